@@ -1,0 +1,3 @@
+"""Manifold learning at the command line."""
+
+__version__ = "0.1.0"

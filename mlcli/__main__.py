@@ -1,0 +1,5 @@
+"""`python -m mlcli` is the same as `mlcli`."""
+
+from mlcli.cli import main
+
+main()

@@ -1,0 +1,35 @@
+"""The one rule for the signs of axes, and for the basis of tied ones."""
+
+import numpy as np
+
+from mlcli.base.types import Array
+
+TIE = 1e-6  # entries this close to the largest, relatively, count as equally large
+
+
+def leading_signs(vectors: Array) -> Array:
+    """The signs (p) that make each column's entry of largest size positive (ties: the first row)."""
+    sizes = np.abs(vectors)
+    largest = sizes >= sizes.max(axis=0, initial=0.0) * (1 - TIE)
+    leading = np.take_along_axis(vectors, largest.argmax(axis=0)[None, :], axis=0)[0]
+    return np.where(leading < 0, -1.0, 1.0)
+
+
+def canonical_basis(vectors: Array) -> Array:
+    """The rotation (g x g) that takes an orthonormal basis (n x g) to one depending on its span alone.
+
+    The first axis is the projection onto the span of the first row that has one, the next that
+    of the next row orthogonal to it, and so on (`reliability` 5.8, "canonical tied groups").
+    """
+    size = vectors.shape[1]
+    chosen = np.zeros((0, size))
+    least = 0.1 / np.sqrt(len(vectors))
+    for row in vectors:
+        part = row - chosen.T @ (chosen @ row)
+        part -= chosen.T @ (chosen @ part)
+        length = float(np.linalg.norm(part))
+        if length > least:
+            chosen = np.vstack([chosen, part / length])
+        if len(chosen) == size:
+            return chosen.T
+    return np.eye(size)

@@ -1,0 +1,133 @@
+"""What options there are, in plain words: for the help of flags, `mlcli methods`, and error messages."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from mlcli.base.options import Options
+
+TAG = "name"  # the field that tells the alternatives of a section apart
+KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false",
+                         NoneType: "null"}
+SECTION = "a section"
+LIMITS = {"ge": "at least", "gt": "over", "le": "at most", "lt": "below"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One option, or one section of options, in words."""
+
+    path: str  # method.neighbors.count
+    type: str  # a whole number
+    range: str  # at least 1
+    default: str  # 10
+    sentence: str
+    only: Mapping[str, str] = field(default_factory=dict)  # section -> the alternative it must be: method -> isomap
+
+    @property
+    def words(self) -> str:
+        """Type and range in one phrase: a whole number of at least 1."""
+        return f"{self.type} {'of ' if self.range[:2] == 'at' else ''}{self.range}".strip()
+
+
+def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None = None) -> Iterator[Row]:
+    """Every option under a set of options, sections before what they hold, alternatives one after another."""
+    only = only or {}
+    for name, info in options.model_fields.items():
+        here, found = f"{path}.{name}" if path else name, alternatives(info)
+        if name == TAG and here != TAG:
+            continue  # stands with the section that it chooses
+        yield Row(here, in_words(info.annotation), limits(info.metadata), shown_default(info), sentence_of(info), only)
+        if len(found) > 1:
+            names = listed([show(tag_of(kind)) for kind in found], "or")
+            yield Row(f"{here}.{TAG}", names, "", shown_default(info), sentence_of(info), only)
+        for kind in found:
+            yield from rows(kind, here, {**only, here: tag_of(kind)} if len(found) > 1 else only)
+
+
+def sentence_of(info: FieldInfo) -> str:
+    """What a field is for: its own sentence, else the first line of the options that it holds."""
+    documented = [kind.__doc__ for kind in alternatives(info) if kind.__doc__]
+    return info.description or (documented[0].splitlines()[0] if documented else "")
+
+
+def alternatives(info: FieldInfo) -> list[type[Options]]:
+    """The sets of options that a field may hold: none for a plain value, several where a name chooses."""
+    return [kind for kind in flat(info.annotation) if isinstance(kind, type) and issubclass(kind, Options)]
+
+
+def flat(annotation: Any) -> Iterator[Any]:
+    """The members of a union, or the type itself, without annotations."""
+    if get_origin(annotation) is Annotated:
+        yield from flat(get_args(annotation)[0])
+    elif get_origin(annotation) in (Union, UnionType):
+        for member in get_args(annotation):
+            yield from flat(member)
+    else:
+        yield annotation
+
+
+def tag_of(options: type[Options]) -> str:
+    """The name by which an alternative is chosen."""
+    return str(options.model_fields[TAG].default) if TAG in options.model_fields else options.__name__.lower()
+
+
+def in_words(annotation: Any) -> str:
+    """A type as a phrase, with the ranges of a union's members."""
+    origin, members = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        range_ = limits(part for item in members[1:] for part in getattr(item, "metadata", [item]))
+        return f"{in_words(members[0])} ({range_})" if range_ else in_words(members[0])
+    if origin in (Union, UnionType):
+        return listed(unique(in_words(member) for member in members if member is not NoneType), "or")
+    if origin is Literal:
+        return listed([show(member) for member in members], "or")
+    if origin in (tuple, list):
+        return f"a list, each item {in_words(members[0])}"
+    if isinstance(annotation, type) and issubclass(annotation, Options):
+        return SECTION
+    return KINDS.get(annotation, str(annotation))
+
+
+def limits(metadata: Iterable[Any]) -> str:
+    """The range that a field's limits leave, in words."""
+    parts = [f"{word} {show(getattr(item, key))}" for item in metadata for key, word in LIMITS.items()
+             if getattr(item, key, None) is not None]
+    return " and ".join(parts)
+
+
+def shown_default(info: FieldInfo) -> str:
+    """A field's default as YAML would write it; nothing for a section."""
+    if info.default is PydanticUndefined:
+        return "required" if info.default_factory is None else ""
+    if isinstance(info.default, Options):
+        return tag_of(type(info.default)) if len(alternatives(info)) > 1 else ""
+    return info.default if isinstance(info.default, str) else show(info.default)
+
+
+def show(value: Any) -> str:
+    """A value as a user would write it, cut to 40 characters."""
+    if isinstance(value, dict):
+        return "a section"
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(show(item) for item in value[:5])}{', ...' if len(value) > 5 else ''}]"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return f"{value:.0f}" if value in (0, 1) else repr(value)
+    text = repr(value)
+    return text if len(text) <= 42 else f"{text[:40]}..."
+
+
+def unique(items: Iterable[str]) -> list[str]:
+    """The items in order, each once."""
+    return list(dict.fromkeys(items))
+
+
+def listed(items: Sequence[str], word: str) -> str:
+    """a, b or c."""
+    return items[0] if len(items) == 1 else f"{', '.join(items[:-1])} {word} {items[-1]}" if items else ""

@@ -1,0 +1,140 @@
+"""What is wrong with a configuration, in plain words and with the place of the value."""
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from mlcli.base.options import Options
+from mlcli.config.describe import SECTION, TAG, Row, listed, rows, show, unique
+from mlcli.config.layers import Layer
+from mlcli.config.yaml_file import Keys
+from mlcli.errors import ConfigError
+
+BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt"),
+          "less_than_equal": ("at most", "le"), "less_than": ("below", "lt")}
+
+
+def explain(error: ValidationError, options: type[Options], layer: Layer) -> ConfigError:
+    """The first problem in full, with its origin, and the paths of the others."""
+    problems: dict[Keys, list[ErrorDetails]] = {}
+    for details in error.errors(include_url=False):
+        problems.setdefault(keys_of(details, layer.values), []).append(details)
+    (keys, details), *others = problems.items()
+    what, hint = wording(keys, details, list(rows(options)), layer)
+    more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
+    rest = f"and {len(others)} more: {more}" if others else ""
+    return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))
+
+
+def keys_of(details: ErrorDetails, values: Any) -> Keys:
+    """The config path of an error: its location without the names of a union's branches."""
+    keys: list[str | int] = []
+    for position, part in enumerate(details["loc"], start=1):
+        inside = isinstance(values, dict) and part in values
+        if inside or (isinstance(values, list) and isinstance(part, int) and part < len(values)):
+            values = values[part]
+            keys.append(part)
+        elif details["type"] == "missing" and position == len(details["loc"]):
+            keys.append(part)
+    return tuple(keys)
+
+
+def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], layer: Layer) -> tuple[str, str]:
+    """What is wrong at a path, and what may help."""
+    path, first = dotted(keys), details[0]
+    kind, value = first["type"], first["input"]
+    if kind == "missing":
+        return f"{path} is missing", next((row.sentence for row in known if row.path == path), "")
+    if kind == "extra_forbidden":
+        return unknown_key(keys, known, layer)
+    if kind.startswith("union_tag"):
+        return wrong_choice(path, value, [row for row in known if row.path == f"{path}.{TAG}"])
+    if kind == "value_error":
+        return f"{path}: {first.get('ctx', {}).get('error', first['msg'])}", ""
+    if kind in BOUNDS and len(details) == 1:
+        word, bound = BOUNDS[kind]
+        return f"{path} must be {word} {show(first['ctx'][bound])}, not {show(value)}", ""
+    return wrong_value(path, keys, value, first, [row for row in known if applies(row, layer.values)])
+
+
+def wrong_value(path: str, keys: Keys, value: Any, first: ErrorDetails, known: Sequence[Row]) -> tuple[str, str]:
+    """A value of the wrong kind, against what the option takes."""
+    named = dotted([key for key in keys if isinstance(key, str)])
+    row = next((row for row in known if row.path == named), None)
+    if row is None:
+        return f"{path}: {first['msg'].lower()}", ""
+    expected = row.words.removeprefix("a list, each item ") if keys and isinstance(keys[-1], int) else row.words
+    if "'" in expected and isinstance(value, str):
+        hint = suggestion(value, expected.split("'")[1::2])
+    elif "a text" in expected and isinstance(value, (int, float)):
+        hint = f"write it in quotes: \"{show(value)}\""
+    else:
+        hint = f"write {path}: {{{TAG}: ...}}" if expected == SECTION and isinstance(value, str) else ""
+    return f"{path} must be {expected}, not {show(value)}", hint
+
+
+def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]:
+    """A section whose name is not one of its alternatives'."""
+    chosen = value.get(TAG) if isinstance(value, dict) else value
+    names = [name for row in known for name in row.type.split("'")[1::2]]
+    near = suggestion(chosen, names) if isinstance(chosen, str) else ""
+    return f"{path}.{TAG}: unknown {path.rpartition('.')[2]} {show(chosen)}", near or f"there are {listed(names, 'and')}"
+
+
+def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, str]:
+    """A key that does not belong where it stands: misspelt, of another alternative, or of another section."""
+    path, key = dotted(keys), str(keys[-1])
+    elsewhere = [row for row in known if row.path == path]
+    if elsewhere:
+        return of_another(path, key, elsewhere, layer)
+    parent = dotted(keys[:-1])
+    siblings = [row.path.rpartition(".")[2] for row in known
+                if row.path.rpartition(".")[0] == parent and applies(row, layer.values)]
+    homes = unique(row.path for row in known if row.path.rpartition(".")[2] == key)
+    moved = f"did you mean {listed(homes, 'or')}?" if homes else ""
+    return f"unknown key {path!r}", suggestion(key, siblings) or moved or f"the keys here are {', '.join(siblings)}"
+
+
+def of_another(path: str, key: str, elsewhere: Sequence[Row], layer: Layer) -> tuple[str, str]:
+    """An option that the chosen method, or kernel, lacks and another has."""
+    sections = {section for row in elsewhere for section in row.only
+                if chosen_in(layer.values, section) != row.only[section]}
+    section = max(sections, key=len)
+    owners = unique(row.only[section] for row in elsewhere)
+    chosen, tag_origin = chosen_in(layer.values, section), layer.origin((*section.split("."), TAG))
+    here = layer.origin(tuple(path.split(".")))
+    hint = f"{section}.{TAG} is {chosen!r} by {tag_origin}" if ":" in here and source(tag_origin) != source(here) else ""
+    have = "has" if len(owners) == 1 else "have"
+    return f"{path}: {chosen} has no option {key!r}; {listed(owners, 'and')} {have} it", hint
+
+
+def source(origin: str) -> str:
+    """The file, flag or variable of an origin, without line and column."""
+    return origin.rsplit(":", 2)[0]
+
+
+def applies(row: Row, values: Mapping[str, Any]) -> bool:
+    """Whether an option exists under the alternatives that are chosen."""
+    return all(chosen_in(values, section) == name for section, name in row.only.items())
+
+
+def chosen_in(values: Any, section: str) -> Any:
+    """The name of the alternative chosen in a section."""
+    for key in (*section.split("."), TAG):
+        values = values.get(key) if isinstance(values, dict) else None
+    return values
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """The nearest known word, as a question."""
+    near = difflib.get_close_matches(word, list(known), n=1)
+    return f"did you mean {near[0]!r}?" if near else ""
+
+
+def dotted(keys: Sequence[str | int]) -> str:
+    """A path of keys as one name, each cut to 80 characters: report.formats[0]."""
+    text = "".join(f"[{key}]" if isinstance(key, int) else f".{key[:80]}" for key in keys)
+    return text.removeprefix(".")

@@ -1,0 +1,97 @@
+"""The layers of a configuration, each value with its origin: file < environment < `--set` < flags."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mlcli.config import scalars, yaml_file
+from mlcli.config.yaml_file import Keys
+from mlcli.errors import ConfigError
+
+PREFIX = "MLCLI__"
+
+
+@dataclass(frozen=True)
+class Layer:
+    """Nested values, and where each of them comes from."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    origins: Mapping[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3", "-k", "--set ..."
+
+    def over(self, lower: "Layer") -> "Layer":
+        """This layer on top of a lower one: mappings are merged, anything else is replaced."""
+        return Layer(merged(lower.values, self.values), {**lower.origins, **self.origins})
+
+    def origin(self, keys: Keys) -> str:
+        """Where the value at a path comes from: its own place, else one below it, else one above it."""
+        below = (place for path, place in self.origins.items() if path[:len(keys)] == keys)
+        above = (self.origins[keys[:size]] for size in range(len(keys), -1, -1) if keys[:size] in self.origins)
+        return self.origins.get(keys) or next(below, "") or next(above, "")
+
+
+def from_file(path: Path) -> Layer:
+    """What a YAML file says."""
+    document = yaml_file.read_document(path)
+    return Layer(document.value, document.places)
+
+
+def from_environment(environment: Mapping[str, str]) -> Layer:
+    """What variables such as MLCLI__COMPUTE__THREADS=4 say."""
+    layer = Layer()
+    for name in sorted(name for name in environment if name.startswith(PREFIX)):
+        path = ".".join(name.removeprefix(PREFIX).lower().split("__"))
+        layer = assignment(path, value_of(environment[name], name), name).over(layer)
+    return layer
+
+
+def from_assignments(texts: Iterable[str]) -> Layer:
+    """What `--set section.key=value`, given any number of times, says; the last one holds."""
+    layer = Layer()
+    for text in texts:
+        path, equals, value = text.partition("=")
+        origin = f"--set {text[:80]}"
+        if not equals:
+            raise ConfigError("SET", "there is no value", where=origin, hint="write --set section.key=value")
+        layer = assignment(path.strip(), value_of(value, origin), origin).over(layer)
+    return layer
+
+
+def assignment(path: str, value: Any, origin: str) -> Layer:
+    """The layer that sets one value at a dotted path."""
+    keys = tuple(path.split("."))
+    if not all(keys):
+        raise ConfigError("SET", f"{path[:80]!r} is not a path of keys", where=origin, hint="write section.key=value")
+    nested = value
+    for key in reversed(keys):
+        nested = {key: nested}
+    return Layer(nested, dict.fromkeys(paths(keys, value), origin))
+
+
+def value_of(text: str, origin: str) -> Any:
+    """A value from a single text: quoted, a flow list or mapping, or a plain scalar by YAML 1.2's rules."""
+    plain = text.strip()
+    if plain[:1] in ("[", "{", '"', "'"):
+        try:
+            return yaml_file.parse(plain, origin).value
+        except ConfigError as error:
+            raise ConfigError("SET", f"the value cannot be read: {error.what}", where=origin) from error
+    try:
+        return scalars.value_of(plain, scalars.tag_of(plain))
+    except ValueError as error:
+        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {str(error)[:80]}", where=origin) from error
+
+
+def paths(keys: Keys, value: Any) -> Iterator[Keys]:
+    """The path of a value and of every value inside it."""
+    yield keys
+    inside = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in inside:
+        yield from paths((*keys, key), item)
+
+
+def merged(lower: dict[str, Any], upper: dict[str, Any]) -> dict[str, Any]:
+    """Two nested mappings as one, the upper one winning."""
+    both = {key: merged(lower[key], value) for key, value in upper.items()
+            if isinstance(value, dict) and isinstance(lower.get(key), dict)}
+    return {**lower, **upper, **both}

@@ -1,0 +1,30 @@
+"""Everything that one run is: its input, its preparation, its method, its means and its output."""
+
+from typing import Annotated, Literal
+
+from pydantic import Strict
+
+from mlcli.base.compute import Compute
+from mlcli.base.options import Options, option
+from mlcli.data.input import Input
+from mlcli.data.prepare import Prepare
+from mlcli.methods import METHODS, AnyMethod
+
+Format = Literal["csv", "parquet", "npy"]
+
+
+class Report(Options):
+    """What is written besides the model."""
+
+    formats: Annotated[tuple[Format, ...], Strict(False)] = option(("csv",), "File formats of the embedding.")
+
+
+class RunConfig(Options):
+    """Everything that one run is."""
+
+    input: Input = option(..., "Where the data is and how to read it.")
+    prepare: Prepare = option(Prepare(), "What happens to the data before the method.")
+    method: AnyMethod = option(METHODS["pca"](), "The method.")
+    compute: Compute = option(Compute(), "What the run may use of the machine.")
+    report: Report = option(Report(), "What is written besides the model.")
+    output: str | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard output).")

@@ -1,0 +1,54 @@
+"""The plain scalars of YAML 1.2's core schema: what an unquoted text stands for."""
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+CORE = "tag:yaml.org,2002:"
+NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
+BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+INT = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
+FLOAT = re.compile(r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+                   r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+RESOLVERS = {f"{CORE}null": NULL, f"{CORE}bool": BOOL, f"{CORE}int": INT, f"{CORE}float": FLOAT}
+
+
+def integer(text: str) -> int:
+    """The whole number that `text` writes in base 10 (also with leading zeros), 8 or 16."""
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    return int(text[2:] if base != 10 else text, base)
+
+
+def number(text: str) -> float:
+    """The number that `text` writes; raises ValueError where it leaves the range of doubles."""
+    if text[-3:].lower() in ("inf", "nan"):
+        return float(text.replace(".", ""))
+    value = float(text)
+    if math.isinf(value):
+        raise ValueError("larger than any double")
+    return value
+
+
+READERS: dict[str, tuple[re.Pattern[str] | None, Callable[[str], Any]]] = {
+    f"{CORE}null": (NULL, lambda text: None),
+    f"{CORE}bool": (BOOL, lambda text: text.lower() == "true"),
+    f"{CORE}int": (INT, integer),
+    f"{CORE}float": (FLOAT, number),
+    f"{CORE}str": (None, str),
+}
+
+
+def tag_of(text: str) -> str:
+    """The core tag of an unquoted text."""
+    return next((tag for tag, pattern in RESOLVERS.items() if pattern.match(text)), f"{CORE}str")
+
+
+def value_of(text: str, tag: str) -> Any:
+    """The value of `text` under a core tag; raises ValueError where the text does not fit it."""
+    if tag not in READERS:
+        raise ValueError(f"not a {tag.removeprefix(CORE)}")
+    pattern, read = READERS[tag]
+    if pattern is not None and not pattern.match(text):
+        raise ValueError(f"not a {tag.removeprefix(CORE)}")
+    return read(text)

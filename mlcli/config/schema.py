@@ -1,0 +1,44 @@
+"""The JSON schema of a run's YAML file, in the words of draft 7, which editors understand."""
+
+from typing import Any
+
+from mlcli.base.options import Options
+from mlcli.config.describe import TAG, alternatives, tag_of
+from mlcli.config.run_config import RunConfig
+from mlcli.config.sweep import SWEEP
+
+DRAFT = "http://json-schema.org/draft-07/schema#"
+NAMED = ("properties", "$defs")  # objects whose keys are names, not words of the schema language
+
+
+def schema() -> dict[str, Any]:
+    """The schema of a configuration file: a run, and the sweep over it."""
+    tree = draft7(RunConfig.model_json_schema())
+    require_names(RunConfig, tree["$defs"])
+    sweep = {"type": "object", "additionalProperties": {"type": "array", "minItems": 1},
+             "description": "Config paths, each with a list of values: every combination is a run of its own."}
+    return {"$schema": DRAFT, "title": "A run of mlcli", **tree, "properties": {**tree["properties"], SWEEP: sweep}}
+
+
+def draft7(node: Any) -> Any:
+    """A schema without words that draft 7 lacks, and with the neighbors of each `$ref` where they count."""
+    if isinstance(node, list):
+        return [draft7(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    kept = {key: {name: draft7(value) for name, value in item.items()} if key in NAMED else draft7(item)
+            for key, item in node.items() if key not in ("discriminator", "title")}
+    if "$ref" in kept and len(kept) > 1:
+        return {**{key: item for key, item in kept.items() if key != "$ref"}, "allOf": [{"$ref": kept["$ref"]}]}
+    return kept
+
+
+def require_names(options: type[Options], definitions: dict[str, Any]) -> None:
+    """Every alternative of a section but the default one must be named."""
+    for info in options.model_fields.values():
+        found = alternatives(info)
+        for kind in found:
+            if len(found) > 1 and tag_of(kind) != tag_of(type(info.default)):
+                definition = definitions[kind.__name__]
+                definition["required"] = sorted({TAG, *definition.get("required", [])})
+            require_names(kind, definitions)

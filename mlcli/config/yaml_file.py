@@ -1,0 +1,159 @@
+"""Reading a YAML file strictly: plain data, each key once, and the place of every value."""
+
+import stat
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import yaml
+
+from mlcli.config import scalars
+from mlcli.errors import ConfigError, InputMissing
+
+Keys = tuple[str | int, ...]
+
+LARGEST = 2**20  # bytes
+DEEPEST = 32
+MOST_NODES = 20_000  # 1 MiB of tiny entries would take many seconds
+SECTION_TAGS = {yaml.MappingNode: f"{scalars.CORE}map", yaml.SequenceNode: f"{scalars.CORE}seq"}
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a YAML text holds, and where each of its values stands."""
+
+    value: Any
+    places: dict[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3"
+
+
+class StrictLoader(yaml.SafeLoader):
+    """A YAML loader without aliases, foreign tags and bottomless nesting, under the rules of YAML 1.2."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str | None, list[Any]]] = {None: list(scalars.RESOLVERS.items())}
+    depth = 0
+    nodes = 0
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """The next node, refused where it is not plain data or the file is not of a human size."""
+        event = self.peek_event()
+        self.depth += 1
+        self.nodes += 1
+        problem = self.problem_with(event)
+        if problem:
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=event.start_mark)
+        node = super().compose_node(parent, index)
+        self.depth -= 1
+        return node
+
+    def problem_with(self, event: Any) -> str:
+        """What is wrong with the node that starts at this event, or nothing."""
+        tag = getattr(event, "tag", None)
+        if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
+            return "anchors and aliases are not allowed"
+        if tag not in (None, "!", *scalars.READERS, *SECTION_TAGS.values()):
+            return f"the tag {tag[:80]!r} is not allowed"
+        if self.depth > DEEPEST:
+            return f"nested deeper than {DEEPEST} levels"
+        return f"more than {MOST_NODES} entries" if self.nodes > MOST_NODES else ""
+
+
+def read_document(path: Path) -> Document:
+    """The mapping that a YAML file holds; raises ConfigError with file:line:column."""
+    document = parse(read_text(path), str(path))
+    if not isinstance(document.value, dict):
+        found = "is empty" if document.value is None else "does not hold a mapping"
+        raise ConfigError("YAML", f"the file {found}", where=f"{path}:1:1", hint="write sections such as `input: {...}`")
+    return document
+
+
+def read_text(path: Path) -> str:
+    """The text of a configuration file; raises InputMissing or ConfigError."""
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise InputMissing("NO-CONFIG", "the configuration is not a file", where=str(path))
+        with path.open("rb") as stream:
+            content = stream.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a file name"
+        raise InputMissing("NO-CONFIG", f"the configuration cannot be read: {reason}", where=str(path)) from error
+    if len(content) > LARGEST:
+        raise ConfigError("YAML", "the file is larger than 1 MiB", where=str(path))
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ConfigError("YAML", "the file is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from error
+
+
+def parse(text: str, name: str) -> Document:
+    """What a YAML text holds; `name` is the file named in errors and places."""
+    try:
+        loader = StrictLoader(text)
+        node = loader.get_single_node()
+    except yaml.MarkedYAMLError as error:
+        raise refusal(error, name) from error
+    except yaml.reader.ReaderError as error:
+        line = text.count("\n", 0, error.position) + 1
+        what = f"the character U+{ord(text[error.position]):04X} is not allowed"
+        raise ConfigError("YAML", what, where=f"{name}:{line}") from error
+    document = Document(None)
+    return document if node is None else Document(value_at(node, (), name, document.places), document.places)
+
+
+def refusal(error: yaml.MarkedYAMLError, name: str) -> ConfigError:
+    """The YAML library's complaint in our form."""
+    problem = error.problem or error.context or "it cannot be parsed"
+    mark = error.problem_mark or error.context_mark
+    if "single document" in (error.context or ""):
+        problem = "a second document starts here; only one is allowed"
+    hint = "indent with spaces, not tabs" if "'\\t'" in problem else ""
+    return ConfigError("YAML", problem, where=place(name, mark), hint=hint)
+
+
+def place(name: str, mark: Any) -> str:
+    """file:line:column, counted from one."""
+    return f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
+
+
+def value_at(node: yaml.Node, keys: Keys, name: str, places: dict[Keys, str]) -> Any:
+    """The value of a node, noting in `places` where each value under it stands."""
+    places.setdefault(keys, place(name, node.start_mark))
+    tag = SECTION_TAGS.get(type(node))
+    if tag is not None and node.tag != tag:
+        raise bad(node, name, f"the tag !!{node.tag.removeprefix(scalars.CORE)} is not for a list or mapping")
+    if isinstance(node, yaml.MappingNode):
+        return {key: value_at(value, (*keys, key), name, places) for key, value in entries(node, keys, name, places)}
+    if isinstance(node, yaml.SequenceNode):
+        return [value_at(item, (*keys, index), name, places) for index, item in enumerate(node.value)]
+    return scalar(node, name)
+
+
+def entries(node: yaml.MappingNode, keys: Keys, name: str, places: dict[Keys, str]) -> Iterator[tuple[str, yaml.Node]]:
+    """The keys of a mapping with their nodes; each key is a text and stands there once."""
+    lines: dict[str, int] = {}
+    for key_node, value in node.value:
+        if not isinstance(key_node, yaml.ScalarNode):
+            raise bad(key_node, name, "a key must be a plain text")
+        key = scalar(key_node, name)
+        if not isinstance(key, str):
+            raise bad(key_node, name, f"the key {key_node.value[:80]!r} is not a text")
+        if key in lines:
+            raise bad(key_node, name, f"the key {key[:80]!r} is there twice: lines {lines[key]} and "
+                                      f"{key_node.start_mark.line + 1}")
+        lines[key] = key_node.start_mark.line + 1
+        places[(*keys, key)] = place(name, key_node.start_mark)
+        yield key, value
+
+
+def scalar(node: yaml.Node, name: str) -> Any:
+    """The value of a scalar node."""
+    try:
+        return scalars.value_of(node.value, node.tag)
+    except ValueError as error:
+        raise bad(node, name, f"{str(node.value)[:40]!r} cannot be read: {str(error)[:80]}") from error
+
+
+def bad(node: yaml.Node, name: str, problem: str) -> ConfigError:
+    """An error at a node's place."""
+    return ConfigError("YAML", problem, where=place(name, node.start_mark))

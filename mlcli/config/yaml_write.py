@@ -1,0 +1,26 @@
+"""Writing a YAML file that `yaml_file` reads back to equal values, and readers of YAML 1.1 as well."""
+
+from typing import Any, ClassVar
+
+import yaml
+
+from mlcli.config import scalars
+
+
+class Dumper(yaml.SafeDumper):
+    """Quotes every text that YAML 1.1 or 1.2 would read as something else; writes no aliases."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str | None, list[Any]]] = {
+        **yaml.SafeDumper.yaml_implicit_resolvers, None: list(scalars.RESOLVERS.items())}
+
+    def ignore_aliases(self, data: Any) -> bool:
+        """Equal objects are written out each time."""
+        return True
+
+
+Dumper.add_representer(tuple, yaml.SafeDumper.represent_list)
+
+
+def dump(value: Any) -> str:
+    """The YAML text of plain values (mappings, lists, texts, numbers, null)."""
+    return yaml.dump(value, Dumper=Dumper, sort_keys=False, allow_unicode=True, default_flow_style=False, width=2**16)

@@ -1,0 +1,1 @@
+"""Data in and out: tables read, prepared and written."""

@@ -1,0 +1,80 @@
+"""What to read, and how: the section `input`."""
+
+import codecs
+from typing import Annotated, Literal
+
+from pydantic import Strict, field_validator
+
+from mlcli.base.options import Options, option
+from mlcli.errors import ConfigError
+
+Names = Annotated[tuple[str, ...], Strict(False)]
+TABS = ("tab", "\\t", "\t")
+
+
+class Input(Options):
+    """What to read, and how."""
+
+    path: str = option(..., "The file to read; - is CSV on standard input.", min_length=1)
+    kind: Literal["features", "dissimilarities", "kernel"] = option(
+        "features", "What the numbers are: coordinates of points, or one number for every two points.")
+    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip"] = option(
+        "auto", "The file's format (auto: by its name, then by its first bytes).")
+    id_column: str | None = option(None, "The column that names the rows.")
+    label_columns: Names = option((), "Columns carried through to the output as text.")
+    columns: Names = option((), "The columns to use: names, or ranges first:last (empty: all).")
+    header: Literal["auto"] | bool = option("auto", "Whether the first row holds the names of the columns.")
+    separator: str = option("auto", "The character between cells (auto: tab for .tsv and .tab, else a comma).")
+    decimal: Literal[".", ","] = option(".", "The decimal point of the numbers.")
+    encoding: str = option("utf-8", "The text's encoding.")
+    key: str | None = option(None, "Which array of an npz file.")
+    symmetrize: Literal["error", "mean", "min", "max"] = option(
+        "error", "What to do with a matrix that is not symmetric.")
+    squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
+    decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
+    decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
+
+    @field_validator("separator")
+    @classmethod
+    def one_character(cls, value: str) -> str:
+        """Takes one plain character; `tab` and a backslash with t mean the tab."""
+        if value in TABS:
+            return "\t"
+        if value != "auto" and (len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n\0.+-'):
+            raise ValueError("a separator is one character such as , or ; or tab")
+        return value
+
+    @property
+    def square(self) -> bool:
+        """Whether the numbers stand for pairs of points."""
+        return self.kind != "features"
+
+
+def check(input: Input) -> None:
+    """Refuses options that contradict each other or have no use; raises ConfigError."""
+    _check_encoding(input)
+    if input.decimal == input.separator:
+        _refuse("the decimal point and the separator are the same character", "input.decimal")
+    if input.squared and input.kind != "dissimilarities":
+        _refuse(f"squared has no use with kind {input.kind}", "input.squared")
+    if input.symmetrize != "error" and not input.square:
+        _refuse("symmetrize has no use with kind features", "input.symmetrize")
+    if input.columns and input.square:
+        _refuse(f"columns cannot be chosen with kind {input.kind}, where rows and columns are the same points",
+                "input.columns")
+    if input.id_column is not None and input.id_column in input.label_columns:
+        _refuse(f"column {input.id_column!r} is named both as id and as label", "input.label_columns")
+
+
+def _check_encoding(input: Input) -> None:
+    """Refuses an encoding that Python does not know as one of text."""
+    try:
+        "".encode(codecs.lookup(input.encoding).name)
+    except (LookupError, ValueError):
+        raise ConfigError("ENCODING-NAME", f"{input.encoding!r} is not the name of a text encoding",
+                          where="input.encoding", hint="for example utf-8, latin-1 or utf-16") from None
+
+
+def _refuse(what: str, where: str) -> None:
+    """Raises the one error of this page."""
+    raise ConfigError("INPUT-OPTION", what, where=where, hint="leave one of the two out")

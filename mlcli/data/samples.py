@@ -1,0 +1,146 @@
+"""Generated data sets: points on known surfaces, the same for the same seed.
+
+A shape is a formula from uniform numbers to points (`place`). Each row takes its numbers from the
+stream in turn, so the first m rows of n are the sample of m rows; noise has a stream of its own.
+"""
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.data.table import Table
+from mlcli.errors import UsageError
+
+Place = Callable[[Array], tuple[Array, Mapping[str, Array]]]  # n x 3 uniform -> n x 3 points, surface coordinates
+
+HIGHEST = 0.8  # the punctured sphere ends at this height: a tenth of its area is cut off
+RING, TUBE = 2.0, 1.0  # radii of the torus and of the toroidal helix
+WINDINGS = 8  # of the helix around its ring
+PLANE = np.array([[2.0, 1.0, 2.0], [-2.0, 2.0, 1.0]]) / 3  # orthonormal directions of t and h
+SIDES = (4.0, 2.0)  # of the plane's rectangle
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A generated data set: what it is, its formula, and the noise it has unless told otherwise."""
+
+    summary: str
+    place: Place
+    noise: float = 0.0
+
+
+def swiss_roll(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """(t cos t, h, t sin t), t uniform on [3π/2, 9π/2], h uniform on [0, 21].
+
+    Tenenbaum, de Silva and Langford (2000), in the proportions of Marsland and scikit-learn. It
+    unrolls to arc length (t√(1+t²) + asinh t)/2, so it is denser inside, where t is small.
+    """
+    t, h = 1.5 * np.pi * (1 + 2 * uniform[:, 0]), 21 * uniform[:, 1]
+    return np.column_stack([t * np.cos(t), h, t * np.sin(t)]), {"t": t, "h": h}
+
+
+def s_curve(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """(sin t, h, sign(t)(cos t - 1)), t uniform on [-3π/2, 3π/2], h uniform on [0, 2].
+
+    Two three-quarter circles, as in scikit-learn; t is arc length, so the density is even and
+    (t, h) are the coordinates of the flattened sheet.
+    """
+    t, h = 3 * np.pi * (uniform[:, 0] - 0.5), 2 * uniform[:, 1]
+    return np.column_stack([np.sin(t), h, np.sign(t) * (np.cos(t) - 1)]), {"t": t, "h": h}
+
+
+def helix(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """((2 + cos 8t) cos t, (2 + cos 8t) sin t, sin 8t), t uniform on [0, 2π]: the toroidal helix.
+
+    A closed curve, as in Coifman and Lafon (2006) and van der Maaten's toolbox.
+    """
+    t = 2 * np.pi * uniform[:, 0]
+    return on_torus(t, WINDINGS * t), {"t": t}
+
+
+def punctured_sphere(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """(√(1-h²) cos t, √(1-h²) sin t, h), t uniform on [0, 2π], h uniform on [-1, 0.8].
+
+    The unit sphere open at the top, after Saul and Roweis (2003), here even in area: equal heights
+    of a sphere have equal areas (Archimedes).
+    """
+    t, h = 2 * np.pi * uniform[:, 0], (1 + HIGHEST) * uniform[:, 1] - 1
+    radius = np.sqrt((1 - h) * (1 + h))
+    return np.column_stack([radius * np.cos(t), radius * np.sin(t), h]), {"t": t, "h": h}
+
+
+def torus(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """((2 + cos h) cos t, (2 + cos h) sin t, sin h), even in area: h has density (1 + ½ cos h)/2π.
+
+    Diaconis, Holmes and Shahshahani (2013) draw h by rejection; here the draws that they reject
+    are moved to h + π, where the density lacks just these.
+    """
+    t, drawn = 2 * np.pi * uniform[:, 0], 2 * np.pi * uniform[:, 1]
+    kept = uniform[:, 2] < (1 + TUBE / RING * np.cos(drawn)) / 2
+    h = np.where(kept, drawn, (drawn + np.pi) % (2 * np.pi))
+    return on_torus(t, h), {"t": t, "h": h}
+
+
+def noisy_plane(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """t (2, 1, 2)/3 + h (-2, 2, 1)/3, t uniform on [0, 4], h uniform on [0, 2].
+
+    With noise σ the covariance has the eigenvalues 4/3 + σ², 1/3 + σ² and σ².
+    """
+    coordinates = uniform[:, :2] * SIDES
+    return coordinates @ PLANE, {"t": coordinates[:, 0], "h": coordinates[:, 1]}
+
+
+def on_torus(around: Array, tube: Array) -> Array:
+    """Points of the torus, from the angle around its axis and the angle around its tube."""
+    radius = RING + TUBE * np.cos(tube)
+    return np.column_stack([radius * np.cos(around), radius * np.sin(around), TUBE * np.sin(tube)])
+
+
+SAMPLES: Mapping[str, Sample] = MappingProxyType({
+    "swiss-roll": Sample("A rolled-up rectangle.", swiss_roll),
+    "s-curve": Sample("A rectangle bent into an S, evenly covered.", s_curve),
+    "helix": Sample("A closed curve wound eight times around a ring.", helix),
+    "punctured-sphere": Sample("A sphere with its top cut off, evenly covered.", punctured_sphere),
+    "torus": Sample("A ring's surface, evenly covered.", torus),
+    "noisy-plane": Sample("A rectangle in space, with noise 0.1 in every direction.", noisy_plane, noise=0.1),
+})
+
+
+def sample(name: str, rows: int, seed: int, noise: float | None = None, *, truth: bool = False) -> Table:
+    """`rows` points of the shape `name`, with Gaussian noise of that standard deviation on each coordinate.
+
+    With `truth`, the coordinates on the surface come along as labels `t` and `h`, as text of 17 digits.
+    """
+    shape = shape_named(name)
+    level = shape.noise if noise is None else noise
+    check(rows, seed, level)
+    points, coordinates = shape.place(np.random.default_rng(seed).random((rows, 3)))
+    if level > 0:
+        points = points + level * np.random.default_rng([seed, 1]).standard_normal((rows, 3))
+    labels = {key: tuple(f"{value:.17g}" for value in values.tolist()) for key, values in coordinates.items()}
+    return Table(values=points, columns=("x", "y", "z"), ids=tuple(str(row) for row in range(1, rows + 1)),
+                 labels=labels if truth else {})
+
+
+def shape_named(name: str) -> Sample:
+    """The shape of this name; raises UsageError with the nearest one."""
+    if name not in SAMPLES:
+        near = difflib.get_close_matches(name, SAMPLES, n=1, cutoff=0.5)
+        remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(SAMPLES)}"
+        raise UsageError("SAMPLE", f"no sample is called {name[:80]!r}", where="NAME", hint=remedy)
+    return SAMPLES[name]
+
+
+def check(rows: int, seed: int, noise: float) -> None:
+    """Refuses sizes, seeds and noise that mean nothing; raises UsageError."""
+    if rows < 1:
+        raise UsageError("SAMPLE-ROWS", f"a sample of {rows} rows is empty", where="--rows", hint="ask for 1 or more")
+    if seed < 0:
+        raise UsageError("SAMPLE-SEED", f"the seed {seed} is negative", where="--seed", hint="use 0 or more")
+    if not (np.isfinite(noise) and noise >= 0):
+        raise UsageError("SAMPLE-NOISE", f"the noise {noise} is not a standard deviation", where="--noise",
+                         hint="use a number that is 0 or more")

@@ -1,0 +1,44 @@
+"""What a reader finds in a file, before rows and columns are matched and checked."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from mlcli.base.types import Array
+from mlcli.data.wording import counted, duplicates, listed, place
+from mlcli.errors import DataError
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """Numbers, with the names that the file gives."""
+
+    values: Array  # n x d, or a condensed vector
+    columns: tuple[str, ...]  # d
+    named: bool = False  # whether the file names its columns
+    ids: tuple[str, ...] | None = None  # n, where the file has any
+    id_name: str = ""
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def row_names(self) -> tuple[str, ...]:
+        """The ids, or the rows' numbers from 1."""
+        return numbered("", len(self.values)) if self.ids is None else self.ids
+
+
+def numbered(prefix: str, count: int) -> tuple[str, ...]:
+    """The names x1, x2, ... for what the file does not name."""
+    return tuple(f"{prefix}{number}" for number in range(1, count + 1))
+
+
+def require_content(rows: int, columns: int, path: str) -> None:
+    """Refuses a table without rows or without columns."""
+    if rows < 1 or columns < 1:
+        raise DataError("EMPTY", f"{counted(rows, 'row')} and {counted(columns, 'column')} of numbers were found",
+                        where=place(path), hint="at least one row and one column are needed")
+
+
+def require_unique_ids(ids: tuple[str, ...], path: str) -> None:
+    """Refuses ids that occur twice."""
+    again = duplicates(ids)
+    if again:
+        raise DataError("DUPLICATE-IDS", f"{counted(len(again), 'id')} occur more than once: {listed(again)}",
+                        where=place(path), hint="name another id column (--id-column), or make the ids unique")

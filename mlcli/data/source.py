@@ -1,0 +1,151 @@
+"""The input itself: a regular file, hashed and unchanged while it is read, or standard input."""
+
+import errno
+import hashlib
+import io
+import os
+import stat
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from mlcli.base.compute import Compute
+from mlcli.data.wording import place
+from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
+
+CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An open input of which any number of independent streams can be made."""
+
+    path: str
+    size: int  # bytes
+    sha256: str
+    content: bytes | None = None  # of standard input
+    descriptor: int = -1
+
+    def stream(self) -> BinaryIO:
+        """The bytes from the start, independent of every other stream."""
+        if self.content is not None:
+            return io.BytesIO(self.content)
+        return cast(BinaryIO, io.BufferedReader(Positioned(self.descriptor), CHUNK))
+
+
+class Positioned(io.RawIOBase):
+    """A file read at a position of its own, whoever else reads the same descriptor."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor, self._position = os.dup(descriptor), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        count = os.preadv(self._descriptor, [buffer], self._position)
+        self._position += count
+        return count
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = (0, self._position, os.fstat(self._descriptor).st_size)[whence]
+        self._position = start + offset
+        return self._position
+
+    def close(self) -> None:
+        if not self.closed:
+            os.close(self._descriptor)
+        super().close()
+
+
+@contextmanager
+def opened(path: str, compute: Compute) -> Iterator[Opened]:
+    """Opens the input, and afterwards makes sure that it stayed the same."""
+    if path == "-":
+        yield standard_input(compute)
+        return
+    descriptor = open_regular(path)
+    try:
+        yield from _unchanged(path, descriptor)
+    except OSError as error:
+        raise StorageError("READ", f"reading failed: {error.strerror or error}", where=place(path),
+                           hint="check the disk or the network file system, and try again") from None
+    finally:
+        os.close(descriptor)
+
+
+def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
+    """One `Opened`, with its state compared before and after; raises StorageError."""
+    before, digest = _state(descriptor), _digest(descriptor)
+    try:
+        yield Opened(path, before[0], digest, descriptor=descriptor)
+    except MlcliError:
+        _require_same(path, before == _state(descriptor))
+        raise
+    _require_same(path, before == _state(descriptor) and digest == _digest(descriptor))
+
+
+def _require_same(path: str, same: bool) -> None:
+    """Refuses a file that changed under the reader."""
+    if not same:
+        raise StorageError("CHANGED", "the file changed while it was read", where=place(path),
+                           hint="wait until it is written, or work on a copy")
+
+
+def _state(descriptor: int) -> tuple[int, int]:
+    """Size in bytes and time of the last change in nanoseconds."""
+    status = os.fstat(descriptor)
+    return status.st_size, status.st_mtime_ns
+
+
+def _digest(descriptor: int) -> str:
+    """The sha256 of the whole file."""
+    with Positioned(descriptor) as file:
+        return hashlib.file_digest(cast(BinaryIO, file), "sha256").hexdigest()
+
+
+def open_regular(path: str) -> int:
+    """A descriptor of a regular file; raises InputMissing for everything else."""
+    try:
+        if not stat.S_ISREG(Path(path).stat().st_mode):  # before opening: a device may act on being opened
+            raise _not_regular(path)
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise InputMissing("INPUT-MISSING", f"cannot be read: {error.strerror or error}", where=place(path),
+                           hint=_remedy(error)) from None
+    except ValueError as error:  # a zero byte in the name
+        raise InputMissing("INPUT-MISSING", f"cannot be read: {error}", where=place(path)) from None
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise _not_regular(path)
+    return descriptor
+
+
+def _remedy(error: OSError) -> str:
+    """What to do about a file that does not open."""
+    return "check its permissions" if error.errno in (errno.EACCES, errno.EPERM) else "check the path"
+
+
+def _not_regular(path: str) -> InputMissing:
+    """The error for a directory, pipe or device."""
+    what = "is a directory" if Path(path).is_dir() else "is not a regular file"
+    return InputMissing("NOT-A-FILE", what, where=place(path),
+                        hint="give one file, or pipe the data in and read it with -")
+
+
+def standard_input(compute: Compute) -> Opened:
+    """All of standard input, held in memory; raises UsageError at a terminal."""
+    if sys.stdin is None or sys.stdin.isatty():
+        raise UsageError("STDIN-TERMINAL", "standard input is a terminal",
+                         hint="pipe the data in, or give the name of a file")
+    content = bytearray()
+    while chunk := sys.stdin.buffer.read(CHUNK):
+        content += chunk
+        compute.require(len(content), "standard input", "write it to a file and read that")
+    return Opened("-", len(content), hashlib.sha256(content).hexdigest(), content=bytes(content))

@@ -1,0 +1,50 @@
+"""The table: what is read, prepared, embedded and written."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from mlcli.base.inputs import Dissimilarities, Features, Similarities
+from mlcli.base.inputs import Input as MethodInput
+from mlcli.base.types import AnyArray, Array
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a table came from."""
+
+    path: str  # as the user gave it
+    sha256: str  # of the file's bytes
+    bytes: int
+    format: str
+
+
+@dataclass(frozen=True)
+class Table:
+    """Numbers with the names of their rows and columns."""
+
+    values: Array  # n x d; NaN where missing (features only)
+    columns: tuple[str, ...]  # d
+    ids: tuple[str, ...]  # n
+    id_name: str = "id"
+    labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # label column -> n texts
+    kind: str = "features"
+    source: Source | None = None
+
+    def data(self) -> MethodInput:
+        """What a method takes: features, dissimilarities or a kernel."""
+        if self.kind == "dissimilarities":
+            return Dissimilarities(self.values, self.ids)
+        if self.kind == "kernel":
+            return Similarities(self.values, self.ids)
+        return Features(self.values, self.ids, self.columns)
+
+    def take(self, rows: Sequence[int] | AnyArray) -> "Table":
+        """Some of the rows (features), or of the points (a square matrix), in the order given."""
+        chosen = np.asarray(rows, dtype=np.int64)
+        square = self.kind != "features" and self.columns == self.ids
+        values = self.values[np.ix_(chosen, chosen)] if square else self.values[chosen]
+        ids = tuple(self.ids[row] for row in chosen)
+        labels = {name: tuple(texts[row] for row in chosen) for name, texts in self.labels.items()}
+        return replace(self, values=values, ids=ids, labels=labels, columns=ids if square else self.columns)

@@ -1,0 +1,101 @@
+"""The error tree: one branch per exit code, caught in one place (`mlcli.cli`).
+
+    MlcliError                1   internal, always a bug
+    ├── UsageError            2   the command line is wrong
+    ├── DataError            65   the input's content is wrong
+    ├── InputMissing         66   the input is missing or unreadable
+    ├── DependencyMissing    69   a package or service is missing or too old
+    ├── OutputRefused        73   the output cannot be created, or exists
+    ├── StorageError         74   reading or writing failed underneath
+    ├── ConfigError          78   an option has a wrong name or value
+    ├── NumericalError       80   a computation failed or did not converge
+    ├── GeometryError        81   the data has no such geometry (pieces, rank)
+    ├── RefusedByPlan        82   predicted memory is over the limit
+    ├── UnsafeFile           83   a model or data file that must not be trusted
+    └── OutOfMemory         137   memory ran out all the same
+
+Every error says what was found, where (file, row, column, config path), and what to do.
+Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
+"""
+
+
+class MlcliError(Exception):
+    """An error with an exit code, a stable name, a place and a remedy."""
+
+    exit_code = 1
+
+    def __init__(self, code: str, what: str, *, where: str = "", hint: str = "") -> None:
+        self.code, self.what, self.where, self.hint = f"E-{code}", what, where, hint
+        super().__init__("; ".join(part for part in (what, where, hint) if part))
+
+
+class UsageError(MlcliError):
+    """The command line itself is wrong."""
+
+    exit_code = 2
+
+
+class DataError(MlcliError):
+    """The input was read, and its content cannot be used."""
+
+    exit_code = 65
+
+
+class InputMissing(MlcliError):
+    """The input does not exist, or may not be read."""
+
+    exit_code = 66
+
+
+class DependencyMissing(MlcliError):
+    """A package or service that this run needs is missing or too old."""
+
+    exit_code = 69
+
+
+class OutputRefused(MlcliError):
+    """The output cannot be created, or exists and is not to be replaced."""
+
+    exit_code = 73
+
+
+class StorageError(MlcliError):
+    """The file system failed while reading or writing."""
+
+    exit_code = 74
+
+
+class ConfigError(MlcliError):
+    """An option has an unknown name or a value that does not fit."""
+
+    exit_code = 78
+
+
+class NumericalError(MlcliError):
+    """A computation failed, overflowed or did not converge."""
+
+    exit_code = 80
+
+
+class GeometryError(MlcliError):
+    """The data lacks the geometry that the method needs."""
+
+    exit_code = 81
+
+
+class RefusedByPlan(MlcliError):
+    """The run would need more memory than it may have."""
+
+    exit_code = 82
+
+
+class UnsafeFile(MlcliError):
+    """A file that could run code, or whose hash or format is wrong."""
+
+    exit_code = 83
+
+
+class OutOfMemory(MlcliError):
+    """Memory ran out although the prediction was below the limit."""
+
+    exit_code = 137

@@ -1,0 +1,18 @@
+"""The methods: one file each, and the table that names them."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mlcli.methods.base import Method, Model, Projector
+from mlcli.methods.isomap import Isomap
+from mlcli.methods.kpca import KernelPCA
+from mlcli.methods.lle import LLE
+from mlcli.methods.mds import MDS
+from mlcli.methods.pca import PCA
+
+METHODS: dict[str, type[Method]] = {"pca": PCA, "mds": MDS, "kpca": KernelPCA, "isomap": Isomap, "lle": LLE}
+
+AnyMethod = Annotated[PCA | MDS | KernelPCA | Isomap | LLE, Field(discriminator="name")]
+
+__all__ = ["METHODS", "AnyMethod", "Method", "Model", "Projector"]

@@ -1,0 +1,124 @@
+"""What all methods share: the frame of a fit, and the model it returns."""
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Given, Input
+from mlcli.base.options import Options
+from mlcli.base.scaling import scaled
+from mlcli.base.stage import note, stage
+from mlcli.base.types import Array, Indices
+from mlcli.errors import ConfigError, NumericalError
+from mlcli.stages.eigensolve import Eigensolve
+from mlcli.stages.kernels import Centering
+from mlcli.stages.similarities import Similarity
+from mlcli.stages.spectrum import Spectrum
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """The way back from coordinates to features, an affine map."""
+
+    mean: Array  # d
+    directions: Array  # d x p
+
+    def __call__(self, embedding: Array) -> Array:
+        """Features (m x d) of coordinates (m x p)."""
+        return self.mean + embedding @ self.directions.T
+
+
+@dataclass(frozen=True)
+class Projector:
+    """The way from new points to coordinates: rows of similarity, centered, times axes."""
+
+    similarity: Similarity
+    centering: Centering
+    axes: Array  # columns of the rows x p
+    decoder: Decoder | None = None
+    exponent_in: int = 0  # inputs are 2**exponent_in times what the similarity expects
+    exponent_out: int = 0  # coordinates are 2**exponent_out times rows x axes
+
+    @stage("project")
+    def project(self, new: Array) -> Array:
+        """Coordinates (m x p) of new points, in the training data's units."""
+        rows = self.centering(self.similarity.rows(scaled(new, -self.exponent_in)))
+        coordinates = scaled(rows @ self.axes, self.exponent_out)
+        if not np.isfinite(coordinates).all():
+            raise NumericalError("PROJECTION", "some projected coordinates are not finite",
+                                 hint="the new points are too far from the training points for double precision")
+        return coordinates
+
+    @stage("reconstruct")
+    def reconstruct(self, embedding: Array) -> Array:
+        """Features (m x d) of coordinates (m x p); raises ConfigError where the method has no way back."""
+        if self.decoder is None:
+            raise ConfigError("NO-RECONSTRUCTION", "this run's method has no way back from coordinates to features",
+                              hint="pca, mds of features and kpca with the linear kernel have one")
+        return scaled(self.decoder(scaled(embedding, -self.exponent_out)), self.exponent_in)
+
+
+@dataclass(frozen=True)
+class Model:
+    """What a fit returns."""
+
+    embedding: Array  # n x p, or the kept rows only
+    spectrum: Spectrum
+    projector: Projector
+    kept: Indices | None = None  # the rows embedded, where a policy left some out
+
+    def project(self, new: Array) -> Array:
+        """Coordinates (m x p) of new points."""
+        return self.projector.project(new)
+
+    def reconstruct(self, embedding: Array) -> Array:
+        """Features (m x d) of coordinates (m x p)."""
+        return self.projector.reconstruct(embedding)
+
+    def in_units(self, exponent_in: int, exponent_out: int) -> "Model":
+        """The model of 2**exponent_in times the data, whose coordinates are 2**exponent_out times these."""
+        spectrum = self.spectrum.rescaled(2 * exponent_out)
+        if self.spectrum.trace and not 0 < abs(spectrum.trace) < np.inf:
+            note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
+        return Model(scaled(self.embedding, exponent_out), spectrum,
+                     replace(self.projector, exponent_in=exponent_in, exponent_out=exponent_out), self.kept)
+
+
+class Method(Options):
+    """A method: a frozen declaration of its stages, and `solve`, which composes them."""
+
+    accepts: ClassVar[tuple[type[Given], ...]]
+    name: str
+    eigensolve: Eigensolve
+
+    def fit(self, data: Input, compute: Compute) -> Model:
+        """The model of the data; everything is computed in units that keep squares in range."""
+        normalized = data.normalized()
+        model = self.solve(normalized, compute)
+        return model.in_units(*self.exponents(normalized))
+
+    def settle(self, data: Input) -> Self:
+        """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
+        if not isinstance(data, self.accepts):
+            kinds = " or ".join(kind.kind for kind in self.accepts)
+            raise ConfigError("KIND", f"{self.name} takes {kinds}, not {data.kind}", where="input.kind",
+                              hint="choose another method, or give the data in another form")
+        return self.replace(eigensolve=self.eigensolve.settled(self.limit(data)), **self.settled_stages(data))
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """Stages other than the eigensolve whose defaults depend on the data."""
+        return {}
+
+    def limit(self, data: Input) -> int:
+        """The most axes that data of this shape can have."""
+        return len(data.values) - 1
+
+    def exponents(self, data: Input) -> tuple[int, int]:
+        """The powers of two that the input, and with it the coordinates, are scaled by."""
+        return data.exponent, data.exponent
+
+    def solve(self, data: Any, compute: Compute) -> Model:
+        """The method's formula."""
+        raise NotImplementedError

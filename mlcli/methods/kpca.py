@@ -1,0 +1,50 @@
+"""Kernel principal component analysis (004)."""
+
+from typing import ClassVar, Literal
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input, Similarities
+from mlcli.methods.base import Method, Model, Projector
+from mlcli.methods.mds import linear_decoder
+from mlcli.stages.eigensolve import Eigensolve
+from mlcli.stages.kernel_functions import Gaussian, KernelFunction, Linear
+from mlcli.stages.kernels import Dense, square_memory
+from mlcli.stages.similarities import Columns, KernelValues
+
+
+class KernelPCA(Method):
+    """PCA in the feature space of a kernel function: linear, polynomial or gaussian; or of a kernel given as a matrix.
+
+    With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within
+    about 1/√r and nothing beyond: too large a rate makes all points equally different, too
+    small a one gives PCA again. A given matrix is used as it is (`input.kind: kernel`).
+
+    Source: note 004, with the centering of new points' kernel rows that the note leaves out.
+    """
+
+    accepts: ClassVar = (Features, Similarities)
+    name: Literal["kpca"] = "kpca"
+    kernel: KernelFunction = Gaussian()
+    eigensolve: Eigensolve = Eigensolve()
+
+    def solve(self, data: Features | Similarities, compute: Compute) -> Model:
+        """H K H; coordinates are V √λ."""
+        square_memory(compute, len(data.values), 3, "kpca", "take fewer rows")
+        similarity = self._similarity(data, compute)
+        centered, centering = Dense(similarity.rows(data.values)).centered()
+        spectrum = self.eigensolve(centered, len(data.values) - 1, compute)
+        linear = isinstance(data, Features) and isinstance(self.kernel, Linear)
+        decoder = linear_decoder(data.values, spectrum) if linear else None
+        return Model(spectrum.coordinates(), spectrum,
+                     Projector(similarity, centering, spectrum.inverse_roots(), decoder))
+
+    def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
+        if isinstance(data, Similarities):
+            return Columns()
+        return KernelValues(data.values, self.kernel.for_points(data.values, data.exponent, compute.generator()))
+
+    def exponents(self, data: Input) -> tuple[int, int]:
+        """A given kernel carries the square of a unit; a kernel function has its own power."""
+        if isinstance(data, Similarities):
+            return data.exponent, data.exponent // 2
+        return data.exponent, data.exponent * self.kernel.unit_power

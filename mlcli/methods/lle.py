@@ -1,0 +1,55 @@
+"""Locally linear embedding (003, 004)."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.methods.base import Method, Model, Projector
+from mlcli.stages.eigensolve import Eigensolve
+from mlcli.stages.kernels import Inverse
+from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.pieces import connected_lists
+from mlcli.stages.similarities import Barycenters
+from mlcli.stages.weights import barycentric_weights, residual_matrix
+
+
+class LLE(Method):
+    """Coordinates in which every point is the same weighted mean of its neighbors as in the data.
+
+    The weights of each point minimize the error of reproducing it from its neighbors, with a
+    ridge of `ridge` times the local Gram matrix's trace. The kernel is M⁺ with
+    M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance: the
+    weights say nothing of scale.
+
+    A new point is placed at the weighted mean of its neighbors' coordinates; a training point
+    is placed exactly on itself. It fails where neighborhoods are nearly flat in too few
+    directions for the ridge to matter little. Source: notes 003 and 004.
+    """
+
+    accepts: ClassVar = (Features,)
+    name: Literal["lle"] = "lle"
+    neighbors: Neighbors = Neighbors()
+    ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
+    eigensolve: Eigensolve = Eigensolve()
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """Bottom vectors of M = (I - W)ᵀ(I - W), scaled to unit variance."""
+        lists, kept = connected_lists(data, self.neighbors)
+        data = data if kept is None else data.take(kept)
+        weights = barycentric_weights(data.values, data.values, lists, self.ridge)
+        kernel, _ = Inverse(residual_matrix(weights, lists)).centered()
+        spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
+        embedding = spectrum.vectors * np.sqrt(len(data.values))
+        similarity = Barycenters(self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
+        return Model(embedding, spectrum, Projector(similarity, kernel.centered()[1], embedding), kept)
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """Neighbors, at most n - 1 of them."""
+        return {"neighbors": self.neighbors.settled(len(data.values))}
+
+    def exponents(self, data: Input) -> tuple[int, int]:
+        """Coordinates carry no unit."""
+        return data.exponent, 0

@@ -1,0 +1,1 @@
+"""The run directory: a directory that exists is complete."""

@@ -1,0 +1,14 @@
+"""The names of the files in a run directory."""
+
+CONFIG = "config.yaml"
+MANIFEST = "run.json"
+SPECTRUM = "spectrum.csv"
+SCREE = "scree.svg"
+MODEL = "model.json"
+ARRAYS = "model.npz"
+DROPPED = "dropped.csv"
+
+
+def embedding(format: str) -> str:
+    """The embedding's file name in a format."""
+    return f"embedding.{format}"

@@ -1,0 +1,135 @@
+"""The one eigensolve: the top of a centered kernel's spectrum, in canonical form."""
+
+from itertools import pairwise
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.compute import Compute
+from mlcli.base.options import Options, option
+from mlcli.base.signs import canonical_basis, leading_signs
+from mlcli.base.stage import note, stage
+from mlcli.base.types import Array
+from mlcli.errors import ConfigError, GeometryError, NumericalError
+from mlcli.stages.kernels import Inverse, Kernel
+from mlcli.stages.linalg import EPS
+from mlcli.stages.solvers import Solved, solve
+from mlcli.stages.spectrum import Spectrum
+
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class Eigensolve(Options):
+    """How many axes to keep, and how the eigenvalues are computed."""
+
+    components: Count | Share = option(2, "Axes to keep: a count, or a share of the variance such as 0.95.")
+    solver: Literal["auto", "dense", "lanczos"] = option(
+        "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (lanczos), or by size (auto).")
+    report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
+
+    @stage("eigensolve")
+    def __call__(self, kernel: Kernel, limit: int, compute: Compute) -> Spectrum:
+        """The spectrum of a centered kernel whose rank is at most `limit`.
+
+        Raises NumericalError where a solver did not converge or left a residual too large,
+        and GeometryError where more axes were asked for than there are positive eigenvalues.
+        """
+        solved = solve(kernel, self, compute)
+        trace = _trace(kernel, solved)
+        count = self._count(solved, trace, limit)
+        vectors, directions = _canonical_axes(solved, count)
+        _verify(kernel, solved, vectors)
+        return Spectrum(solved.values, vectors, directions, trace, solved.complete)
+
+    def settled(self, limit: int) -> "Eigensolve":
+        """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
+        largest = max(limit, 1)
+        if not isinstance(self.components, int) or self.components <= largest:
+            return self
+        if self.chosen("components"):
+            raise ConfigError("COMPONENTS", f"{self.components} axes were asked for and the data has at most {largest}",
+                              where="method.eigensolve.components", hint=f"ask for at most {largest}")
+        note("N-COMPONENTS", f"axes kept: {largest}, as many as the data can have")
+        return self.model_copy(update={"components": largest})
+
+    def wanted(self, size: int) -> int:
+        """Eigenvalues that a solver of the top of a spectrum of `size` must find."""
+        count = self.components if isinstance(self.components, int) else size
+        return min(max(count, self.report or 0), size)
+
+    def _count(self, solved: Solved, trace: float, limit: int) -> int:
+        """The number of axes to keep, of those that have a positive eigenvalue."""
+        available = min(int(np.sum(solved.values > solved.floor)), max(limit, 1))
+        if isinstance(self.components, int):
+            return self._clip(self.components, available)
+        if np.isnan(trace):
+            raise ConfigError("SHARE", "a share of the variance needs the whole spectrum, which is not computed here",
+                              where="method.eigensolve.components", hint="give a count of axes, such as 2")
+        if available == 0:
+            return self._clip(1, 0)
+        cumulative = np.cumsum(solved.values[:available])
+        reached = cumulative >= (self.components - 10 * solved.size * EPS) * trace
+        return int(reached.argmax()) + 1 if reached.any() else available
+
+    def _clip(self, count: int, available: int) -> int:
+        if count <= available:
+            return count
+        if available == 0 and (count == 1 or not self.chosen("components")):
+            note("W-RANK", "all points coincide for this method: the embedding is zero")
+            return 1
+        if self.chosen("components"):
+            raise GeometryError("AXES", f"{count} axes were asked for and {available} eigenvalues are positive",
+                                where="method.eigensolve.components", hint=f"ask for at most {max(available, 1)}")
+        note("W-RANK", f"kept {available} of {count} axes: no other eigenvalue is positive")
+        return available
+
+
+def _trace(kernel: Kernel, solved: Solved) -> float:
+    if isinstance(kernel, Inverse):
+        return float(solved.values.sum()) if solved.complete else float("nan")
+    return kernel.trace
+
+
+def _canonical_axes(solved: Solved, count: int) -> tuple[Array, Array | None]:
+    """The kept axes: zero below the floor, tied ones in their canonical basis, all turned by the sign rule."""
+    groups = _tied_groups(solved, count)
+    vectors, directions = solved.take(max([count, *(last for _, last in groups)]))
+    vectors = np.where(solved.values[: vectors.shape[1]] > solved.floor, vectors, 0.0)
+    for first, last in groups:
+        rotation = canonical_basis(vectors[:, first:last])
+        vectors[:, first:last] = vectors[:, first:last] @ rotation
+        if directions is not None:
+            directions = np.concatenate([directions[:, :first], directions[:, first:last] @ rotation,
+                                         directions[:, last:]], axis=1)
+    vectors = vectors[:, :count]
+    signs = leading_signs(vectors)
+    return vectors * signs, None if directions is None else directions[:, :count] * signs
+
+
+def _tied_groups(solved: Solved, count: int) -> list[tuple[int, int]]:
+    """Runs of equal eigenvalues among the positive ones that reach into the kept axes."""
+    values = solved.values[solved.values > solved.floor]
+    near = 100 * solved.size * EPS * float(values[:1].max(initial=0.0))
+    breaks = np.flatnonzero(values[:-1] - values[1:] > near) + 1
+    edges = [0, *breaks.tolist(), len(values)]
+    groups = [(a, b) for a, b in pairwise(edges) if b - a > 1 and a < count]
+    if groups:
+        names = ", ".join(f"{a + 1} to {b}" for a, b in groups)
+        note("W-TIED", f"eigenvalues {names} are equal: any rotation of these axes is as good",
+             sizes=[b - a for a, b in groups])
+    return groups
+
+
+def _verify(kernel: Kernel, solved: Solved, vectors: Array) -> None:
+    """Raises NumericalError unless K v = λ v holds for every kept axis to 60 n eps (LAPACK's own line)."""
+    if isinstance(kernel, Inverse):
+        return  # its eigenvalues are computed from its vectors
+    values = np.where(np.any(vectors != 0, axis=0), solved.values[: vectors.shape[1]], 0.0)
+    residuals = np.linalg.norm(kernel.apply(vectors) - vectors * values, axis=0)
+    scale = float(np.abs(solved.values).max(initial=0.0))
+    worst = float(residuals.max(initial=0.0)) / scale if scale > 0 else 0.0
+    if worst > max(60 * max(solved.size, 10) * EPS, solved.tolerance):
+        raise NumericalError("RESIDUAL", f"the computed eigenvectors are wrong: relative residual {worst:.1e}",
+                             hint="run `mlcli doctor`: this may be a fault of the linear algebra library")

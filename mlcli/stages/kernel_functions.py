@@ -1,0 +1,86 @@
+"""Kernel functions: how similar two points are, as a formula (004, "Kernel PCA")."""
+
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.options import Options, option
+from mlcli.base.stage import note
+from mlcli.base.types import Array
+from mlcli.stages.distances import squared_distances
+
+
+class Linear(Options):
+    """⟨x, y⟩: kernel PCA with it is PCA."""
+
+    name: Literal["linear"] = "linear"
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry."""
+        return 1
+
+    def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Linear":
+        """The kernel for data in units of 2**exponent."""
+        return self
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+        return left @ right.T
+
+
+class Polynomial(Options):
+    """(gamma ⟨x, y⟩ + coef0)**degree."""
+
+    name: Literal["polynomial"] = "polynomial"
+    degree: int = option(3, "Degree of the polynomial.", ge=1)
+    gamma: float = option(1.0, "Factor of the inner product.", gt=0)
+    coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry: none, the constant fixes the unit."""
+        return 0
+
+    def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Polynomial":
+        """The kernel for data in units of 2**exponent."""
+        return self.replace(gamma=float(np.ldexp(self.gamma, 2 * exponent)))
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+        with np.errstate(over="ignore"):
+            values: Array = (self.gamma * (left @ right.T) + self.coef0) ** self.degree
+        return values
+
+
+class Gaussian(Options):
+    """exp(-rate ‖x - y‖²)."""
+
+    name: Literal["gaussian"] = "gaussian"
+    rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median squared distance).", gt=0)
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry: none."""
+        return 0
+
+    def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Gaussian":
+        """The kernel for data in units of 2**exponent, with a default rate fixed from the data."""
+        if self.rate is not None:
+            return self.replace(rate=float(np.ldexp(self.rate, 2 * exponent)))
+        sample = points if len(points) <= 1000 else points[generator.choice(len(points), 1000, replace=False)]
+        squared = squared_distances(sample, sample)[np.triu_indices(len(sample), 1)]
+        middle = float(np.median(squared[squared > 0])) if np.any(squared > 0) else 1.0
+        rate = float(np.ldexp(1 / middle, -2 * exponent))
+        note("N-RATE", f"gaussian rate {rate:.6g}: one over the median squared distance", rate=rate)
+        return self.replace(rate=1 / middle)
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+        squared = squared_distances(left, right)
+        squared *= -(self.rate or 0.0)
+        return np.exp(squared, out=squared)
+
+
+KernelFunction = Annotated[Linear | Polynomial | Gaussian, Field(discriminator="name")]

@@ -1,0 +1,97 @@
+"""The only place that calls LAPACK: finite before, finite after, and a ladder of fallbacks."""
+
+import numpy as np
+import scipy.linalg
+
+from mlcli.base.stage import note
+from mlcli.base.types import AnyArray, Array
+from mlcli.errors import NumericalError
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def require_finite(values: AnyArray, what: str) -> None:
+    """LAPACK may hang or answer nonsense on NaN and infinity (numpy issue 32591): never let it see them."""
+    if not np.isfinite(values).all():
+        raise NumericalError("NOT-FINITE", f"{what} has values that are not finite",
+                             hint="scale the data, or change the kernel's parameters, so that it does not overflow")
+
+
+def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
+    """All eigenvalues (descending) and unit eigenvectors (columns) of a symmetric matrix."""
+    require_finite(matrix, "the matrix to be decomposed")
+    try:
+        values, vectors = np.linalg.eigh(matrix)
+    except np.linalg.LinAlgError:
+        note("N-FALLBACK", "divide and conquer did not converge; used QR iteration instead")
+        values, vectors = _slower_eigen(matrix)
+    require_finite(values, "the computed spectrum")
+    return values[::-1], vectors[:, ::-1]
+
+
+def symmetric_eigenvalues(matrix: Array) -> Array:
+    """All eigenvalues of a symmetric matrix, descending."""
+    require_finite(matrix, "the matrix to be decomposed")
+    values: Array = np.linalg.eigvalsh(matrix)[::-1].astype(np.float64)
+    require_finite(values, "the computed spectrum")
+    return values
+
+
+def _slower_eigen(matrix: Array) -> tuple[Array, Array]:
+    try:
+        values, vectors = scipy.linalg.eigh(matrix, driver="ev", check_finite=False)
+    except np.linalg.LinAlgError as error:
+        raise NumericalError("EIGEN", "the eigenvalue solver did not converge",
+                             hint="check the data for extreme values with different scales") from error
+    return values, vectors
+
+
+def singular(factor: Array) -> tuple[Array, Array, Array]:
+    """The thin decomposition F = U diag(s) Vt, s descending; falls back to slower drivers (scipy issue 15024)."""
+    require_finite(factor, "the matrix to be decomposed")
+    for driver in ("gesdd", "gesvd"):
+        try:
+            left, sizes, right = scipy.linalg.svd(factor, full_matrices=False, lapack_driver=driver, check_finite=False)
+        except np.linalg.LinAlgError:
+            note("N-FALLBACK", f"the singular value solver {driver} did not converge; used the next one")
+            continue
+        require_finite(sizes, "the computed spectrum")
+        return left, sizes, right
+    return _singular_by_gram(factor)
+
+
+def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:
+    """The last rung: eigenvectors of the smaller Gram matrix; small singular values lose digits."""
+    if factor.shape[0] < factor.shape[1]:
+        left, sizes, right = _singular_by_gram(factor.T)
+        return right.T, sizes, left.T
+    values, directions = symmetric_eigen(factor.T @ factor)
+    sizes = np.sqrt(np.clip(values, 0, None))
+    above = sizes > sizes[0] * np.sqrt(EPS * max(factor.shape))
+    left = np.divide(factor @ directions, sizes, out=np.zeros(factor.shape), where=above)
+    return left, sizes, directions.T
+
+
+def orthonormal(columns: Array) -> Array:
+    """An orthonormal basis of the columns in their order, each in its own direction."""
+    basis, triangle = np.linalg.qr(columns)
+    return basis * np.where(np.diag(triangle) < 0, -1.0, 1.0)
+
+
+def solve_positive(matrices: Array, rights: Array) -> Array:
+    """Solutions x of A x = b for a stack of positive definite matrices (... x k x k, ... x k)."""
+    try:
+        solutions: Array = np.linalg.solve(matrices, rights[..., None])[..., 0].astype(np.float64)
+        return solutions
+    except np.linalg.LinAlgError as error:
+        raise NumericalError("SINGULAR", "a local system of equations is singular",
+                             where="method.ridge", hint="use a larger ridge") from error
+
+
+def largest_real_eigenvalue(matrix: Array) -> float:
+    """The largest real eigenvalue of a general square matrix."""
+    require_finite(matrix, "the matrix to be decomposed")
+    values = np.linalg.eigvals(matrix)
+    scale = np.abs(values).max(initial=0.0)
+    real = values.real[np.abs(values.imag) <= np.sqrt(EPS) * scale]
+    return float(real.max(initial=0.0))

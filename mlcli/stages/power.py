@@ -1,0 +1,46 @@
+"""Power iteration with deflation (003): the textbook way to the leading eigenvectors."""
+
+import numpy as np
+
+from mlcli.base.stage import advance
+from mlcli.base.types import Array
+from mlcli.errors import NumericalError
+
+POWER_TOLERANCE = 1e-10  # residual at which an eigenvector counts as found, relative to the largest eigenvalue
+LIMIT = 50_000  # steps for one eigenvector; two eigenvalues closer than 1 - 23/LIMIT of each other need more
+
+
+def power_iteration(matrix: Array, components: int | float, count: int,
+                    generator: np.random.Generator) -> tuple[Array, Array]:
+    """Leading eigenpairs of a positive semidefinite matrix: `count` of them, or enough for a share of its trace."""
+    size = len(matrix)
+    vectors = np.zeros((size, 0))
+    values: list[float] = []
+    trace = float(np.trace(matrix))
+    while len(values) < count and not (isinstance(components, float) and sum(values) >= components * trace):
+        value, vector = _next(matrix, vectors, values, generator)
+        values.append(value)
+        vectors = np.column_stack([vectors, vector])
+        advance(len(values), count)
+    return np.array(values), vectors
+
+
+def _next(matrix: Array, found: Array, values: list[float], generator: np.random.Generator) -> tuple[float, Array]:
+    vector = _unit(generator.standard_normal(len(matrix)), found)
+    for _ in range(LIMIT):
+        image = matrix @ vector
+        value = float(vector @ image)
+        scale = values[0] if values else value
+        if np.linalg.norm(image - value * vector) <= POWER_TOLERANCE / 10 * scale:
+            return max(value, 0.0), vector
+        vector = _unit(image, found)
+    raise NumericalError("POWER", f"power iteration did not find axis {len(values) + 1} in {LIMIT} steps",
+                         where="method.route", hint="two eigenvalues are nearly equal: use another route, such as svd")
+
+
+def _unit(vector: Array, found: Array) -> Array:
+    """The unit vector along the part of `vector` off the vectors found before."""
+    for _ in range(2):
+        vector = vector - found @ (found.T @ vector)
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0 else vector

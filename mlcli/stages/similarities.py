@@ -1,0 +1,104 @@
+"""Similarities: how new points relate to the training points, as rows for the shared projection.
+
+Every method projects in the same way (004, "Unified framework"): `rows(new)`, centered as the
+training rows were, times a matrix of axes. Only the rows differ.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.stages.corrections import Correction
+from mlcli.stages.distances import squared_distances
+from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
+from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.weights import barycentric_weights, weight_matrix
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The features themselves: PCA, whose axes live in feature space; or kernel values given as they are."""
+
+    def rows(self, new: Array) -> Array:
+        """The new points (m x d)."""
+        return new
+
+
+@dataclass(frozen=True)
+class KernelValues:
+    """Values of a kernel function between new and training points."""
+
+    points: Array  # n x d
+    function: Linear | Polynomial | Gaussian
+
+    def rows(self, new: Array) -> Array:
+        """k(x, xⱼ) (m x n)."""
+        return self.function(new, self.points)
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Minus half the squared Euclidean distances: MDS of points (Gower's interpolation)."""
+
+    points: Array  # n x d
+    correction: Correction
+
+    def rows(self, new: Array) -> Array:
+        """-δ²/2 (m x n), with the correction that the training distances had."""
+        return -0.5 * self.correction.squared(squared_distances(new, self.points))
+
+
+@dataclass(frozen=True)
+class GivenDistances:
+    """Minus half the squares of dissimilarities that the user gives: MDS of dissimilarities."""
+
+    correction: Correction
+
+    def rows(self, new: Array) -> Array:
+        """-δ²/2 (m x n), with the correction that the training dissimilarities had."""
+        return -0.5 * self.correction.squared(new**2)
+
+
+@dataclass(frozen=True)
+class Geodesics:
+    """Minus half the squared path lengths through a new point's neighbors: Isomap."""
+
+    neighbors: Neighbors
+    radius: float | None
+    distances: Array  # n x n, along the training graph
+    points: Array | None  # n x d; None where dissimilarities are given
+
+    def rows(self, new: Array) -> Array:
+        """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x n)."""
+        lists = (self.neighbors.lists_of_rows(new, self.radius) if self.points is None
+                 else self.neighbors.lists_of_new(new, self.points, self.radius))
+        paths = np.empty((len(new), self.distances.shape[1]))
+        for i, (start, stop) in enumerate(zip(lists.starts, lists.starts[1:], strict=False)):
+            through = self.distances[lists.indices[start:stop]] + lists.lengths[start:stop, None]
+            paths[i] = through.min(axis=0)
+        return -0.5 * paths**2
+
+
+@dataclass(frozen=True)
+class Barycenters:
+    """Weights that reproduce a new point from its training neighbors: LLE."""
+
+    neighbors: Neighbors
+    radius: float | None
+    points: Array  # n x d
+    ridge: float
+
+    def rows(self, new: Array) -> Array:
+        """Weights that sum to one (m x n); all weight on one point where the new point equals it."""
+        lists = self.neighbors.lists_of_new(new, self.points, self.radius)
+        weights = barycentric_weights(new, self.points, lists, self.ridge)
+        rows = weight_matrix(weights, lists, len(self.points)).toarray()
+        same = lists.starts[:-1][lists.lengths[lists.starts[:-1]] == 0]
+        equal = np.flatnonzero(lists.lengths[lists.starts[:-1]] == 0)
+        rows[equal] = 0.0
+        rows[equal, lists.indices[same]] = 1.0
+        return rows
+
+
+Similarity = Columns | KernelValues | Distances | GivenDistances | Geodesics | Barycenters

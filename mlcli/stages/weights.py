@@ -1,0 +1,65 @@
+"""Reconstruction weights: each point as a weighted mean of its neighbors (003 and 004, "LLE")."""
+
+import numpy as np
+import scipy.sparse as sparse
+
+from mlcli.base.types import Array, Indices
+from mlcli.stages.distances import BLOCK
+from mlcli.stages.linalg import require_finite, solve_positive
+from mlcli.stages.nearest import Lists
+
+
+def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: float) -> Array:
+    """Weights, entry by entry of the lists, that sum to one for each target (m x d) and best reproduce it.
+
+    Solves (G + r I) w ∝ 1 with G the Gram matrix of the differences to the neighbors and
+    r = ridge x trace G, or `ridge` itself where all neighbors coincide with the point.
+    """
+    weights = np.empty(len(lists.indices))
+    for count in np.unique(lists.counts):
+        same = np.flatnonzero(lists.counts == count)
+        step = max(1, BLOCK // max(int(count) * max(points.shape[1], int(count)), 1))
+        for start in range(0, len(same), step):
+            rows = same[start : start + step]
+            entries = lists.starts[rows][:, None] + np.arange(count)
+            weights[entries] = _solve(targets[rows], points[lists.indices[entries]], ridge)
+    return weights
+
+
+def _solve(targets: Array, neighbors: Array, ridge: float) -> Array:
+    """Weights (m x k) for targets (m x d) with k neighbors each (m x k x d)."""
+    differences = neighbors - targets[:, None, :]
+    gram = differences @ differences.transpose(0, 2, 1)
+    traces = np.einsum("mii->m", gram)
+    indices = np.arange(gram.shape[1])
+    gram[:, indices, indices] += (ridge * np.where(traces > 0, traces, 1.0))[:, None]
+    require_finite(gram, "a local Gram matrix")
+    weights = solve_positive(gram, np.ones(gram.shape[:2]))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def weight_matrix(weights: Array, lists: Lists, columns: int) -> sparse.csr_array:
+    """The weights as a sparse matrix (m x columns)."""
+    return sparse.csr_array((weights, lists.indices, lists.starts), shape=(len(lists.starts) - 1, columns))
+
+
+def residual_matrix(weights: Array, lists: Lists) -> sparse.csr_array:
+    """I - W (n x n); its rows sum to zero."""
+    size = len(lists.starts) - 1
+    return (sparse.eye_array(size, format="csr") - weight_matrix(weights, lists, size)).tocsr()
+
+
+def closed_groups(lists: Lists) -> Indices:
+    """The closed group that each point belongs to, or -1: groups whose neighbors are all among themselves.
+
+    I - W has one null vector for every closed group, so more than one leaves no room for coordinates.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    size = len(lists.starts) - 1
+    graph = weight_matrix(np.ones(len(lists.indices)), lists, size)
+    count, labels = connected_components(graph, directed=True, connection="strong")
+    leaving = labels[lists.rows] != labels[lists.indices]
+    closed = np.ones(count, dtype=bool)
+    closed[labels[lists.rows[leaving]]] = False
+    return np.where(closed[labels], labels, -1)

@@ -1,0 +1,1 @@
+"""Agreement with the tables that R and scikit-learn made, kept in tests/tables."""

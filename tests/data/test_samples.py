@@ -1,0 +1,162 @@
+"""Generated data sets lie on their surfaces, cover them as told, and come out the same for the same seed."""
+
+import numpy as np
+import pytest
+
+from mlcli.data.samples import RING, SAMPLES, SIDES, TUBE, sample
+from mlcli.data.table import Table
+from mlcli.errors import UsageError
+
+NAMES = list(SAMPLES)
+EPS = np.finfo(float).eps
+
+
+def coordinate(table: Table, name: str) -> np.ndarray:
+    return np.array(table.labels[name], dtype=float)
+
+
+def evenness(values: np.ndarray, low: float, high: float) -> float:
+    """Kolmogorov's distance from the uniform distribution, times root n: above 1.95 once in a thousand."""
+    ranked = np.sort((values - low) / (high - low))
+    count = len(values)
+    steps = np.arange(count + 1) / count
+    return np.sqrt(count) * max((steps[1:] - ranked).max(), (ranked - steps[:-1]).max())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_has_the_shape_of_a_table(name: str) -> None:
+    table = sample(name, 12, seed=3)
+    assert table.values.shape == (12, 3)
+    assert table.values.dtype == np.float64
+    assert table.columns == ("x", "y", "z")
+    assert table.ids == tuple(str(row) for row in range(1, 13))
+    assert dict(table.labels) == {}
+    assert table.kind == "features"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_same_seed_same_points_other_seed_others(name: str) -> None:
+    first, again, other = (sample(name, 50, seed).values for seed in (7, 7, 8))
+    assert np.array_equal(first, again)
+    assert not np.isclose(first, other).all(axis=1).any()
+
+
+@pytest.mark.parametrize("noise", [None, 0.0, 0.3])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_smaller_sample_is_the_start_of_a_larger(name: str, noise: float | None) -> None:
+    assert np.array_equal(sample(name, 20, 1, noise).values, sample(name, 900, 1, noise).values[:20])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_truth_gives_the_coordinates_at_full_precision(name: str) -> None:
+    told, untold = sample(name, 40, 5, truth=True), sample(name, 40, 5)
+    assert np.array_equal(told.values, untold.values)
+    assert list(told.labels) == (["t"] if name == "helix" else ["t", "h"])
+    for key, texts in told.labels.items():
+        assert all(f"{float(text):.17g}" == text for text in texts), key
+
+
+def test_truth_places_the_points() -> None:
+    """The formulas again, from the labels alone."""
+    for name in NAMES:
+        table = sample(name, 200, 2, noise=0.0, truth=True)
+        t = coordinate(table, "t")
+        h = 8 * t if name == "helix" else coordinate(table, "h")
+        ring = (RING + TUBE * np.cos(h))[:, None] * np.column_stack([np.cos(t), np.sin(t)])
+        disc = np.sqrt(np.maximum(1 - h**2, 0))
+        expected = {
+            "swiss-roll": np.column_stack([t * np.cos(t), h, t * np.sin(t)]),
+            "s-curve": np.column_stack([np.sin(t), h, np.sign(t) * (np.cos(t) - 1)]),
+            "helix": np.column_stack([ring, np.sin(h)]),
+            "torus": np.column_stack([ring, np.sin(h)]),
+            "punctured-sphere": np.column_stack([disc[:, None] * np.column_stack([np.cos(t), np.sin(t)]), h]),
+            "noisy-plane": np.column_stack([2 * t - 2 * h, t + 2 * h, 2 * t + h]) / 3,
+        }[name]
+        assert np.allclose(table.values, expected, rtol=0, atol=64 * EPS * np.abs(expected).max()), name
+
+
+def test_points_satisfy_the_equation_of_their_surface() -> None:
+    """Equations that do not go through the generator's parameters."""
+    x, y, z = sample("swiss-roll", 500, 1).values.T
+    turned = np.mod(np.arctan2(z, x) - np.hypot(x, z) + np.pi, 2 * np.pi) - np.pi  # a spiral: angle = radius mod 2π
+    assert np.abs(turned).max() < 1e-13
+    assert y.min() >= 0 and y.max() <= 21
+    x, y, z = sample("s-curve", 500, 1).values.T
+    assert np.abs(x**2 + (np.abs(z) - 1) ** 2 - 1).max() < 8 * EPS
+    x, y, z = sample("punctured-sphere", 500, 1).values.T
+    assert np.abs(x**2 + y**2 + z**2 - 1).max() < 8 * EPS
+    assert z.max() <= 0.8
+    for name in ("torus", "helix"):
+        x, y, z = sample(name, 500, 1).values.T
+        assert np.abs((np.hypot(x, y) - RING) ** 2 + z**2 - TUBE**2).max() < 32 * EPS, name
+    plane = sample("noisy-plane", 500, 1, noise=0.0).values
+    assert np.abs(plane @ [1, 2, -2]).max() < 32 * EPS
+
+
+def test_the_helix_winds_eight_times() -> None:
+    x, y, z = sample("helix", 4000, 1).values.T
+    around, tube = np.arctan2(y, x), np.arctan2(z, np.hypot(x, y) - RING)
+    assert np.abs(np.exp(1j * (8 * around - tube)) - 1).max() < 1e-13
+
+
+@pytest.mark.parametrize(("name", "key", "low", "high"), [
+    ("swiss-roll", "t", 1.5 * np.pi, 4.5 * np.pi), ("swiss-roll", "h", 0, 21),
+    ("s-curve", "t", -1.5 * np.pi, 1.5 * np.pi), ("s-curve", "h", 0, 2),
+    ("helix", "t", 0, 2 * np.pi),
+    ("punctured-sphere", "t", 0, 2 * np.pi), ("punctured-sphere", "h", -1, 0.8),
+    ("torus", "t", 0, 2 * np.pi),
+    ("noisy-plane", "t", 0, SIDES[0]), ("noisy-plane", "h", 0, SIDES[1]),
+])
+def test_coordinates_are_uniform_on_their_range(name: str, key: str, low: float, high: float) -> None:
+    values = coordinate(sample(name, 20_000, 11, truth=True), key)
+    assert low <= values.min() and values.max() <= high
+    assert evenness(values, low, high) < 1.95
+
+
+def test_torus_is_covered_evenly_by_area() -> None:
+    """The tube's angle has distribution (h + ½ sin h)/2π; uniform angles would crowd the inside."""
+    h = coordinate(sample("torus", 20_000, 11, truth=True), "h")
+    share = (h + TUBE / RING * np.sin(h)) / (2 * np.pi)
+    assert evenness(share, 0, 1) < 1.95
+    assert evenness(h, 0, 2 * np.pi) > 1.95
+
+
+def test_noise_has_its_standard_deviation_in_every_direction() -> None:
+    for name in NAMES:
+        clean, noisy = sample(name, 20_000, 4, noise=0.0).values, sample(name, 20_000, 4, noise=0.25).values
+        covariance = np.cov((noisy - clean).T)
+        assert np.abs(covariance / 0.25**2 - np.eye(3)).max() < 0.05, name
+
+
+def test_noisy_plane_has_noise_of_its_own_and_known_principal_values() -> None:
+    table = sample("noisy-plane", 200_000, 9)
+    values = np.sort(np.linalg.eigvalsh(np.cov(table.values.T)))[::-1]
+    assert np.allclose(values, [4 / 3 + 0.01, 1 / 3 + 0.01, 0.01], rtol=0.02)
+
+
+def test_noise_depends_on_the_seed() -> None:
+    first, second = (sample("s-curve", 10, seed, 0.1).values - sample("s-curve", 10, seed).values for seed in (1, 2))
+    assert not np.isclose(first, second).any()
+
+
+def test_one_row_is_a_sample() -> None:
+    assert sample("torus", 1, 0).values.shape == (1, 3)
+
+
+def test_unknown_name_names_the_nearest() -> None:
+    with pytest.raises(UsageError) as caught:
+        sample("swiss_rol", 10, 0)
+    assert caught.value.code == "E-SAMPLE"
+    assert caught.value.hint == "did you mean swiss-roll?"
+    with pytest.raises(UsageError, match="there are swiss-roll, s-curve"):
+        sample("xyz", 10, 0)
+
+
+@pytest.mark.parametrize(("rows", "seed", "noise", "code"), [
+    (0, 0, None, "E-SAMPLE-ROWS"), (-3, 0, None, "E-SAMPLE-ROWS"), (5, -1, None, "E-SAMPLE-SEED"),
+    (5, 0, -0.1, "E-SAMPLE-NOISE"), (5, 0, float("nan"), "E-SAMPLE-NOISE"), (5, 0, float("inf"), "E-SAMPLE-NOISE"),
+])
+def test_meaningless_numbers_are_refused(rows: int, seed: int, noise: float | None, code: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        sample("helix", rows, seed, noise)
+    assert caught.value.code == code
