@@ -1,5 +1,7 @@
-"""From layers to a checked `RunConfig`, and back to the text of `config.yaml`."""
+"""From layers to checked runs, and from a run back to the text of `config.yaml`."""
 
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -8,10 +10,24 @@ from mlcli.base.compute import parse_bytes
 from mlcli.base.options import Options
 from mlcli.config.describe import TAG, alternatives, tag_of
 from mlcli.config.explain import explain
-from mlcli.config.layers import Layer
+from mlcli.config.layers import Layer, from_assignments, from_environment, from_file
 from mlcli.config.run_config import RunConfig
+from mlcli.config.sweep import expanded
 from mlcli.config.yaml_write import dump
 from mlcli.errors import DependencyMissing
+
+ENDINGS = (".gz", ".zst", ".bz2", ".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
+           ".npy", ".npz", ".phy", ".phylip", ".dist", ".lsmat")
+
+
+def from_outside(environment: Mapping[str, str], assignments: Iterable[str], flags: Layer) -> Layer:
+    """The layers above the file: environment < `--set` < flags."""
+    return flags.over(from_assignments(assignments).over(from_environment(environment)))
+
+
+def runs_of(path: Path, outside: Layer) -> list[RunConfig]:
+    """The runs that a YAML file describes under the layers from outside: one, or those of its sweep."""
+    return [build(layer) for layer in expanded(from_file(path), outside, f"runs/{path.stem}")]
 
 
 def build(layer: Layer) -> RunConfig:
@@ -24,19 +40,27 @@ def build(layer: Layer) -> RunConfig:
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
     if config.compute.cluster is not None:
-        raise DependencyMissing("CLUSTER", "this version computes on one machine", where="compute.cluster",
-                                hint="leave --cluster out")
-    return config
+        raise DependencyMissing("CLUSTER", "this version computes on one machine", hint="leave compute.cluster out",
+                                where=layer.origin(("compute", "cluster")))
+    return config if config.output is not None else config.replace(output=default_output(config))
+
+
+def default_output(config: RunConfig) -> str:
+    """runs/DATA-METHOD, where DATA is the input's name without its endings."""
+    name = Path(config.input.path).name
+    while name.lower().endswith(ENDINGS) and Path(name).stem:
+        name = Path(name).stem
+    return f"runs/{'stdin' if config.input.path == '-' else name or 'data'}-{config.method.name}"
 
 
 def named(options: type[Options], values: Any) -> Any:
-    """The values with the default's name in each section that chooses by name and has none."""
+    """The values with the default's name in each section that chooses by name and has none, and no section missing."""
     if not isinstance(values, dict):
         return values
     filled = dict(values)
     for key, info in options.model_fields.items():
         found = alternatives(info)
-        section = filled.get(key)
+        section = filled.get(key, {} if info.is_required() else None)
         if not isinstance(section, dict) or not found:
             continue
         if len(found) > 1 and TAG not in section:

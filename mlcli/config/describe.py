@@ -11,9 +11,9 @@ from pydantic_core import PydanticUndefined
 from mlcli.base.options import Options
 
 TAG = "name"  # the field that tells the alternatives of a section apart
-KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false",
-                         NoneType: "null"}
+KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 SECTION = "a section"
+LIST = "a list of items, each "
 LIMITS = {"ge": "at least", "gt": "over", "le": "at most", "lt": "below"}
 
 
@@ -41,18 +41,21 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
         here, found = f"{path}.{name}" if path else name, alternatives(info)
         if name == TAG and here != TAG:
             continue  # stands with the section that it chooses
-        yield Row(here, in_words(info.annotation), limits(info.metadata), shown_default(info), sentence_of(info), only)
+        default, sentence = shown_default(info), sentence_of(name, info)
+        yield Row(here, in_words(info.annotation), limits(info.metadata), default, sentence, only)
         if len(found) > 1:
             names = listed([show(tag_of(kind)) for kind in found], "or")
-            yield Row(f"{here}.{TAG}", names, "", shown_default(info), sentence_of(info), only)
+            yield Row(f"{here}.{TAG}", names, "", default, sentence, only)
         for kind in found:
             yield from rows(kind, here, {**only, here: tag_of(kind)} if len(found) > 1 else only)
 
 
-def sentence_of(info: FieldInfo) -> str:
+def sentence_of(name: str, info: FieldInfo) -> str:
     """What a field is for: its own sentence, else the first line of the options that it holds."""
-    documented = [kind.__doc__ for kind in alternatives(info) if kind.__doc__]
-    return info.description or (documented[0].splitlines()[0] if documented else "")
+    found = alternatives(info)
+    if info.description or not found:
+        return info.description or ""
+    return (found[0].__doc__ or "").split("\n")[0] if len(found) == 1 else f"The {name}."
 
 
 def alternatives(info: FieldInfo) -> list[type[Options]]:
@@ -83,19 +86,28 @@ def in_words(annotation: Any) -> str:
         range_ = limits(part for item in members[1:] for part in getattr(item, "metadata", [item]))
         return f"{in_words(members[0])} ({range_})" if range_ else in_words(members[0])
     if origin in (Union, UnionType):
-        return listed(unique(in_words(member) for member in members if member is not NoneType), "or")
+        return listed(unique(word for member in members for word in choices(member)), "or")
     if origin is Literal:
-        return listed([show(member) for member in members], "or")
+        return listed(choices(annotation), "or")
     if origin in (tuple, list):
-        return f"a list, each item {in_words(members[0])}"
+        return f"{LIST}{in_words(members[0])}"
     if isinstance(annotation, type) and issubclass(annotation, Options):
         return SECTION
     return KINDS.get(annotation, str(annotation))
 
 
+def choices(annotation: Any) -> list[str]:
+    """What a member of a union stands for: each value that it lists, or its type; nothing for null."""
+    if get_origin(annotation) is Literal:
+        return [show(member) for member in get_args(annotation)]
+    if annotation is bool:
+        return ["true", "false"]
+    return [] if annotation is NoneType else [in_words(annotation)]
+
+
 def limits(metadata: Iterable[Any]) -> str:
     """The range that a field's limits leave, in words."""
-    parts = [f"{word} {show(getattr(item, key))}" for item in metadata for key, word in LIMITS.items()
+    parts = [f"{word} {getattr(item, key):g}" for item in metadata for key, word in LIMITS.items()
              if getattr(item, key, None) is not None]
     return " and ".join(parts)
 
@@ -106,6 +118,8 @@ def shown_default(info: FieldInfo) -> str:
         return "required" if info.default_factory is None else ""
     if isinstance(info.default, Options):
         return tag_of(type(info.default)) if len(alternatives(info)) > 1 else ""
+    if isinstance(info.default, tuple):
+        return f"[{', '.join(map(str, info.default))}]"
     return info.default if isinstance(info.default, str) else show(info.default)
 
 
@@ -117,8 +131,6 @@ def show(value: Any) -> str:
         return f"[{', '.join(show(item) for item in value[:5])}{', ...' if len(value) > 5 else ''}]"
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return f"{value:.0f}" if value in (0, 1) else repr(value)
     text = repr(value)
     return text if len(text) <= 42 else f"{text[:40]}..."
 

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from mlcli.base.options import Options
-from mlcli.config.describe import SECTION, TAG, Row, listed, rows, show, unique
+from mlcli.config.describe import LIST, TAG, Row, listed, rows, show, unique
 from mlcli.config.layers import Layer
 from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
@@ -22,8 +22,8 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
     problems: dict[Keys, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         problems.setdefault(keys_of(details, layer.values), []).append(details)
-    (keys, details), *others = problems.items()
-    what, hint = wording(keys, details, list(rows(options)), layer)
+    (keys, found), *others = problems.items()
+    what, hint = wording(keys, found, list(rows(options)), layer)
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))
@@ -39,7 +39,7 @@ def keys_of(details: ErrorDetails, values: Any) -> Keys:
             keys.append(part)
         elif details["type"] == "missing" and position == len(details["loc"]):
             keys.append(part)
-    return tuple(keys)
+    return (*keys, TAG) if details["type"].startswith("union_tag") else tuple(keys)
 
 
 def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], layer: Layer) -> tuple[str, str]:
@@ -47,33 +47,32 @@ def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], l
     path, first = dotted(keys), details[0]
     kind, value = first["type"], first["input"]
     if kind == "missing":
-        return f"{path} is missing", next((row.sentence for row in known if row.path == path), "")
+        return f"{path} is missing", next((f"give {row.type}" for row in known if row.path == path), "")
     if kind == "extra_forbidden":
         return unknown_key(keys, known, layer)
     if kind.startswith("union_tag"):
-        return wrong_choice(path, value, [row for row in known if row.path == f"{path}.{TAG}"])
+        return wrong_choice(path, value, [row for row in known if row.path == path])
     if kind == "value_error":
         return f"{path}: {first.get('ctx', {}).get('error', first['msg'])}", ""
     if kind in BOUNDS and len(details) == 1:
         word, bound = BOUNDS[kind]
-        return f"{path} must be {word} {show(first['ctx'][bound])}, not {show(value)}", ""
-    return wrong_value(path, keys, value, first, [row for row in known if applies(row, layer.values)])
-
-
-def wrong_value(path: str, keys: Keys, value: Any, first: ErrorDetails, known: Sequence[Row]) -> tuple[str, str]:
-    """A value of the wrong kind, against what the option takes."""
+        return f"{path} must be {word} {first['ctx'][bound]:g}, not {show(value)}", ""
     named = dotted([key for key in keys if isinstance(key, str)])
-    row = next((row for row in known if row.path == named), None)
+    row = next((row for row in known if row.path == named and applies(row, layer.values)), None)
     if row is None:
         return f"{path}: {first['msg'].lower()}", ""
-    expected = row.words.removeprefix("a list, each item ") if keys and isinstance(keys[-1], int) else row.words
-    if "'" in expected and isinstance(value, str):
-        hint = suggestion(value, expected.split("'")[1::2])
-    elif "a text" in expected and isinstance(value, (int, float)):
-        hint = f"write it in quotes: \"{show(value)}\""
-    else:
-        hint = f"write {path}: {{{TAG}: ...}}" if expected == SECTION and isinstance(value, str) else ""
-    return f"{path} must be {expected}, not {show(value)}", hint
+    expected = row.words.removeprefix(LIST) if isinstance(keys[-1], int) else row.words
+    return f"{path} must be {expected}, not {show(value)}", remedy(path, value, expected, known)
+
+
+def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:
+    """What may help against a value of the wrong kind."""
+    if isinstance(value, str) and any(row.path == f"{path}.{TAG}" for row in known):
+        return f"write {path}: {{{TAG}: {value[:40]}}}"
+    if isinstance(value, str):
+        return suggestion(value, expected.split("'")[1::2])
+    quotable = "a text" in expected and isinstance(value, (int, float))
+    return f"write it in quotes: '{show(value)}'" if quotable else ""
 
 
 def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]:
@@ -81,7 +80,7 @@ def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]
     chosen = value.get(TAG) if isinstance(value, dict) else value
     names = [name for row in known for name in row.type.split("'")[1::2]]
     near = suggestion(chosen, names) if isinstance(chosen, str) else ""
-    return f"{path}.{TAG}: unknown {path.rpartition('.')[2]} {show(chosen)}", near or f"there are {listed(names, 'and')}"
+    return f"{path}: unknown {path.split('.')[-2]} {show(chosen)}", near or f"there are {listed(names, 'and')}"
 
 
 def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, str]:
@@ -106,7 +105,8 @@ def of_another(path: str, key: str, elsewhere: Sequence[Row], layer: Layer) -> t
     owners = unique(row.only[section] for row in elsewhere)
     chosen, tag_origin = chosen_in(layer.values, section), layer.origin((*section.split("."), TAG))
     here = layer.origin(tuple(path.split(".")))
-    hint = f"{section}.{TAG} is {chosen!r} by {tag_origin}" if ":" in here and source(tag_origin) != source(here) else ""
+    changed = ":" in here and source(tag_origin) != source(here)  # by something above the file
+    hint = f"{section}.{TAG} is {chosen!r} by {tag_origin}" if changed and tag_origin else ""
     have = "has" if len(owners) == 1 else "have"
     return f"{path}: {chosen} has no option {key!r}; {listed(owners, 'and')} {have} it", hint
 

@@ -72,10 +72,7 @@ def value_of(text: str, origin: str) -> Any:
     """A value from a single text: quoted, a flow list or mapping, or a plain scalar by YAML 1.2's rules."""
     plain = text.strip()
     if plain[:1] in ("[", "{", '"', "'"):
-        try:
-            return yaml_file.parse(plain, origin).value
-        except ConfigError as error:
-            raise ConfigError("SET", f"the value cannot be read: {error.what}", where=origin) from error
+        return yaml_file.parse(plain, lambda mark: origin).value
     try:
         return scalars.value_of(plain, scalars.tag_of(plain))
     except ValueError as error:

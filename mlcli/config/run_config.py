@@ -8,7 +8,8 @@ from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
 from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
-from mlcli.methods import METHODS, AnyMethod
+from mlcli.methods import AnyMethod
+from mlcli.methods.pca import PCA
 
 Format = Literal["csv", "parquet", "npy"]
 
@@ -24,7 +25,7 @@ class RunConfig(Options):
 
     input: Input = option(..., "Where the data is and how to read it.")
     prepare: Prepare = option(Prepare(), "What happens to the data before the method.")
-    method: AnyMethod = option(METHODS["pca"](), "The method.")
+    method: AnyMethod = option(PCA(), "The method.")
     compute: Compute = option(Compute(), "What the run may use of the machine.")
     report: Report = option(Report(), "What is written besides the model.")
     output: str | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard output).")

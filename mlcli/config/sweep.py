@@ -24,11 +24,20 @@ def expanded(file: Layer, upper: Layer, output: str) -> list[Layer]:
         return [upper.over(base)]
     for path in lists:
         refuse_if_set(path, upper, file)
-    directory = Path(upper.over(base).values.get("output") or output)
+    directory = directory_of(upper.over(base), output)
     combinations = list(itertools.product(*lists.values()))
     width = max(3, len(str(len(combinations))))
-    return [numbered(upper.over(one(base, dict(zip(lists, values, strict=True)), file)), directory / f"{number:0{width}}")
-            for number, values in enumerate(combinations, start=1)]
+    layers = (upper.over(one(base, dict(zip(lists, values, strict=True)), file)) for values in combinations)
+    return [numbered(layer, directory / f"{number:0{width}}") for number, layer in enumerate(layers, start=1)]
+
+
+def directory_of(layer: Layer, otherwise: str) -> Path:
+    """The directory that holds the runs of a sweep."""
+    output = layer.values.get("output")
+    if output is not None and (not isinstance(output, str) or output in ("", "-")):
+        raise ConfigError("SWEEP", f"the runs of a sweep need a directory, not {str(output)[:40]!r}",
+                          where=layer.origin(("output",)), hint="give one with -o")
+    return Path(output or otherwise)
 
 
 def swept(file: Layer) -> dict[str, list[Any]]:

@@ -1,10 +1,10 @@
 """Reading a YAML file strictly: plain data, each key once, and the place of every value."""
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -12,11 +12,12 @@ from mlcli.config import scalars
 from mlcli.errors import ConfigError, InputMissing
 
 Keys = tuple[str | int, ...]
+Locate = Callable[[Any], str]  # from a mark of the parser to file:line:column
 
 LARGEST = 2**20  # bytes
 DEEPEST = 32
 MOST_NODES = 20_000  # 1 MiB of tiny entries would take many seconds
-SECTION_TAGS = {yaml.MappingNode: f"{scalars.CORE}map", yaml.SequenceNode: f"{scalars.CORE}seq"}
+SECTION_TAGS: dict[Any, str] = {yaml.MappingNode: f"{scalars.CORE}map", yaml.SequenceNode: f"{scalars.CORE}seq"}
 
 
 @dataclass(frozen=True)
@@ -30,13 +31,12 @@ class Document:
 class StrictLoader(yaml.SafeLoader):
     """A YAML loader without aliases, foreign tags and bottomless nesting, under the rules of YAML 1.2."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str | None, list[Any]]] = {None: list(scalars.RESOLVERS.items())}
     depth = 0
     nodes = 0
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
         """The next node, refused where it is not plain data or the file is not of a human size."""
-        event = self.peek_event()
+        event: Any = self.peek_event()  # type: ignore[no-untyped-call]
         self.depth += 1
         self.nodes += 1
         problem = self.problem_with(event)
@@ -48,22 +48,25 @@ class StrictLoader(yaml.SafeLoader):
 
     def problem_with(self, event: Any) -> str:
         """What is wrong with the node that starts at this event, or nothing."""
-        tag = getattr(event, "tag", None)
+        tag = str(getattr(event, "tag", None) or "!")
         if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
             return "anchors and aliases are not allowed"
-        if tag not in (None, "!", *scalars.READERS, *SECTION_TAGS.values()):
+        if tag not in ("!", *scalars.READERS, *SECTION_TAGS.values()):
             return f"the tag {tag[:80]!r} is not allowed"
         if self.depth > DEEPEST:
             return f"nested deeper than {DEEPEST} levels"
         return f"more than {MOST_NODES} entries" if self.nodes > MOST_NODES else ""
 
 
+StrictLoader.yaml_implicit_resolvers = {None: list(scalars.RESOLVERS.items())}
+
+
 def read_document(path: Path) -> Document:
     """The mapping that a YAML file holds; raises ConfigError with file:line:column."""
-    document = parse(read_text(path), str(path))
+    document = parse(read_text(path), lambda mark: f"{path}:{mark.line + 1}:{mark.column + 1}")
     if not isinstance(document.value, dict):
         found = "is empty" if document.value is None else "does not hold a mapping"
-        raise ConfigError("YAML", f"the file {found}", where=f"{path}:1:1", hint="write sections such as `input: {...}`")
+        raise ConfigError("YAML", f"the file {found}", where=f"{path}:1:1", hint="write sections such as input: {...}")
     return document
 
 
@@ -86,74 +89,72 @@ def read_text(path: Path) -> str:
         raise ConfigError("YAML", "the file is not UTF-8", where=f"{path}:{line}", hint="save it as UTF-8") from error
 
 
-def parse(text: str, name: str) -> Document:
-    """What a YAML text holds; `name` is the file named in errors and places."""
+def parse(text: str, locate: Locate) -> Document:
+    """What a YAML text holds; raises ConfigError."""
     try:
         loader = StrictLoader(text)
         node = loader.get_single_node()
     except yaml.MarkedYAMLError as error:
-        raise refusal(error, name) from error
+        raise refusal(error, locate) from error
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
+        before = text[:error.position]
+        mark = yaml.Mark("", 0, before.count("\n"), len(before) - before.rfind("\n") - 1, None, 0)
         what = f"the character U+{ord(text[error.position]):04X} is not allowed"
-        raise ConfigError("YAML", what, where=f"{name}:{line}") from error
+        raise ConfigError("YAML", what, where=locate(mark)) from error
     document = Document(None)
-    return document if node is None else Document(value_at(node, (), name, document.places), document.places)
+    return document if node is None else Document(value_at(node, (), locate, document.places), document.places)
 
 
-def refusal(error: yaml.MarkedYAMLError, name: str) -> ConfigError:
+def refusal(error: yaml.MarkedYAMLError, locate: Locate) -> ConfigError:
     """The YAML library's complaint in our form."""
     problem = error.problem or error.context or "it cannot be parsed"
     mark = error.problem_mark or error.context_mark
     if "single document" in (error.context or ""):
         problem = "a second document starts here; only one is allowed"
     hint = "indent with spaces, not tabs" if "'\\t'" in problem else ""
-    return ConfigError("YAML", problem, where=place(name, mark), hint=hint)
+    return ConfigError("YAML", problem, where=locate(mark), hint=hint)
 
 
-def place(name: str, mark: Any) -> str:
-    """file:line:column, counted from one."""
-    return f"{name}:{mark.line + 1}:{mark.column + 1}" if mark else name
-
-
-def value_at(node: yaml.Node, keys: Keys, name: str, places: dict[Keys, str]) -> Any:
+def value_at(node: yaml.Node, keys: Keys, locate: Locate, places: dict[Keys, str]) -> Any:
     """The value of a node, noting in `places` where each value under it stands."""
-    places.setdefault(keys, place(name, node.start_mark))
+    places.setdefault(keys, locate(node.start_mark))
     tag = SECTION_TAGS.get(type(node))
     if tag is not None and node.tag != tag:
-        raise bad(node, name, f"the tag !!{node.tag.removeprefix(scalars.CORE)} is not for a list or mapping")
+        raise bad(node, locate, f"the tag !!{node.tag.removeprefix(scalars.CORE)} is not for a list or mapping")
     if isinstance(node, yaml.MappingNode):
-        return {key: value_at(value, (*keys, key), name, places) for key, value in entries(node, keys, name, places)}
+        found = entries(node, keys, locate, places)
+        return {key: value_at(value, (*keys, key), locate, places) for key, value in found}
     if isinstance(node, yaml.SequenceNode):
-        return [value_at(item, (*keys, index), name, places) for index, item in enumerate(node.value)]
-    return scalar(node, name)
+        return [value_at(item, (*keys, index), locate, places) for index, item in enumerate(node.value)]
+    return scalar(node, locate)
 
 
-def entries(node: yaml.MappingNode, keys: Keys, name: str, places: dict[Keys, str]) -> Iterator[tuple[str, yaml.Node]]:
+def entries(node: yaml.MappingNode, keys: Keys, locate: Locate,
+            places: dict[Keys, str]) -> Iterator[tuple[str, yaml.Node]]:
     """The keys of a mapping with their nodes; each key is a text and stands there once."""
     lines: dict[str, int] = {}
     for key_node, value in node.value:
         if not isinstance(key_node, yaml.ScalarNode):
-            raise bad(key_node, name, "a key must be a plain text")
-        key = scalar(key_node, name)
+            raise bad(key_node, locate, "a key must be a plain text")
+        key = scalar(key_node, locate)
         if not isinstance(key, str):
-            raise bad(key_node, name, f"the key {key_node.value[:80]!r} is not a text")
+            raise bad(key_node, locate, f"the key {key_node.value[:80]!r} is not a text")
         if key in lines:
-            raise bad(key_node, name, f"the key {key[:80]!r} is there twice: lines {lines[key]} and "
+            raise bad(key_node, locate, f"the key {key[:80]!r} is there twice: lines {lines[key]} and "
                                       f"{key_node.start_mark.line + 1}")
         lines[key] = key_node.start_mark.line + 1
-        places[(*keys, key)] = place(name, key_node.start_mark)
+        places[(*keys, key)] = locate(key_node.start_mark)
         yield key, value
 
 
-def scalar(node: yaml.Node, name: str) -> Any:
+def scalar(node: yaml.Node, locate: Locate) -> Any:
     """The value of a scalar node."""
     try:
         return scalars.value_of(node.value, node.tag)
     except ValueError as error:
-        raise bad(node, name, f"{str(node.value)[:40]!r} cannot be read: {str(error)[:80]}") from error
+        raise bad(node, locate, f"{str(node.value)[:40]!r} cannot be read: {str(error)[:80]}") from error
 
 
-def bad(node: yaml.Node, name: str, problem: str) -> ConfigError:
+def bad(node: yaml.Node, locate: Locate, problem: str) -> ConfigError:
     """An error at a node's place."""
-    return ConfigError("YAML", problem, where=place(name, node.start_mark))
+    return ConfigError("YAML", problem, where=locate(node.start_mark))

@@ -1,6 +1,6 @@
 """Writing a YAML file that `yaml_file` reads back to equal values, and readers of YAML 1.1 as well."""
 
-from typing import Any, ClassVar
+from typing import Any
 
 import yaml
 
@@ -10,14 +10,12 @@ from mlcli.config import scalars
 class Dumper(yaml.SafeDumper):
     """Quotes every text that YAML 1.1 or 1.2 would read as something else; writes no aliases."""
 
-    yaml_implicit_resolvers: ClassVar[dict[str | None, list[Any]]] = {
-        **yaml.SafeDumper.yaml_implicit_resolvers, None: list(scalars.RESOLVERS.items())}
-
     def ignore_aliases(self, data: Any) -> bool:
         """Equal objects are written out each time."""
         return True
 
 
+Dumper.yaml_implicit_resolvers = {**yaml.SafeDumper.yaml_implicit_resolvers, None: list(scalars.RESOLVERS.items())}
 Dumper.add_representer(tuple, yaml.SafeDumper.represent_list)
 
 

@@ -80,7 +80,7 @@ class Model:
     def in_units(self, exponent_in: int, exponent_out: int) -> "Model":
         """The model of 2**exponent_in times the data, whose coordinates are 2**exponent_out times these."""
         spectrum = self.spectrum.rescaled(2 * exponent_out)
-        if self.spectrum.trace and not 0 < abs(spectrum.trace) < np.inf:
+        if self.spectrum.solved_trace and not 0 < abs(spectrum.trace) < np.inf:
             note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
         return Model(scaled(self.embedding, exponent_out), spectrum,
                      replace(self.projector, exponent_in=exponent_in, exponent_out=exponent_out), self.kept)
@@ -106,6 +106,12 @@ class Method(Options):
             raise ConfigError("KIND", f"{self.name} takes {kinds}, not {data.kind}", where="input.kind",
                               hint="choose another method, or give the data in another form")
         return self.replace(eigensolve=self.eigensolve.settled(self.limit(data)), **self.settled_stages(data))
+
+    def with_components(self, count: int) -> Self:
+        """This method with the count of axes that were kept in the end; a share of variance stays a share."""
+        if not isinstance(self.eigensolve.components, int) or self.eigensolve.components == count:
+            return self
+        return self.replace(eigensolve=self.eigensolve.replace(components=count))
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Stages other than the eigensolve whose defaults depend on the data."""

@@ -111,8 +111,9 @@ def _canonical_axes(solved: Solved, count: int) -> tuple[Array, Array | None]:
 def _tied_groups(solved: Solved, count: int) -> list[tuple[int, int]]:
     """Runs of equal eigenvalues among the positive ones that reach into the kept axes."""
     values = solved.values[solved.values > solved.floor]
-    near = 100 * solved.size * EPS * float(values[:1].max(initial=0.0))
-    breaks = np.flatnonzero(values[:-1] - values[1:] > near) + 1
+    sizes = np.sqrt(values) if solved.by_roots else values
+    near = 100 * solved.size * EPS * float(sizes[:1].max(initial=0.0))
+    breaks = np.flatnonzero(sizes[:-1] - sizes[1:] > near) + 1
     edges = [0, *breaks.tolist(), len(values)]
     groups = [(a, b) for a, b in pairwise(edges) if b - a > 1 and a < count]
     if groups:

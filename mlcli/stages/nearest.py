@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
 from mlcli.stages.distances import pair_distances, row_blocks, squared_distances
 
@@ -131,7 +132,7 @@ def _tree_candidates(new: Array, points: Array, count: int) -> Iterator[tuple[sl
 
     tree = KDTree(points)
     for block in row_blocks(len(new), count * points.shape[1]):
-        distances, candidates = tree.query(new[block], k=count, workers=-1)
+        distances, candidates = tree.query(new[block], k=count, workers=allowed())
         yield block, candidates.astype(np.int64), distances[:, -1] ** 2 * (1 - 1e-12)
 
 

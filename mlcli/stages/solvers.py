@@ -32,6 +32,7 @@ class Solved:
     complete: bool
     floor: float  # eigenvalues up to here are zero in this arithmetic
     tolerance: float = 0.0  # residuals that an iterative solver leaves, relative
+    by_roots: bool = False  # whether rounding is relative to the largest root (singular values), not eigenvalue
 
 
 def solve(kernel: Kernel, options: "Eigensolve", compute: Compute) -> Solved:
@@ -100,11 +101,14 @@ def _from_directions(factor: Array, values: Array, directions: Array, floor: flo
 
 
 def _from_vectors(factor: Array, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
-    """W = FᵀV / √λ from the eigenvectors V of FFᵀ, made orthonormal again: division by a small root loses digits."""
+    """W = FᵀV / √λ from the eigenvectors V of FFᵀ, made orthonormal again, and V = F W / √λ from those.
+
+    Errors of V along the leading axes grow by the ratio of roots in FᵀV, and making W orthonormal removes them.
+    """
     positive = int(np.sum(values > floor))
     directions = np.zeros((factor.shape[1], vectors.shape[1]))
     directions[:, :positive] = orthonormal(factor.T @ vectors[:, :positive])
-    return vectors, directions
+    return _over_roots(factor @ directions, values, floor), directions
 
 
 def _over_roots(columns: Array, values: Array, floor: float) -> Array:
@@ -116,7 +120,8 @@ def _solve_svd(kernel: Factored) -> Solved:
     """λ = σ² of F itself: small eigenvalues keep the digits that a Gram matrix loses."""
     left, sizes, right = singular(kernel.factor)
     noise = 10 * max(kernel.factor.shape) * EPS * float(sizes[:1].max(initial=0.0))
-    return Solved(sizes**2, lambda q: (left[:, :q], right[:q].T.copy()), max(kernel.factor.shape), True, noise**2)
+    return Solved(sizes**2, lambda q: (left[:, :q], right[:q].T.copy()), max(kernel.factor.shape), True, noise**2,
+                  by_roots=True)
 
 
 def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> Solved:

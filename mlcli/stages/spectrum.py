@@ -10,37 +10,54 @@ from mlcli.base.types import Array
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Eigenvalues of a centered kernel and the unit eigenvectors of the kept axes."""
+    """Eigenvalues of a centered kernel and the unit eigenvectors of the kept axes.
 
-    values: Array  # m, descending, with their signs
+    Stored in the units that the kernel was solved in, 2**-exponent times the true ones, so that
+    shares stay right where the eigenvalues themselves would leave the range of doubles.
+    """
+
+    solved: Array  # m, descending, with their signs
     vectors: Array  # n x p, unit columns; a column of zeros is an axis without extent
     directions: Array | None  # d x p, where the kernel is F Fᵀ: unit eigenvectors of FᵀF
-    trace: float  # sum of all eigenvalues, computed or not; NaN where unknown
-    complete: bool  # whether `values` is the whole spectrum
-    divisor: float = 1.0  # the values written are these over it (PCA's n or n - 1)
+    solved_trace: float  # sum of all eigenvalues, computed or not; NaN where unknown
+    complete: bool  # whether `solved` is the whole spectrum
+    divisor: float = 1.0  # the eigenvalues written are the kernel's over it (PCA's n or n - 1)
+    exponent: int = 0
 
     @property
-    def kept(self) -> Array:
-        """The eigenvalues of the kept axes (p), zero for an axis without extent."""
-        return np.where(np.any(self.vectors != 0, axis=0), self.values[: self.vectors.shape[1]], 0.0)
+    def values(self) -> Array:
+        """The kernel's eigenvalues (m)."""
+        return scaled(self.solved, self.exponent)
+
+    @property
+    def trace(self) -> float:
+        """The sum of all eigenvalues of the kernel; NaN where unknown."""
+        return float(scaled(np.asarray(self.solved_trace), self.exponent))
 
     @property
     def eigenvalues(self) -> Array:
-        """The eigenvalues as they are written, over the divisor."""
+        """The eigenvalues as they are written, over the divisor (m)."""
         return self.values / self.divisor
 
     @property
+    def kept(self) -> Array:
+        """The eigenvalues of the kept axes as solved (p), zero for an axis without extent."""
+        return np.where(np.any(self.vectors != 0, axis=0), self.solved[: self.vectors.shape[1]], 0.0)
+
+    @property
     def proportions(self) -> Array:
-        """Each eigenvalue over the trace; NaN where the trace is unknown or zero."""
-        return self.values / self.trace if self.trace > 0 else np.full(len(self.values), np.nan)
+        """Each eigenvalue over the trace (m); NaN where the trace is unknown or zero."""
+        if not self.solved_trace > 0:
+            return np.full(len(self.solved), np.nan)
+        return self.solved / self.solved_trace
 
     @property
     def negative_share(self) -> float:
         """The sizes of the negative eigenvalues over all sizes; NaN unless the spectrum is whole."""
-        total = float(np.abs(self.values).sum())
+        total = float(np.abs(self.solved).sum())
         if not self.complete or total == 0:
             return float("nan")
-        return float(-self.values[self.values < 0].sum()) / total
+        return float(-self.solved[self.solved < 0].sum()) / total
 
     def feature_directions(self) -> Array:
         """Unit directions in feature space (d x p); only where the kernel is F Fᵀ."""
@@ -49,7 +66,7 @@ class Spectrum:
         return self.directions
 
     def coordinates(self) -> Array:
-        """The points on the kept axes, V √λ (n x p)."""
+        """The points on the kept axes, V √λ (n x p), in the units of `solved`."""
         return self.vectors * np.sqrt(self.kept)
 
     def inverse_roots(self) -> Array:
@@ -59,4 +76,4 @@ class Spectrum:
 
     def rescaled(self, exponent: int) -> "Spectrum":
         """The spectrum of 2**exponent times the kernel."""
-        return replace(self, values=scaled(self.values, exponent), trace=float(np.ldexp(self.trace, exponent)))
+        return replace(self, exponent=self.exponent + exponent)

@@ -28,11 +28,6 @@ def facts(name: str) -> dict[str, Any]:
     return json.loads((TABLES / name).read_text(encoding="utf-8"))
 
 
-def ids(count: int) -> list[str]:
-    """Names for rows that need some."""
-    return [str(row) for row in range(1, count + 1)]
-
-
 def value_deviation(found: np.ndarray, expected: np.ndarray) -> float:
     """The largest difference of two spectra over the leading eigenvalue."""
     assert found.shape == expected.shape

@@ -3,14 +3,13 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
-from mlcli.methods import METHODS
-from mlcli.stages.graph import graph_of
+from mlcli.methods import Model
+from mlcli.stages.graph import Graph, graph_of
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import Paths
-
-from .tables import TOLERANCE, column, ids, read, residual_variances, score_deviation, value_deviation
+from tests import support
+from tests.agreement.tables import TOLERANCE, column, read, residual_variances, score_deviation, value_deviation
 
 COUNTS = {"BCI_bray_k3": 3, "swissroll1000_k7": 7}
 SETS = list(COUNTS)
@@ -19,19 +18,17 @@ SETS = list(COUNTS)
 def data(name: str) -> Features | Dissimilarities:
     """What vegan was given: Bray-Curtis dissimilarities of 50 plots, or Tenenbaum's first 1,000 points."""
     if name == "BCI_bray_k3":
-        distances = read("isomap/BCI_bray_k3/D.csv")
-        return Dissimilarities(distances, ids(len(distances)))
-    points = read("data/swissroll1000.csv", names=False, header=False)
-    return Features(points, ids(len(points)), ("x", "y", "z"))
+        return support.dissimilarities(read("isomap/BCI_bray_k3/D.csv"))
+    return support.features(read("data/swissroll1000.csv", names=False, header=False))
 
 
-def graph(name: str):
+def graph(name: str) -> Graph:
     return graph_of(Neighbors(count=COUNTS[name]).lists(data(name)), "union")
 
 
-def fit(name: str, algorithm: str, components: int):
-    options = {"neighbors": {"count": COUNTS[name]}, "paths": {"algorithm": algorithm}}
-    return METHODS["isomap"](**options, eigensolve={"components": components}).fit(data(name), Compute())
+def fit(name: str, algorithm: str, components: int) -> Model:
+    paths = {"algorithm": algorithm}
+    return support.fit("isomap", data(name), neighbors=COUNTS[name], paths=paths, components=components)
 
 
 @pytest.mark.parametrize("name", SETS)

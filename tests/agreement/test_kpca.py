@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Similarities
-from mlcli.methods import METHODS
-
-from .tables import TOLERANCE, column, ids, read, score_deviation, value_deviation
+from mlcli.methods import Model
+from tests import support
+from tests.agreement.tables import TOLERANCE, column, read, score_deviation, value_deviation
 
 KERNELS = {
     "iris_linear": {"name": "linear"},
@@ -18,12 +16,8 @@ POINTS = read("data/iris4.csv")
 HELD_OUT = np.arange(150) % 5 == 4  # kernlab saw the other 120 rows
 
 
-def features(values: np.ndarray) -> Features:
-    return Features(values, ids(len(values)), ("a", "b", "c", "d"))
-
-
-def fit(name: str, values: np.ndarray):
-    return METHODS["kpca"](kernel=KERNELS[name], eigensolve={"components": 4}).fit(features(values), Compute())
+def fit(name: str, values: np.ndarray) -> Model:
+    return support.fit("kpca", values, kernel=KERNELS[name], components=4)
 
 
 @pytest.mark.parametrize("name", KERNELS)
@@ -52,7 +46,7 @@ def test_the_kernel_given_as_a_matrix_is_the_same(name: str) -> None:
     products = POINTS @ POINTS.T
     squares = ((POINTS[:, None] - POINTS) ** 2).sum(axis=2)
     matrix = {"iris_linear": products, "iris_poly2": (products + 1) ** 2, "iris_rbf_sigma0.2": np.exp(-0.2 * squares)}
-    model = METHODS["kpca"](eigensolve={"components": 4}).fit(Similarities(matrix[name], ids(150)), Compute())
+    model = support.fit("kpca", support.similarities(matrix[name]), components=4)
     values = column(f"kpca/{name}/centred_kernel_eigenvalues_top20.csv")
     assert value_deviation(model.spectrum.eigenvalues[:20], values) < TOLERANCE
     scores = read(f"kpca/{name}/scores_unit_eigvec_times_sqrt_lambda.csv")

@@ -3,20 +3,17 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features
-from mlcli.methods import METHODS
-
-from .tables import TOLERANCE, ids, read
+from mlcli.methods import Model
+from tests import support
+from tests.agreement.tables import TOLERANCE, read
 
 NEIGHBORS = 12
 POINTS = read("data/swissroll1000.csv", names=False, header=False)
 EXPECTED = read("sklearn/lle_standard_swissroll1000_k12_points.csv", names=False, header=False)  # unit columns
 
 
-def fit(solver: str):
-    lle = METHODS["lle"](neighbors={"count": NEIGHBORS}, ridge=1e-3, eigensolve={"components": 2, "solver": solver})
-    return lle.fit(Features(POINTS, ids(len(POINTS)), ("x", "y", "z")), Compute())
+def fit(solver: str) -> Model:
+    return support.fit("lle", POINTS, neighbors=NEIGHBORS, ridge=1e-3, components=2, eigensolve={"solver": solver})
 
 
 def residuals(vectors: np.ndarray) -> np.ndarray:

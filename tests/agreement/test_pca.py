@@ -3,25 +3,23 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
 from mlcli.data.prepare import Prepare
 from mlcli.data.table import Table
-from mlcli.methods import METHODS
-
-from .tables import TOLERANCE, column, ids, read, score_deviation, value_deviation
+from mlcli.methods import Model
+from tests import support
+from tests.agreement.tables import TOLERANCE, column, read, score_deviation, value_deviation
 
 ROUTES = ("auto", "covariance", "dual", "svd", "power")
 SETS = {"USArrests_cov": "USArrests", "USArrests_scaled": "USArrests", "iris4_cov": "iris4", "iris4_scaled": "iris4"}
 
 
-def fit(name: str, divisor: str, route: str = "auto"):
+def fit(name: str, divisor: str, route: str = "auto") -> Model:
     """All axes of a data set, scaled where its name says so, with one divisor throughout."""
     values = read(f"data/{SETS[name]}.csv")
-    table = Table(values=values, columns=("a", "b", "c", "d"), ids=tuple(ids(len(values))))
+    table = Table(values=values, columns=("a", "b", "c", "d"), ids=tuple(support.names(len(values))))
     scale = "standard" if name.endswith("_scaled") else "none"
     prepared = Prepare(scale=scale, divisor=divisor).apply(table).table
-    pca = METHODS["pca"](divisor=divisor, route=route, eigensolve={"components": 4})
-    return pca.fit(prepared.data(), Compute())
+    return support.fit("pca", prepared.data(), divisor=divisor, route=route, components=4)
 
 
 @pytest.mark.parametrize("route", ROUTES)

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities
-from mlcli.methods import METHODS
-
-from .tables import TOLERANCE, column, facts, ids, read, score_deviation, value_deviation
+from mlcli.methods import Model
+from tests import support
+from tests.agreement.tables import TOLERANCE, column, facts, read, score_deviation, value_deviation
 
 SUMMARY = facts("pcoa/summary.json")
 EUCLIDEAN = ("dune_euclidean", "varespec_bray_sqrt")
@@ -15,10 +13,9 @@ CURVED = ("eurodist", "UScitiesD", "capitales", "dune_bray", "watervoles")
 CORRECTIONS = ("lingoes", "cailliez")
 
 
-def fit(name: str, correction: str = "none", components: int = 2):
-    distances = read(f"pcoa/{name}/D.csv")
-    mds = METHODS["mds"](correction=correction, eigensolve={"components": components})
-    return mds.fit(Dissimilarities(distances, ids(len(distances))), Compute())
+def fit(name: str, correction: str = "none", components: int = 2) -> Model:
+    distances = support.dissimilarities(read(f"pcoa/{name}/D.csv"))
+    return support.fit("mds", distances, correction=correction, components=components)
 
 
 def corrected_values(name: str, correction: str) -> np.ndarray:
@@ -85,6 +82,17 @@ def test_lingoes_adds_its_constant_to_every_eigenvalue_but_zeros(name: str) -> N
     zero = int(np.argmin(np.abs(plain)))
     shifted = np.delete(plain, zero) + constant
     assert np.abs(corrected - np.append(shifted, 0)).max() < TOLERANCE * scale
+
+
+@pytest.mark.parametrize(("correction", "key", "power"), [("lingoes", "lingoes_c1", 2), ("cailliez", "cailliez_c2", 1)])
+@pytest.mark.parametrize("name", CURVED)
+def test_the_constants_told_are_those_of_ape(name: str, correction: str, key: str, power: int) -> None:
+    """Lingoes' is added to squares, Cailliez' to the dissimilarities themselves."""
+    with support.Notes() as heard:
+        fit(name, correction)
+    told = [note.facts["constant"] for note in heard.notes if note.code == "N-CORRECTION"]
+    assert len(told) == 1
+    assert abs(told[0] - SUMMARY[name][key]) < TOLERANCE * SUMMARY[name]["max_d"] ** power
 
 
 @pytest.mark.parametrize("correction", CORRECTIONS)

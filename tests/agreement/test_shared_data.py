@@ -5,19 +5,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features
-from mlcli.methods import METHODS
 from mlcli.stages.graph import graph_of
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import Paths
-
-from .tables import TOLERANCE, ids, residual_variances, score_deviation, value_deviation
+from tests import support
+from tests.agreement.tables import TOLERANCE, residual_variances, score_deviation, value_deviation
 
 SHARED = Path(__file__).parents[3] / "shared"
 DATA, EXPECTED = SHARED / "data", SHARED / "expected"
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not DATA.is_dir(), reason="no folder `shared` beside the repository")]
+NO_DATA = "no folder `shared` beside the repository"
+pytestmark = [pytest.mark.slow, pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)]
 
 
 def table(path: Path) -> np.ndarray:
@@ -26,26 +24,18 @@ def table(path: Path) -> np.ndarray:
     return text[:, 1:].astype(float)
 
 
-def features(values: np.ndarray) -> Features:
-    return Features(values, ids(len(values)), ids(values.shape[1]))
-
-
-def isomap(points: Features, count: int, components: int):
-    return METHODS["isomap"](neighbors={"count": count}, eigensolve={"components": components}).fit(points, Compute())
-
-
 def test_faces_have_the_residual_variances_of_tenenbaum() -> None:
     """698 rendered heads, k = 6: 2 angles and a light. The images of 32 x 32 grey levels give the published curve."""
-    points = features(np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False))
+    points = support.features(np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False))
     distances = Paths()(graph_of(Neighbors(count=6).lists(points), "union"))
-    found = residual_variances(distances, isomap(points, 6, 4).embedding)
+    found = residual_variances(distances, support.fit("isomap", points, neighbors=6, components=4).embedding)
     assert np.round(found, 4).tolist() == [0.2009, 0.0865, 0.0259, 0.0215]
 
 
 def test_first_three_axes_of_the_faces_follow_pose_and_light() -> None:
     """Each of light, pan and tilt is nearly a linear function of the three leading axes."""
-    points = features(np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False))
-    axes = isomap(points, 6, 3).embedding
+    points = support.features(np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False))
+    axes = support.fit("isomap", points, neighbors=6, components=3).embedding
     causes = np.load(DATA / "isomap_faces" / "poses_lights_std.npy", allow_pickle=False)
     design = np.column_stack([np.ones(len(axes)), axes])
     unexplained = causes - design @ np.linalg.lstsq(design, causes, rcond=None)[0]
@@ -55,7 +45,7 @@ def test_first_three_axes_of_the_faces_follow_pose_and_light() -> None:
 
 def test_swiss_roll_has_the_published_eigenvalues() -> None:
     points = np.load(DATA / "swiss_roll_tenenbaum" / "X.npy", allow_pickle=False)[:1000]
-    values = isomap(features(points), 7, 2).spectrum.eigenvalues
+    values = support.fit("isomap", points, neighbors=7).spectrum.eigenvalues
     assert np.round(values[:3], 2).tolist() == [907168.16, 244109.53, 18056.18]
 
 
@@ -63,7 +53,7 @@ def test_swiss_roll_unrolls_to_its_true_coordinates() -> None:
     """Tenenbaum's own coordinates of the sheet, up to a linear map, from 2,000 points without a short cut."""
     points = np.load(DATA / "swiss_roll_tenenbaum" / "X.npy", allow_pickle=False)[:2000]
     truth = np.load(DATA / "swiss_roll_tenenbaum" / "Y_true.npy", allow_pickle=False)[:2000]
-    axes = isomap(features(points), 7, 2).embedding
+    axes = support.fit("isomap", points, neighbors=7).embedding
     design = np.column_stack([np.ones(len(axes)), axes])
     unexplained = truth - design @ np.linalg.lstsq(design, truth, rcond=None)[0]
     assert (unexplained.var(axis=0) / truth.var(axis=0)).max() < 0.01
@@ -71,7 +61,7 @@ def test_swiss_roll_unrolls_to_its_true_coordinates() -> None:
 
 def test_eurodist_has_the_published_eigenvalues() -> None:
     distances = table(DATA / "tables" / "eurodist.csv")
-    values = METHODS["mds"]().fit(Dissimilarities(distances, ids(len(distances))), Compute()).spectrum.eigenvalues
+    values = support.fit("mds", support.dissimilarities(distances)).spectrum.eigenvalues
     assert np.round(values[[0, 1, -1]], 2).tolist() == [19538377.09, 11856555.33, -2251844.33]
 
 
@@ -80,7 +70,6 @@ def test_tobamovirus_agrees_with_prcomp(route: str) -> None:
     """38 viruses, 18 amino acids: of no stated licence, so not copied into the repository."""
     expected = EXPECTED / "pca" / "tobamovirus_cov"
     variances, scores = table(expected / "sdev.csv")[:, 0] ** 2, table(expected / "scores.csv")
-    pca = METHODS["pca"](divisor="n-1", route=route, eigensolve={"components": len(variances)})
-    model = pca.fit(features(table(expected / "X.csv")), Compute())
+    model = support.fit("pca", table(expected / "X.csv"), divisor="n-1", route=route, components=len(variances))
     assert value_deviation(model.spectrum.eigenvalues[: len(variances)], variances) < TOLERANCE
     assert score_deviation(model.embedding, scores, variances) < TOLERANCE

@@ -1,0 +1,16 @@
+"""The options that commands share and that are no part of a run's configuration."""
+
+from typing import Annotated
+
+import typer
+
+from mlcli.cli.progress import Mode
+
+Assignments = Annotated[list[str] | None, typer.Option(
+    "--set", metavar="KEY=VALUE", help="Any other option by its config path, as in method.graph=mutual; repeatable.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output at the end.")]
+Progress = Annotated[Mode, typer.Option("--progress", envvar="MLCLI_PROGRESS",
+                                        help="How progress is shown on standard error.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

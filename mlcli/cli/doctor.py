@@ -1,0 +1,99 @@
+"""`mlcli doctor`: what this machine offers, and whether its linear algebra is right."""
+
+import platform
+import time
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import typer
+
+import mlcli
+from mlcli.cli.behavior import Json
+from mlcli.cli.output import print_json
+from mlcli.errors import NumericalError
+
+PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
+SIZE = 64  # of the test matrix
+WORST = 10.0  # residual and departure from orthogonality, in units of size times rounding
+
+
+def doctor(json: Json = False) -> None:
+    """Show libraries, threads and memory; test the eigensolver."""
+    found = facts()
+    if json:
+        print_json(found)
+    else:
+        typer.echo("\n".join(lines(found)))
+    if not found["eigensolver"]["right"]:
+        raise NumericalError("SELF-TEST", "the eigensolver gives wrong results on a 64 x 64 matrix",
+                             where=", ".join(blas["library"] for blas in found["blas"]),
+                             hint="set OPENBLAS_CORETYPE=Haswell, or install another numpy")
+
+
+def facts() -> dict[str, Any]:
+    """Versions, libraries, cores, memory and the self-test as plain values."""
+    from mlcli.base.compute import Compute, container_memory, machine_memory
+
+    eigensolver = self_test()
+    return {
+        "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": platform.platform(),
+        "packages": {name: installed(name) for name in PACKAGES}, "blas": libraries(),
+        "cores": Compute().thread_count(), "memory": machine_memory(), "container_memory": container_memory() or None,
+        "native": None, "eigensolver": eigensolver,
+    }
+
+
+def installed(name: str) -> str | None:
+    """A package's version, if it is there."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def libraries() -> list[dict[str, Any]]:
+    """The numerical libraries in use, with their kernel and threads."""
+    import scipy.linalg  # noqa: F401 (brings its own BLAS)
+    from threadpoolctl import threadpool_info
+
+    return [{"library": f"{info['internal_api']} {info.get('version') or ''}".strip(), "used_by": user_of(info),
+             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in threadpool_info()]
+
+
+def user_of(info: dict[str, Any]) -> str:
+    """The package that a library came with."""
+    return next((name for name in ("numpy", "scipy") if f"{name}.libs" in info["filepath"]), "system")
+
+
+def self_test() -> dict[str, Any]:
+    """An eigenproblem solved and checked: residual and orthogonality in units of size times rounding."""
+    import numpy as np
+
+    start = time.perf_counter()
+    square = np.random.default_rng(0).standard_normal((SIZE, SIZE))
+    matrix = square + square.T
+    values, vectors = np.linalg.eigh(matrix)
+    unit = SIZE * np.finfo(float).eps
+    residual = np.linalg.norm(matrix @ vectors - vectors * values, 1) / (np.linalg.norm(matrix, 1) * unit)
+    departure = np.linalg.norm(vectors.T @ vectors - np.eye(SIZE), 1) / unit
+    return {"right": bool(residual <= WORST and departure <= WORST), "residual": round(float(residual), 3),
+            "orthogonality": round(float(departure), 3), "seconds": round(time.perf_counter() - start, 4)}
+
+
+def lines(found: dict[str, Any]) -> list[str]:
+    """The same for people."""
+    gib = 2**30
+    container = found["container_memory"]
+    test = found["eigensolver"]
+    return [
+        f"mlcli {found['mlcli']}, Python {found['python']}, {found['platform']}",
+        *(f"{name} {number or 'missing'}" for name, number in found["packages"].items()),
+        *(f"{blas['library']} in {blas['used_by']}: kernel {blas['kernel']}, {blas['threads']} threads"
+          for blas in found["blas"]),
+        f"cores allowed: {found['cores']}",
+        f"memory: {found['memory'] / gib:.1f} GiB, limit of the container: "
+        f"{f'{container / gib:.1f} GiB' if container else 'none'}",
+        "native kernels: absent; numpy and scipy compute",
+        f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
+        f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
+    ]

@@ -1,0 +1,151 @@
+"""How a run that went wrong is told: one line and an exit code, the same for every command."""
+
+import errno
+import itertools
+import json
+import os
+import signal
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import typer
+
+from mlcli.errors import MlcliError, OutOfMemory, StorageError, UsageError
+
+STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
+BROKEN_PIPE = 128 + signal.SIGPIPE
+WrongUsage = typer.BadParameter.__mro__[1]  # Click's UsageError, which Typer has inside but does not show
+
+
+class Stopped(BaseException):
+    """A signal asked the program to end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
+@dataclass(frozen=True)
+class Form:
+    """How errors are to be shown; known before the arguments are parsed, since these may be wrong."""
+
+    json: bool = False
+    debug: bool = False
+
+    @classmethod
+    def of(cls, arguments: Sequence[str]) -> "Form":
+        """The form that a command line asks for."""
+        options = arguments[:arguments.index("--")] if "--" in arguments else arguments
+        lines = "--progress=json" in options or ("--progress", "json") in itertools.pairwise(options)
+        return cls("--json" in options or lines, "--debug" in options)
+
+
+def attempt(work: Callable[[], None], form: Form) -> int:
+    """The exit code of a piece of work; errors are told, signals and closed pipes go further up."""
+    try:
+        work()
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except typer.Exit as end:
+        return end.exit_code
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        return tell(error, form)
+    return 0
+
+
+def tell(error: Exception, form: Form) -> int:
+    """Shows an error and returns its exit code."""
+    if form.debug:
+        say("".join(traceback.format_exception(error)).rstrip())
+    known = understood(error)
+    say(rendered(known, form))
+    return known.exit_code
+
+
+def understood(error: Exception) -> MlcliError:
+    """Any exception as one of ours."""
+    if isinstance(error, MlcliError):
+        return error
+    if isinstance(error, WrongUsage):
+        return usage(error)
+    if isinstance(error, MemoryError):
+        return OutOfMemory("OUT-OF-MEMORY", "memory ran out", hint="use fewer rows, another method or a larger machine")
+    if isinstance(error, OSError) and is_storage(error):
+        return StorageError("STORAGE", f"the file system failed: {error.strerror or error}",
+                            where=str(error.filename or ""), hint="check the disk's free space and quota")
+    return MlcliError("INTERNAL", f"{type(error).__name__}: {str(error)[:200]}", where=written_down(error),
+                      hint="this is a bug; please report it with that file")
+
+
+def is_storage(error: OSError) -> bool:
+    """Whether the disk is at fault; NumPy's short writes carry no errno, only their text."""
+    text = str(error)
+    return error.errno in STORAGE or ("requested and" in text and "written" in text)
+
+
+def usage(error: Exception) -> MlcliError:
+    """A wrong command line, in one line."""
+    context = getattr(error, "ctx", None)
+    name = context.command_path if context is not None else "mlcli"
+    message = " ".join(str(getattr(error, "format_message", error.__str__)()).split()).rstrip(".")
+    return UsageError("USAGE", message, hint=f"see {name} --help")
+
+
+def written_down(error: Exception) -> str:
+    """The log file that holds an unexpected error's traceback."""
+    try:
+        descriptor, name = tempfile.mkstemp(prefix="mlcli-", suffix=".log")
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="backslashreplace") as log:
+            log.writelines(traceback.format_exception(error))
+    except OSError:
+        return "no traceback could be written"
+    return f"traceback in {name}"
+
+
+def rendered(error: MlcliError, form: Form) -> str:
+    """An error as one line of text or of JSON."""
+    if form.json:
+        fields = {"code": error.code, "exit": error.exit_code, "what": error.what, "where": error.where,
+                  "hint": error.hint}
+        return json.dumps({"error": fields})
+    return f"mlcli: error[{error.code}]: {escaped(str(error))}"
+
+
+def escaped(text: str) -> str:
+    r"""Text without control characters, bidirectional marks and line breaks: they are written as \xNN or \uNNNN."""
+    return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in text)
+
+
+def say(text: str) -> None:
+    """A line on standard error, where there is one; a full or closed one must not hide the exit code."""
+    if sys.stderr is not None:
+        try:
+            print(text, file=sys.stderr, flush=True)
+        except (OSError, ValueError):
+            return
+
+
+def stopped(stop: BaseException, form: Form) -> int:
+    """Shows that a signal ended the run and returns the code that shells give it."""
+    number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
+    name = signal.Signals(number).name
+    error = MlcliError("STOPPED", f"stopped by {name}")
+    error.exit_code = 128 + number
+    say(rendered(error, form))
+    return error.exit_code
+
+
+def closed_output() -> int:
+    """Ends quietly when the reader of standard output has gone; what is still buffered goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except (OSError, ValueError, AttributeError):
+            os.dup2(nowhere, stream.fileno())
+    return BROKEN_PIPE

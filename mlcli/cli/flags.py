@@ -1,0 +1,111 @@
+"""The flags that stand for config paths; all that their help says comes from the options themselves."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.config.describe import LIST, Row, rows
+from mlcli.config.layers import Layer, assignment, value_of
+from mlcli.config.run_config import RunConfig
+from mlcli.methods import METHODS
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A flag and the config path that it sets."""
+
+    path: str
+    names: tuple[str, ...]
+    constant: str | None = None  # the value that a flag without one stands for
+
+
+FLAGS = {
+    "method": Flag("method.name", ("-m", "--method")),
+    "components": Flag("method.eigensolve.components", ("-p", "--components")),
+    "neighbors": Flag("method.neighbors.count", ("-k", "--neighbors")),
+    "radius": Flag("method.neighbors.radius", ("--radius",)),
+    "paths": Flag("method.paths.algorithm", ("--paths",)),
+    "kernel": Flag("method.kernel.name", ("--kernel",)),
+    "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities"),
+    "id_column": Flag("input.id_column", ("--id-column",)),
+    "label_column": Flag("input.label_columns", ("--label-column",)),
+    "columns": Flag("input.columns", ("--columns",)),
+    "scale": Flag("prepare.scale", ("--scale",)),
+    "output": Flag("output", ("-o", "--output")),
+    "format": Flag("report.formats", ("--format",)),
+    "seed": Flag("compute.seed", ("--seed",)),
+    "threads": Flag("compute.threads", ("--threads",)),
+    "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
+    "cluster": Flag("compute.cluster", ("--cluster",)),
+}
+
+
+def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Gives a command these flags; their values reach it as keywords."""
+
+    def declare(function: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(function)
+        own = [item for item in signature.parameters.values() if item.kind is not item.VAR_KEYWORD]
+        first = [item for item in own if item.kind is not item.KEYWORD_ONLY]
+        function.__signature__ = signature.replace(parameters=[  # type: ignore[attr-defined]
+            *first, *map(parameter, names), *(item for item in own if item.kind is item.KEYWORD_ONLY)])
+        return function
+
+    return declare
+
+
+def parameter(name: str) -> inspect.Parameter:
+    """A flag as a parameter of a command."""
+    flag = FLAGS[name]
+    found = rows_at(flag.path)
+    kind: Any = bool if flag.constant else list[str] | None if found[0].type.startswith(LIST) else str | None
+    option = typer.Option(*flag.names, help=sentence(flag, found), show_default=False,
+                          metavar=None if flag.constant else metavar(found[0]))
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
+                             default=False if flag.constant else None)
+
+
+def rows_at(path: str) -> list[Row]:
+    """The descriptions of a config path, one for each method that has it."""
+    return [row for row in rows(RunConfig) if row.path == path]
+
+
+def sentence(flag: Flag, found: list[Row]) -> str:
+    """A flag's help: its option's sentence, the methods that have it, its default."""
+    if flag.constant:
+        return f"The same as --set {flag.path}={flag.constant}: DATA holds one number for every two points."
+    methods = [row.only["method"] for row in found if "method" in row.only]
+    owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
+    repeated = " Repeatable." if found[0].type.startswith(LIST) else ""
+    default = found[0].default.strip("[]")
+    shown = "" if default in ("null", "", "required") or "(default" in found[0].sentence else f" [default: {default}]"
+    return f"{found[0].sentence.removesuffix('.')}{owners}.{repeated}{shown}"
+
+
+def metavar(row: Row) -> str:
+    """What a flag takes: its choices, or the name of the option."""
+    kind = row.type.removeprefix(LIST)
+    return "|".join(kind.split("'")[1::2]) if kind.startswith("'") else row.path.rpartition(".")[2].upper()
+
+
+def layer_of(values: Mapping[str, Any]) -> Layer:
+    """What the flags that were given say."""
+    layer = Layer()
+    for name, given in values.items():
+        if given is None or given is False:
+            continue
+        flag = FLAGS[name]
+        layer = assignment(flag.path, value_for(flag, given), flag.names[0]).over(layer)
+    return layer
+
+
+def value_for(flag: Flag, given: Any) -> Any:
+    """A flag's value: texts as they are, lists also split at commas, anything else by YAML's rules."""
+    if flag.constant:
+        return flag.constant
+    if isinstance(given, list):
+        return [part for item in given for part in item.split(",")] if flag.path == "input.columns" else given
+    return given if rows_at(flag.path)[0].type == "a text" else value_of(given, flag.names[0])

@@ -1,0 +1,75 @@
+"""Carrying out one run: its streams checked, its progress shown, its end told."""
+
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from mlcli.cli.failure import escaped, say
+from mlcli.cli.output import standard_output
+from mlcli.cli.progress import Mode, watching
+from mlcli.config.run_config import RunConfig
+from mlcli.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a run is carried out and shown."""
+
+    force: bool = False
+    quiet: bool = False
+    json: bool = False
+    progress: Mode = "auto"
+
+    @property
+    def for_people(self) -> bool:
+        """Whether the end of a run is told in words."""
+        return not (self.quiet or self.json or self.progress == "json")
+
+
+def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
+    """Runs a configuration and returns its summary."""
+    from mlcli import pipeline
+
+    check_streams(config, manner)
+    with watching(manner.progress, manner.quiet):
+        if config.output == "-":
+            summary = pipeline.stream(config, standard_output())
+        else:
+            summary = pipeline.run(config, force=manner.force)
+    if manner.for_people:
+        for line in told(summary):
+            say(line)
+    return summary
+
+
+def check_streams(config: RunConfig, manner: Manner) -> None:
+    """Refuses what standard input and output cannot do; raises UsageError."""
+    refuse_terminal(config.input.path)
+    if config.output != "-":
+        return
+    if manner.json:
+        raise UsageError("STDOUT", "the embedding and the JSON document cannot both go to standard output",
+                         where="-o - --json", hint="give a directory with -o")
+    if config.report.formats != ("csv",):
+        raise UsageError("STDOUT", "standard output takes csv only", where="--format", hint="give a directory with -o")
+
+
+def refuse_terminal(path: str) -> None:
+    """Refuses to wait for data that someone would have to type; raises UsageError."""
+    if path == "-" and (sys.stdin is None or sys.stdin.isatty()):
+        raise UsageError("STDIN", "no data comes on standard input", where="-",
+                         hint="give a file, or pipe a CSV table into mlcli")
+
+
+def told(summary: dict[str, Any]) -> list[str]:
+    """The end of a run in a few lines: where it is, its eigenvalues, its warnings and notes."""
+    shares = summary["proportions"] or [None] * len(summary["eigenvalues"])
+    values = [f"{value:.6g}" if share is None else f"{value:.6g} ({share:.1%})"
+              for value, share in zip(summary["eigenvalues"], shares, strict=True)]
+    more = f", and {len(values) - 10} more" if len(values) > 10 else ""
+    lines = [f"mlcli: eigenvalues {', '.join(values[:10])}{more}"]
+    for word, key in (("warning", "warnings"), ("note", "notes")):
+        lines += [f"mlcli: {word}[{item['code']}]: {item['message']}" for item in summary[key]]
+    if summary["run"] is not None:
+        lines.append(f"mlcli: wrote {summary['run']}")
+    return [escaped(line) for line in lines]

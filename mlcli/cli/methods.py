@@ -1,0 +1,74 @@
+"""`mlcli methods`: what methods there are, and what each can be told."""
+
+import difflib
+import inspect
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli.behavior import Json
+from mlcli.cli.flags import FLAGS
+from mlcli.cli.output import print_json
+from mlcli.config.describe import Row, rows
+from mlcli.config.run_config import RunConfig
+from mlcli.errors import UsageError
+from mlcli.methods import METHODS
+
+Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, help="A method, to see its options.")]
+
+
+def methods(name: Name = None, json: Json = False) -> None:
+    """List the methods, or show one with its options.
+
+    \b
+    mlcli methods
+    mlcli methods isomap
+    """
+    if name is not None and name not in METHODS:
+        near = difflib.get_close_matches(name, METHODS, n=1)
+        raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
+                         hint=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(METHODS)}")
+    if json:
+        print_json(facts(name) if name else {"methods": [facts(method) for method in METHODS]})
+    else:
+        typer.echo(page(name) if name else listing())
+
+
+def listing() -> str:
+    """One line for each method."""
+    width = max(map(len, METHODS))
+    return "\n".join(f"{name:{width}}  {paragraphs(name)[0]}" for name in METHODS)
+
+
+def page(name: str) -> str:
+    """A method's page: what it is, what it takes, its options."""
+    accepts = ", ".join(kind.kind for kind in METHODS[name].accepts)
+    parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], f"Takes {accepts}.", "Options:"]
+    return "\n\n".join([*parts, *(option(row) for row in options_of(name))])
+
+
+def option(row: Row) -> str:
+    """An option in two lines."""
+    flags = [flag.names[0] for flag in FLAGS.values() if flag.path == row.path and not flag.constant]
+    short = f" ({flags[0]})" if flags else ""
+    only = [tag for section, tag in row.only.items() if section != "method"]
+    scope = f" [{', '.join(only)}]" if only else ""
+    return f"  {row.path}{short}{scope}: {row.words}; default {row.default}\n      {row.sentence}"
+
+
+def options_of(name: str) -> list[Row]:
+    """The options that one method has."""
+    return [row for row in rows(RunConfig) if row.only.get("method") == name and row.type != "a section"]
+
+
+def paragraphs(name: str) -> list[str]:
+    """A method's docstring, paragraph by paragraph."""
+    return inspect.cleandoc(METHODS[name].__doc__ or "").split("\n\n")
+
+
+def facts(name: str) -> dict[str, Any]:
+    """A method as plain values."""
+    options = [{"path": row.path, "type": row.type, "range": row.range, "default": row.default,
+                "sentence": row.sentence, "only": row.only} for row in options_of(name)]
+    return {"name": name, "sentence": paragraphs(name)[0], "accepts": [kind.kind for kind in METHODS[name].accepts],
+            "options": options}

@@ -1,0 +1,92 @@
+"""Standard output, JSON documents, and tables written to a file of their own."""
+
+import json
+import math
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mlcli.errors import OutputRefused, StorageError, UsageError
+
+FORMATS = {".csv": "csv", ".parquet": "parquet", ".npy": "npy"}
+
+
+def standard_output() -> BinaryIO:
+    """Standard output for bytes; raises OutputRefused where it is closed."""
+    if sys.stdout is None:
+        raise OutputRefused("STDOUT", "standard output is closed", hint="give a file or directory with -o")
+    return sys.stdout.buffer
+
+
+def print_json(document: Any) -> None:
+    """One JSON document on standard output; numbers that JSON lacks become null."""
+    text = json.dumps(plain(document), indent=2, allow_nan=False)
+    standard_output().write(f"{text}\n".encode())
+
+
+def plain(value: Any) -> Any:
+    """A value in JSON's own types."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def write_out(table: Any, output: str, format: str | None, force: bool) -> None:
+    """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all."""
+    from mlcli.data.write import write_csv
+
+    chosen = format_of(output, format)
+    if output == "-":
+        write_csv(table, standard_output())
+    else:
+        replace_whole(table, Path(output), chosen)
+
+
+def format_of(output: str, format: str | None) -> str:
+    """The format asked for, else the one that the file's ending names; raises UsageError."""
+    ending = Path(output).suffix.lower()
+    chosen = format or ("csv" if output == "-" else FORMATS.get(ending, ""))
+    if chosen not in FORMATS.values():
+        raise UsageError("FORMAT", f"{(format or ending)[:40]!r} is not a format to write", where=output[:80],
+                         hint="the formats are csv, parquet and npy")
+    if output == "-" and chosen != "csv":
+        raise UsageError("FORMAT", f"standard output takes csv, not {chosen}", where="-o -", hint="give a file with -o")
+    return chosen
+
+
+def refuse_existing(output: str, force: bool) -> None:
+    """Refuses a file that is there already, before anything is computed; raises OutputRefused."""
+    path = Path(output)
+    if output == "-" or not os.path.lexists(path):
+        return
+    if path.is_dir():
+        raise OutputRefused("OUTPUT-EXISTS", "the output is a directory", where=output[:80], hint="name a file")
+    if not force:
+        raise OutputRefused("OUTPUT-EXISTS", "the output exists", where=output[:80],
+                            hint="choose another with -o, or replace it with --force")
+
+
+def replace_whole(table: Any, path: Path, format: str) -> None:
+    """Writes a hidden sibling and renames it, so that the file is there whole or not at all."""
+    from mlcli.data.write import write_table
+
+    sibling = path.parent / f".{path.name}.{os.getpid()}"
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_table(table, sibling, format)
+        sibling.replace(path)
+    except (PermissionError, FileNotFoundError, NotADirectoryError, FileExistsError) as error:
+        raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror}", where=str(path)[:80]) from error
+    except OSError as error:
+        raise StorageError("WRITE", f"could not write: {error.strerror or error}", where=str(path)[:80],
+                           hint="check the disk's free space and quota") from error
+    finally:
+        sibling.unlink(missing_ok=True)

@@ -1,0 +1,108 @@
+"""The program: its commands by name, each imported only when it is called, and its way in and out."""
+
+import importlib
+import os
+import signal
+import sys
+from types import FrameType
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+import mlcli
+from mlcli.cli.failure import Form, Stopped, attempt, closed_output, stopped
+
+COMMANDS = {
+    "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
+    "run": "Run what YAML files describe; a sweep makes several runs.",
+    "project": "Place new points in the space of a finished run.",
+    "reconstruct": "Go from coordinates back to features, where possible.",
+    "methods": "List the methods, or show one with its options.",
+    "schema": "Print the JSON schema of the YAML files, for editors.",
+    "sample": "Write a generated data set.",
+    "doctor": "Show libraries, threads and memory; test the eigensolver.",
+}
+SETTINGS = {"help_option_names": ["-h", "--help"]}
+COMPLETION = "_MLCLI_COMPLETE"  # set by the shell that asks for completions
+
+
+class LazyGroup(TyperGroup):
+    """A group that imports a command's module when the command is called."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that the first argument names, with its options."""
+        name, known, rest = super().resolve_command(ctx, args)
+        return name, command(name) if name and known else known, rest
+
+
+def command(name: str) -> Any:
+    """A command with its options, from the module of the same name."""
+    module = importlib.import_module(f"mlcli.cli.{name}")
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command(name, context_settings=SETTINGS)(getattr(module, name))
+    return typer.main.get_command(app)
+
+
+def program() -> Any:
+    """All commands by name and sentence."""
+    app = typer.Typer(cls=LazyGroup, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=SETTINGS)
+    app.callback()(root)
+    for name, sentence in COMMANDS.items():
+        app.command(name, help=sentence)(root)
+    return typer.main.get_command(app)
+
+
+def root(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True,
+                                               callback=lambda asked: show_version() if asked else None)] = False,
+         ) -> None:
+    """Manifold learning at the command line: every method an eigenproblem, every run a directory.
+
+    \b
+    mlcli embed --method isomap data.csv
+    mlcli run configs/isomap.yaml
+    mlcli methods isomap
+    """
+
+
+def show_version() -> None:
+    """One line, for workflow managers."""
+    typer.echo(f"mlcli {mlcli.__version__}")
+    raise typer.Exit
+
+
+def run(arguments: list[str]) -> int:
+    """The exit code of a command line; what goes wrong is told in one line on standard error."""
+    form = Form.of(arguments)
+    try:
+        return attempt(lambda: dispatch(arguments or ["--help"]), form)
+    except BrokenPipeError:
+        return closed_output()
+    except (KeyboardInterrupt, Stopped) as stop:
+        return stopped(stop, form)
+
+
+def dispatch(arguments: list[str]) -> None:
+    """Parses the arguments and calls the command."""
+    group = program()
+    if COMPLETION in os.environ:
+        group.main(arguments, prog_name="mlcli")
+    with group.make_context("mlcli", arguments) as context:
+        group.invoke(context)
+
+
+def main() -> None:
+    """The entry point: SIGINT and SIGTERM raise once, so that what was begun is cleaned up, and kill when repeated."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def stop(number: int, frame: FrameType | None) -> None:
+    """Ends the work at the next line of Python; a second signal ends the process at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise Stopped(number)

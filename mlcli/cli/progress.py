@@ -1,0 +1,194 @@
+"""What a run shows of itself while it works: a bar on a terminal, lines in a log, JSON for programs."""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+from mlcli.base.stage import Listener, Note, listening
+from mlcli.cli.failure import say
+
+Mode = Literal["auto", "bar", "log", "json", "none"]
+HEARTBEAT = 30.0  # seconds between two lines of a log
+FASTEST = 0.1  # seconds between two JSON lines of one stage
+
+
+class Shown(Listener, Protocol):
+    """A listener that is shown between two moments."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+class Silent:
+    """Shows nothing."""
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def begin(self, stage: str) -> None: ...
+    def end(self, stage: str) -> None: ...
+    def advance(self, stage: str, done: int, total: int) -> None: ...
+    def note(self, note: Note) -> None: ...
+
+
+class Bar:
+    """A bar for each running stage, gone when the run ends."""
+
+    def __init__(self) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+        self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.tasks: dict[str, Any] = {}
+
+    def start(self) -> None:
+        """Takes hold of the terminal."""
+        self.progress.start()
+
+    def stop(self) -> None:
+        """Gives the terminal back."""
+        self.progress.stop()
+
+    def begin(self, stage: str) -> None:
+        """Adds a bar."""
+        self.tasks[stage] = self.progress.add_task(stage, total=None)
+
+    def end(self, stage: str) -> None:
+        """Removes a bar."""
+        if stage in self.tasks:
+            self.progress.remove_task(self.tasks.pop(stage))
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        """Moves a bar."""
+        if stage in self.tasks:
+            self.progress.update(self.tasks[stage], completed=done, total=total)
+
+    def note(self, note: Note) -> None:
+        """Notes are told at the end."""
+
+
+@dataclass
+class Log:
+    """A line of text every half minute: the stage, how far it is, the time and the memory."""
+
+    seconds: float = HEARTBEAT
+    started: float = field(default_factory=time.monotonic)
+    running: list[str] = field(default_factory=list)
+    far: str = ""
+    over: threading.Event = field(default_factory=threading.Event)
+
+    def start(self) -> None:
+        """Starts the ticker."""
+        threading.Thread(target=self.tick, name="progress", daemon=True).start()
+
+    def stop(self) -> None:
+        """Stops the ticker."""
+        self.over.set()
+
+    def tick(self) -> None:
+        """Writes a line at each beat until the run is over."""
+        while not self.over.wait(self.seconds):
+            say(self.line())
+
+    def line(self) -> str:
+        """The state of the run in one line."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%S")
+        stage = self.running[-1] if self.running else "starting"
+        return f"{now} mlcli: {stage}{self.far}, {time.monotonic() - self.started:.0f} s, {resident_memory():.0f} MiB"
+
+    def begin(self, stage: str) -> None:
+        """A stage starts."""
+        self.running.append(stage)
+        self.far = ""
+
+    def end(self, stage: str) -> None:
+        """A stage is over."""
+        self.running[:] = self.running[:-1]
+        self.far = ""
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        """A stage has come further."""
+        self.far = f" {done}/{total}"
+
+    def note(self, note: Note) -> None:
+        """Notes are told at the end."""
+
+
+@dataclass
+class Events:
+    """A JSON line for everything that happens."""
+
+    started: float = field(default_factory=time.monotonic)
+    last: dict[str, float] = field(default_factory=dict)  # when a stage last said how far it is
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None:
+        """Nothing more will come."""
+        self.emit("done")
+
+    def emit(self, event: str, **facts: Any) -> None:
+        """Writes one line."""
+        seconds = round(time.monotonic() - self.started, 3)
+        say(json.dumps({"event": event, "seconds": seconds, **facts}, default=str))
+
+    def begin(self, stage: str) -> None:
+        """A stage starts."""
+        self.emit("begin", stage=stage)
+
+    def end(self, stage: str) -> None:
+        """A stage is over."""
+        self.emit("end", stage=stage)
+
+    def advance(self, stage: str, done: int, total: int) -> None:
+        """A stage has come further; told at most ten times a second, and at its end."""
+        now = time.monotonic()
+        if done >= total or now - self.last.get(stage, 0.0) >= FASTEST:
+            self.last[stage] = now
+            self.emit("advance", stage=stage, done=done, total=total)
+
+    def note(self, note: Note) -> None:
+        """A warning or a fact."""
+        self.emit("note", code=note.code, message=note.message, facts=note.facts)
+
+
+@contextmanager
+def watching(mode: Mode, quiet: bool) -> Iterator[None]:
+    """Shows the progress of what runs inside the block."""
+    shown = shown_as(mode, quiet)
+    shown.start()
+    try:
+        with listening(shown):
+            yield
+    finally:
+        shown.stop()
+
+
+def shown_as(mode: Mode, quiet: bool) -> Shown:
+    """The way to show progress; a bar needs a terminal, whatever was asked for."""
+    if quiet or mode == "none":
+        return Silent()
+    if mode == "json":
+        return Events()
+    return Bar() if mode != "log" and on_terminal() else Log()
+
+
+def on_terminal() -> bool:
+    """Whether standard error is a terminal that can move its cursor."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") not in ("dumb", "")
+
+
+def resident_memory() -> float:
+    """The memory that the process holds, in MiB; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    except (OSError, ValueError, IndexError):
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -1,0 +1,33 @@
+"""`mlcli reconstruct`: from coordinates back to features."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli import behavior
+from mlcli.cli.flags import with_flags
+from mlcli.cli.output import write_out
+from mlcli.cli.progress import watching
+from mlcli.cli.reuse_options import Assignments, Format, Output, Run, check_output, reading
+
+Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=False,
+                                          help="Coordinates y1, y2, ... in the run's space; - is standard input.")]
+
+
+@with_flags("id_column", "label_column", "threads", "memory_limit")
+def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format: Format = None,
+                assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
+                progress: behavior.Progress = "auto", debug: behavior.Debug = False, **flags: Any) -> None:
+    """Go from coordinates back to features, where possible.
+
+    \b
+    mlcli reconstruct runs/faces-pca runs/faces-pca/embedding.csv -o smooth.csv
+    """
+    from mlcli import reuse
+
+    check_output(output, format, force)
+    config = reading(embedding, assignments or [], flags)
+    with watching(progress, quiet):
+        table = reuse.reconstruct(Path(run), config.input, config.compute)
+    write_out(table, output, format, force)

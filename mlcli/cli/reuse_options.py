@@ -1,0 +1,41 @@
+"""What `project` and `reconstruct` share: how their second file is read and their result written."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import typer
+
+from mlcli.cli.flags import layer_of
+from mlcli.cli.launch import refuse_terminal
+from mlcli.cli.output import format_of, refuse_existing
+from mlcli.config.build import build, from_outside
+from mlcli.config.layers import assignment, from_assignments
+from mlcli.config.run_config import RunConfig
+from mlcli.errors import UsageError
+
+SECTIONS = ("input", "compute")
+Run = Annotated[str, typer.Argument(metavar="RUN", show_default=False, help="The directory of a finished run.")]
+Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
+                                     help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
+Format = Annotated[Literal["csv", "parquet", "npy"] | None, typer.Option(
+    "--format", show_default=False, help="File format, where the file's ending does not name it.")]
+Assignments = Annotated[list[str] | None, typer.Option(
+    "--set", metavar="KEY=VALUE", help="An option of how the file is read, as in input.header=false; repeatable.")]
+
+
+def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> RunConfig:
+    """How to read a file: the sections `input` and `compute` of a configuration."""
+    others = [key for key in from_assignments(assignments).values if key not in SECTIONS]
+    if others:
+        raise UsageError("SET", f"{others[0][:80]!r} has no use here", where="--set",
+                         hint="only input and compute can be set; the rest is fixed by the run")
+    given = layer_of(flags).over(assignment("input.path", path, "the file"))
+    refuse_terminal(path)
+    return build(from_outside(os.environ, assignments, given))
+
+
+def check_output(output: str, format: str | None, force: bool) -> None:
+    """Refuses an output that cannot be written, before anything is computed."""
+    format_of(output, format)
+    refuse_existing(output, force)

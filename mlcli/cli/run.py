@@ -1,0 +1,74 @@
+"""`mlcli run`: the main job, as YAML files."""
+
+import os
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli import behavior
+from mlcli.cli.failure import Form, attempt
+from mlcli.cli.flags import layer_of, with_flags
+from mlcli.cli.launch import Manner, launch
+from mlcli.cli.output import print_json
+from mlcli.config.build import from_outside, runs_of
+from mlcli.config.run_config import RunConfig
+from mlcli.errors import ConfigError, UsageError
+
+Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=False, help="YAML files.")]
+
+
+@with_flags("output", "format", "seed", "threads", "memory_limit", "cluster")
+def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
+        quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = "auto",
+        debug: behavior.Debug = False, **flags: Any) -> None:
+    """Run what YAML files describe; a sweep makes several runs.
+
+    \b
+    mlcli run configs/isomap.yaml
+    mlcli run configs/isomap.yaml --set method.neighbors.count=12 -o runs/twelve
+    mlcli run configs/*.yaml --quiet
+
+    All files are checked before the first run. A run that fails does not stop the ones after it;
+    the exit code is that of the first failure.
+    """
+    outside = from_outside(os.environ, assignments or [], layer_of(flags))
+    runs = [config for path in configs for config in runs_of(Path(path), outside)]
+    refuse_shared(runs, len(configs), flags["output"])
+    manner = Manner(force, quiet, json, progress)
+    if len(runs) == 1:
+        documents, code = [launch(runs[0], manner)], 0
+    else:
+        documents, code = each(runs, manner, Form(json or progress == "json", debug))
+    if json:
+        print_json(documents[0] if len(runs) == 1 else {"runs": documents})
+    raise typer.Exit(code)
+
+
+def refuse_shared(runs: list[RunConfig], files: int, output: str | None) -> None:
+    """Refuses several runs that would write to one place; raises UsageError or ConfigError."""
+    if files > 1 and output is not None:
+        raise UsageError("ONE-OUTPUT", f"{files} files cannot share one output", where="-o",
+                         hint="set `output` in each file")
+    place, count = Counter(config.output for config in runs).most_common(1)[0]
+    if count > 1:
+        raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],
+                          hint="set `output` in each file")
+
+
+def each(runs: list[RunConfig], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
+    """The summaries of all runs, and the exit code of the first that failed."""
+    documents: list[dict[str, Any]] = []
+    codes = []
+    for config in runs:
+        codes.append(attempt(partial(carry_out, config, manner, documents), form))
+        if codes[-1]:
+            documents.append({"run": config.output, "exit": codes[-1]})
+    return documents, next((code for code in codes if code), 0)
+
+
+def carry_out(config: RunConfig, manner: Manner, documents: list[dict[str, Any]]) -> None:
+    """Runs one configuration and adds its summary."""
+    documents.append(launch(config, manner))

@@ -1,0 +1,31 @@
+"""`mlcli sample`: generated data sets."""
+
+from typing import Annotated
+
+import typer
+
+from mlcli.cli.behavior import Force
+from mlcli.cli.output import refuse_existing, write_out
+from mlcli.data.samples import SAMPLES
+from mlcli.data.samples import sample as sample_of
+
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help=f"One of {', '.join(SAMPLES)}.")]
+Rows = Annotated[int, typer.Option("--rows", metavar="N", help="Number of points.")]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed; the same one gives the same points.")]
+Noise = Annotated[float | None, typer.Option("--noise", metavar="SD", show_default=False,
+                                             help="Standard deviation of the noise added to each coordinate.")]
+Truth = Annotated[bool, typer.Option("--truth", help="Write the coordinates on the surface as well.")]
+Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
+                                     help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
+
+
+def sample(name: Name, rows: Rows = 1000, seed: Seed = 0, noise: Noise = None, truth: Truth = False,
+           output: Output = "-", force: Force = False) -> None:
+    """Write a generated data set.
+
+    \b
+    mlcli sample swiss-roll --rows 500 -o roll.csv
+    mlcli sample s-curve | mlcli embed --method lle - -o -
+    """
+    refuse_existing(output, force)
+    write_out(sample_of(name, rows, seed, noise, truth=truth), output, None, force)

@@ -1,0 +1,45 @@
+"""The one door to pyarrow: its version is checked, and its errors become ours."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from mlcli.data.wording import place, shown
+from mlcli.errors import DataError, DependencyMissing, MlcliError
+
+OLDEST = (23, 0, 1)  # older ones read memory after freeing it: CVE-2026-25087
+
+
+def pyarrow() -> Any:
+    """The package, recent enough to be safe with files from elsewhere."""
+    try:
+        import pyarrow
+    except ImportError:
+        raise DependencyMissing("PYARROW", "pyarrow is not installed", hint="pip install 'pyarrow>=23.0.1'") from None
+    version = tuple(int(part) for part in pyarrow.__version__.split(".")[:3] if part.isdigit())
+    if version < OLDEST:
+        raise DependencyMissing("PYARROW", f"pyarrow {pyarrow.__version__} is too old to read files safely",
+                                hint="pip install 'pyarrow>=23.0.1'")
+    return pyarrow
+
+
+@contextmanager
+def arrow_faults(path: str, format: str) -> Iterator[None]:
+    """Whatever Arrow raises on a bad file becomes one DataError; true input errors pass."""
+    try:
+        yield
+    except MlcliError:
+        raise
+    except OSError as error:
+        if error.errno:
+            raise
+        raise corrupt(path, format, error) from None
+    except Exception as error:
+        raise corrupt(path, format, error) from None
+
+
+def corrupt(path: str, format: str, error: Exception) -> DataError:
+    """The error for a file that its own format's reader refuses."""
+    reason = shown(str(error).strip().partition("\n")[0] or type(error).__name__, 160)
+    return DataError("CORRUPT", f"this is not a whole {format} file: {reason}", where=place(path),
+                     hint="write or copy the file again")

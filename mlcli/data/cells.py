@@ -1,0 +1,41 @@
+"""Cells that hold no finite number: found, counted and named."""
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array
+from mlcli.data.wording import counted, joined, shown
+from mlcli.errors import DataError
+
+EXAMPLES = 5
+ROWS = 4096  # rows looked at together
+
+
+def row_blocks(rows: int, size: int = ROWS) -> list[slice]:
+    """The rows in blocks, so that temporary arrays stay small."""
+    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+
+def positions(mask: AnyArray, ids: tuple[str, ...], columns: tuple[str, ...]) -> str:
+    """The first five places of a mask by row id and column, and how many more there are."""
+    first = np.argwhere(mask)[:EXAMPLES]
+    parts = [f"row {row + 1} ({shown(ids[row])}), column {shown(columns[column])}" for row, column in first]
+    return joined(parts, int(np.count_nonzero(mask)))
+
+
+def refuse_nonfinite(values: Array, ids: tuple[str, ...], columns: tuple[str, ...], where: str, hint: str) -> None:
+    """Refuses missing and infinite cells, the first five of them named; raises DataError."""
+    if np.isfinite(values).all():
+        return
+    missing, infinite = np.isnan(values), np.isinf(values)
+    parts = [f"{counted(int(np.count_nonzero(mask)), 'cell')} {word}: {positions(mask, ids, columns)}"
+             for mask, word in ((missing, "missing"), (infinite, "infinite")) if mask.any()]
+    raise DataError("MISSING" if missing.any() else "INFINITE", "; ".join(parts), where=where, hint=hint)
+
+
+def refuse_negative(values: Array, ids: tuple[str, ...], columns: tuple[str, ...], where: str) -> None:
+    """Refuses dissimilarities below zero; raises DataError."""
+    if values.min(initial=0.0) < 0:
+        mask = values < 0
+        raise DataError("NEGATIVE", f"{counted(int(np.count_nonzero(mask)), 'cell')} negative: "
+                        + positions(mask, ids, columns), where=where,
+                        hint="dissimilarities are zero or more; similarities are --set input.kind=kernel")

@@ -1,0 +1,211 @@
+"""Columnar files: Parquet by row group, Arrow IPC by record batch."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.stage import advance, note
+from mlcli.base.types import Array
+from mlcli.data.arrow import arrow_faults, corrupt, pyarrow
+from mlcli.data.input import Input
+from mlcli.data.selection import Choice, choose
+from mlcli.data.sheet import Sheet, require_content
+from mlcli.data.source import Opened
+from mlcli.data.wording import counted, joined, place, shown
+from mlcli.errors import DataError
+
+PANDAS_INDEX = "__index_level_0__"
+EXACT = 2**53  # the largest integer up to which every one is a double
+BATCH = 1 << 22  # numbers read at once
+
+
+@dataclass(frozen=True)
+class Columnar:
+    """An open columnar file: what it claims to hold, and its batches, as often as needed."""
+
+    schema: Any
+    rows: int
+    batches: Callable[[list[str]], Iterator[Any]]
+
+
+def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """The numbers and names of a Parquet file."""
+    from pyarrow import parquet
+
+    pyarrow()
+    with arrow_faults(opened.path, "Parquet"), opened.stream() as stream:
+        file = parquet.ParquetFile(stream, page_checksum_verification=True)
+        width = max(1, len(file.schema_arrow.names))
+        rows = max(1, min(1 << 16, BATCH // width))
+        columnar = Columnar(file.schema_arrow, file.metadata.num_rows,
+                            lambda names: file.iter_batches(rows, columns=names))
+        return read_columns(columnar, opened, input, compute)
+
+
+def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """The numbers and names of an Arrow IPC file or stream."""
+    pyarrow()
+    with arrow_faults(opened.path, "Arrow"):
+        schema, _ = next(_record_batches(opened))
+        rows = sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None)
+        columnar = Columnar(schema, rows, lambda names: (
+            batch.select(names) for _, batch in _record_batches(opened) if batch is not None))
+        return read_columns(columnar, opened, input, compute)
+
+
+def _record_batches(opened: Opened) -> Iterator[tuple[Any, Any]]:
+    """The schema with no batch, then every batch, each fully validated before use."""
+    from pyarrow import ipc
+
+    with opened.stream() as stream:
+        if stream.read(6) == b"ARROW1":
+            reader = ipc.open_file(stream)
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        else:
+            stream.seek(0)
+            reader = ipc.open_stream(stream)
+            batches = iter(reader)
+        yield reader.schema, None
+        for batch in batches:
+            batch.validate(full=True)
+            yield reader.schema, batch
+
+
+def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """Reads the chosen columns, after the file's own figures were checked against the memory."""
+    choice = choose_columns(file, input)
+    require_numeric(file.schema, choice, input, opened.path)
+    columns = len(choice.values)
+    require_content(file.rows, columns, opened.path)
+    compute.require(8.0 * file.rows * columns, f"a table of {file.rows:,} x {columns:,} numbers",
+                    "choose fewer columns, or raise compute.memory_limit")
+    found = Taken(choice, np.empty((file.rows, columns)))
+    for batch in file.batches(_wanted(choice)):
+        found.add(batch, opened.path)
+        advance(found.rows, file.rows)
+    if found.rows != file.rows:
+        raise corrupt(opened.path, "columnar", ValueError(f"{file.rows} rows announced, {found.rows} found"))
+    found.warn()
+    labels = {choice.names[column]: tuple(found.texts[choice.names[column]]) for column in choice.labels}
+    ids = None if choice.id is None else tuple(found.texts[choice.id_name])
+    return Sheet(found.values, choice.columns, True, ids, "" if choice.id_name == PANDAS_INDEX else choice.id_name, labels)
+
+
+def choose_columns(file: Columnar, input: Input) -> Choice:
+    """The columns to read; pandas' own index names the rows, and so does a first text column of a square file."""
+    names = list(file.schema.names)
+    row_names = names.index(PANDAS_INDEX) if names.count(PANDAS_INDEX) == 1 else None
+    if row_names is None and input.square and names and is_text(file.schema.types[0]):
+        row_names = 0
+    return choose(names, input, row_names)
+
+
+def _wanted(choice: Choice) -> list[str]:
+    """The names of the columns that are read."""
+    texts = [column for column in (choice.id, *choice.labels) if column is not None]
+    return [choice.names[column] for column in dict.fromkeys((*choice.values, *texts))]
+
+
+def is_text(kind: Any) -> bool:
+    """Whether an Arrow type holds words."""
+    types = pyarrow().types
+    if types.is_dictionary(kind):
+        return is_text(kind.value_type)
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def is_numeric(kind: Any) -> bool:
+    """Whether an Arrow type holds numbers (nothing but nulls counts)."""
+    types = pyarrow().types
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_boolean(kind)
+                or types.is_null(kind))
+
+
+def require_numeric(schema: Any, choice: Choice, input: Input, path: str) -> None:
+    """Refuses columns whose type cannot be used as it is chosen, each with its type."""
+    bad = [column for column in choice.values if not is_numeric(schema.types[column])]
+    if bad:
+        parts = [f"{shown(choice.names[column])} is of type {schema.types[column]}" for column in bad[:5]]
+        texts = all(is_text(schema.types[column]) for column in bad)
+        raise DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
+                        f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
+                        where=place(path),
+                        hint="name it with --id-column or --label-column, or choose others with --columns")
+    for column in (choice.id, *choice.labels):
+        if column is not None and not _has_text_form(schema.types[column]):
+            raise DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {schema.types[column]} "
+                            "cannot be an id or a label", where=place(path), hint="text, numbers and dates can")
+
+
+def _has_text_form(kind: Any) -> bool:
+    """Whether the values of a type can stand as ids or labels."""
+    return is_text(kind) or is_numeric(kind) or bool(pyarrow().types.is_temporal(kind))
+
+
+@dataclass
+class Taken:
+    """What has been read of the chosen columns so far."""
+
+    choice: Choice
+    values: Array  # n x d
+    rows: int = 0
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    inexact: set[str] = field(default_factory=set)
+
+    def add(self, batch: Any, path: str) -> None:
+        """Adds a record batch."""
+        stop = self.rows + batch.num_rows
+        if stop > len(self.values):
+            raise corrupt(path, "columnar", ValueError("more rows than announced"))
+        for position, name in enumerate(self.choice.columns):
+            column = batch.column(name)
+            self.values[self.rows:stop, position] = as_doubles(column)
+            if is_inexact(column):
+                self.inexact.add(name)
+        for text in (self.choice.id, *self.choice.labels):
+            if text is not None:
+                name = self.choice.names[text]
+                self.texts.setdefault(name, []).extend(as_texts(batch.column(name)))
+        self.rows = stop
+
+    def warn(self) -> None:
+        """Notes integers that lost digits."""
+        if self.inexact:
+            names = sorted(self.inexact)
+            note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
+                 columns=names[:100])
+
+
+def as_doubles(column: Any) -> Array:
+    """A numeric column in double precision; nulls are NaN."""
+    arrow = pyarrow()
+    if arrow.types.is_decimal(column.type):
+        column = column.cast(arrow.string())  # parsed exactly, where a direct cast may be off by one bit
+    if arrow.types.is_boolean(column.type):
+        column = column.cast(arrow.uint8())
+    values: Array = column.cast(arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+    return values
+
+
+def is_inexact(column: Any) -> bool:
+    """Whether integers too large for double precision are among the values."""
+    arrow = pyarrow()
+    if not arrow.types.is_integer(column.type) or column.type.bit_width < 64 or column.null_count == len(column):
+        return False
+    from pyarrow import compute
+
+    extremes = compute.min_max(column).as_py()
+    return bool(max(abs(extremes["min"]), abs(extremes["max"])) > EXACT)
+
+
+def as_texts(column: Any) -> list[str]:
+    """An id or label column as texts; null is the empty text."""
+    arrow = pyarrow()
+    if arrow.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if arrow.types.is_floating(column.type):
+        return ["" if value is None else f"{value:.17g}" for value in column.to_pylist()]
+    return ["" if value is None else value for value in column.cast(arrow.string()).to_pylist()]

@@ -1,0 +1,135 @@
+"""CSV and TSV: read by pyarrow with explicit types, and scanned again where it cannot be trusted."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.stage import advance, note
+from mlcli.base.types import Array
+from mlcli.data.arrow import pyarrow
+from mlcli.data.diagnose import rescan
+from mlcli.data.header import Head, read_head
+from mlcli.data.input import Input
+from mlcli.data.layout import Layout, require_numbers
+from mlcli.data.numbers import MISSING
+from mlcli.data.sheet import Sheet, require_content
+from mlcli.data.source import Opened
+from mlcli.data.text import Text, surveyed
+from mlcli.data.wording import counted, place, shown
+from mlcli.errors import DataError, StorageError
+
+SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
+
+
+def read_delimited(opened: Opened, input: Input, separator: str, compute: Compute,
+                   layout_of: Callable[[Text, Head], Layout]) -> Sheet:
+    """The numbers and names of a delimited text."""
+    text = surveyed(opened, input, separator)
+    layout = layout_of(text, read_head(text))
+    require_numbers(layout, text.path)
+    columns = len(layout.choice.values)
+    compute.require(8.0 * text.survey.lines * columns, f"a table of {text.survey.lines:,} x {columns:,} numbers",
+                    "choose fewer columns, or raise compute.memory_limit")
+    found = _filled(text, layout, compute)
+    require_content(found.rows, columns, text.path)
+    if found.doubtful or text.survey.quotes % 2:
+        warn_of_underflow(rescan(text, layout))
+    return _sheet(layout, found)
+
+
+@dataclass
+class Found:
+    """What has been read so far."""
+
+    values: Array  # the rows read, then room
+    rows: int = 0
+    doubtful: bool = False  # whether some cells need a second look
+    ids: list[str] = field(default_factory=list)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+
+
+def _filled(text: Text, layout: Layout, compute: Compute) -> Found:
+    """Reads everything; where Arrow fails, the slow scan finds the reason."""
+    arrow = pyarrow()
+    room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
+    found = Found(np.empty((room, len(layout.choice.values))))
+    try:
+        for batch in _batches(arrow, text, layout, compute):
+            _take(batch, text, layout, found)
+            advance(found.rows, text.survey.lines)
+    except arrow.ArrowException as error:
+        if "Empty CSV file" not in str(error):
+            rescan(text, layout)
+            raise DataError("CSV", f"the text is not a table: {shown(str(error), 160)}", where=place(text.path),
+                            hint="check the quotes and the separator") from None
+    return found
+
+
+def _batches(arrow: Any, text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
+    """Record batches with the numeric columns first, then the ids and labels, named by their positions."""
+    from pyarrow import csv
+
+    choice, longest = layout.choice, text.survey.longest
+    block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)
+    texts = sorted({column for column in (choice.id, *choice.labels) if column is not None})
+    types = dict.fromkeys(map(str, choice.values), arrow.float64()) | dict.fromkeys(map(str, texts), arrow.string())
+    with csv.open_csv(
+            text.stream(layout.skip),
+            csv.ReadOptions(column_names=[str(column) for column in range(layout.width)], block_size=block,
+                            use_threads=compute.thread_count() > 1),
+            csv.ParseOptions(delimiter=text.separator, newlines_in_values=True, ignore_empty_lines=layout.width > 1),
+            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=list(MISSING),
+                               strings_can_be_null=False, quoted_strings_can_be_null=True,
+                               decimal_point=text.input.decimal)) as reader:
+        yield from reader
+
+
+def _take(batch: Any, text: Text, layout: Layout, found: Found) -> None:
+    """Adds a batch to what was read."""
+    if batch.num_rows == 0:
+        return
+    stop, columns = found.rows + batch.num_rows, len(layout.choice.values)
+    if stop > len(found.values):
+        raise StorageError("CHANGED", "the file changed while it was read", where=place(text.path),
+                           hint="wait until it is written, or work on a copy")
+    block = found.values[found.rows:stop]
+    numbers = batch.select(list(range(columns)))
+    block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+    missing = sum(column.null_count for column in numbers.columns)
+    found.doubtful |= _doubtful(block, missing, text.survey.tiny)
+    _take_texts(batch, layout, found)
+    found.rows = stop
+
+
+def _doubtful(block: Array, missing: int, tiny: bool) -> bool:
+    """Whether a value may come from a cell that is no number, or one out of range."""
+    sums = np.isfinite(block)
+    if int(sums.size - np.count_nonzero(sums)) != missing:
+        return True
+    return tiny and bool(np.any(block == 0))
+
+
+def _take_texts(batch: Any, layout: Layout, found: Found) -> None:
+    """Adds the ids and labels of a batch."""
+    choice = layout.choice
+    if choice.id is not None:
+        found.ids += batch.column(str(choice.id)).to_pylist()
+    for column in choice.labels:
+        found.labels.setdefault(choice.names[column], []).extend(batch.column(str(column)).to_pylist())
+
+
+def _sheet(layout: Layout, found: Found) -> Sheet:
+    """What was read, as a value."""
+    labels = {name: tuple(texts) for name, texts in found.labels.items()}
+    return Sheet(found.values[: found.rows], layout.choice.columns, layout.named,
+                 None if layout.choice.id is None else tuple(found.ids),
+                 layout.choice.id_name if layout.named else "", labels)
+
+
+def warn_of_underflow(cells: int) -> None:
+    """Notes numbers too small for a double."""
+    if cells:
+        note("W-UNDERFLOW", f"{counted(cells, 'number')} too small for double precision read as 0", cells=cells)

@@ -1,0 +1,87 @@
+"""The slow, exact second look at a text: which cell is wrong, on which line, in which column."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from mlcli.data.layout import Layout
+from mlcli.data.numbers import MISSING, fault
+from mlcli.data.text import Text
+from mlcli.data.wording import counted, joined, listed, place, shown, shown_cell
+from mlcli.errors import DataError
+
+EXAMPLES = 5
+WINDOW = 1000  # rows after the first bad one that tell a text column from a bad cell
+
+
+@dataclass
+class Cells:
+    """The faults of one kind found so far."""
+
+    total: int = 0
+    first: list[tuple[int, int, int, str]] = field(default_factory=list)  # line, row, column, cell
+
+    def add(self, line: int, row: int, column: int, cell: str) -> None:
+        """Counts a cell, and keeps the first few."""
+        self.total += 1
+        if len(self.first) < EXAMPLES:
+            self.first.append((line, row, column, cell))
+
+
+def rescan(text: Text, layout: Layout) -> int:
+    """Raises the DataError that a text deserves, or returns how many of its numbers underflow."""
+    found: dict[str, Cells] = {"text": Cells(), "overflow": Cells(), "underflow": Cells()}
+    bad: Counter[int] = Counter()
+    missing: Counter[int] = Counter()
+    row = 0
+    for row, (line, cells) in enumerate(text.records(text.lines(layout.skip), layout.lines, layout.width), 1):
+        require_width(text, layout, line, row, len(cells))
+        for column in layout.choice.values:
+            kind = fault(cells[column], text.input.decimal)
+            missing[column] += cells[column] in MISSING
+            if kind:
+                found[kind].add(line, row, column, cells[column])
+                bad[column] += kind == "text"
+        if found["text"].first and row >= found["text"].first[0][1] + WINDOW:
+            break
+    texts = [column for column, count in bad.items() if 2 * count > row - missing[column]]
+    refuse_text_columns(text, layout, sorted(texts), found["text"])
+    refuse_cells(text, layout, found["text"], "NOT-A-NUMBER", "is not a number", "are not numbers")
+    refuse_cells(text, layout, found["overflow"], "OVERFLOW", "is too large for double precision",
+                 "are too large for double precision")
+    return found["underflow"].total
+
+
+def require_width(text: Text, layout: Layout, line: int, row: int, width: int) -> None:
+    """Refuses a record that is longer or shorter than the first."""
+    if width == layout.width:
+        return
+    first = "the header" if layout.named else "the first row"
+    hint = "every row needs as many cells; quote cells that hold the separator"
+    if layout.named and row == 1 and width == layout.width + 1:
+        hint = "R's write.table leaves out the name of the ids: write with col.names=NA, or put a separator before the header"
+    raise DataError("RAGGED", f"row {row} has {counted(width, 'value')} where {first} has {layout.width}",
+                    where=place(text.path, line), hint=hint)
+
+
+def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: Cells) -> None:
+    """Refuses columns of words among the features."""
+    if not columns:
+        return
+    names = [layout.choice.names[column] for column in columns]
+    example = next((cell for _, _, column, cell in cells.first if column in columns), "")
+    raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
+                    + (f", for example {shown_cell(example)}" if example else ""), where=place(text.path),
+                    hint="name it with --id-column or --label-column, or choose others with --columns")
+
+
+def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, many: str) -> None:
+    """Refuses cells of numeric columns, the first five of them named."""
+    if not cells.total:
+        return
+    parts = [f"{shown_cell(cell)} in line {line}, row {row}, column {shown(layout.choice.names[column])}"
+             for line, row, column, cell in cells.first]
+    hint = "correct them; missing values are empty, NA or NaN"
+    if text.input.separator == "auto" and any(";" in cell for _, _, _, cell in cells.first):
+        hint = "is the separator ; ? give input.separator=';'"
+    raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
+                    + joined(parts, cells.total), where=place(text.path, cells.first[0][0]), hint=hint)

@@ -1,0 +1,94 @@
+"""How the records of a delimited text are laid out: header, ids, labels, numbers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from mlcli.base.stage import note
+from mlcli.data.header import Head, holds_names, warn_of_numbers
+from mlcli.data.numbers import MISSING, is_number
+from mlcli.data.selection import Choice, choose
+from mlcli.data.sheet import numbered
+from mlcli.data.text import Text
+from mlcli.data.wording import place
+from mlcli.errors import DataError
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the records begin, and what their cells are."""
+
+    choice: Choice
+    named: bool  # whether the file has a header
+    skip: int  # bytes before the first record of data
+    lines: int  # lines before it
+
+    @property
+    def width(self) -> int:
+        """Cells in a record."""
+        return len(self.choice.names)
+
+
+def features_layout(text: Text, head: Head) -> Layout:
+    """The layout of points with coordinates."""
+    if not holds_names(text, head.cells):
+        return _headless(head, choose(numbered("x", len(head.cells)), text.input))
+    row_names = 0 if head.cells[0] == "" and len(head.cells) > 1 else None
+    choice = choose(head.cells, text.input, row_names)
+    warn_of_numbers(text, head.cells)
+    if row_names is not None and choice.id != row_names:
+        note("N-ROW-NAMES", "the unnamed first column is not used, as another one holds the ids")
+    return _headed(head, choice)
+
+
+def square_layout(text: Text, head: Head) -> Layout:
+    """The layout of a square matrix: with or without names of rows, of columns, or of both."""
+    cells, rows = head.cells, text.survey.lines - head.top_lines
+    if _ids_without_header(text, cells, rows):
+        return _headless(head, choose(numbered("x", len(cells)), text.input, row_names=0))
+    if not holds_names(text, cells):
+        return _headless(head, choose(numbered("x", len(cells)), text.input))
+    others = len(text.input.label_columns)
+    with_ids = cells[0] == "" or rows - 1 == len(cells) - others - 1
+    return _headed(head, choose(cells, text.input, 0 if with_ids and text.input.id_column is None else None))
+
+
+def _ids_without_header(text: Text, cells: Sequence[str], rows: int) -> bool:
+    """Whether the first record is already a row: an id, then as many numbers as there are rows."""
+    if text.input.header is True or text.input.id_column is not None or len(cells) != rows + 1:
+        return False
+    return cells[0] != "" and _all_numbers(text, cells[1:]) and (text.input.header is False or not is_number(
+        cells[0], text.input.decimal))
+
+
+def crossed_layout(text: Text, head: Head, points: Sequence[str]) -> Layout:
+    """The layout of one number for every new point (rows) and every point of the run (columns)."""
+    cells, n = head.cells, len(points)
+    extra = len(cells) - len(text.input.label_columns) - n
+    known = set(points)
+    first_is_id = text.input.id_column is None and (cells[0] == "" or (extra == 1 and cells[0] not in known))
+    is_data = extra == 1 and cells[0] != "" and _all_numbers(text, cells[1:]) and not known.issuperset(cells[1:])
+    if text.input.header is not True and (is_data or not holds_names(text, cells)):
+        return _headless(head, choose(numbered("x", len(cells)), text.input, 0 if extra == 1 else None))
+    return _headed(head, choose(cells, text.input, 0 if first_is_id else None))
+
+
+def _all_numbers(text: Text, cells: Sequence[str]) -> bool:
+    """Whether every cell is a number or missing."""
+    return all(cell in MISSING or is_number(cell, text.input.decimal) for cell in cells)
+
+
+def _headed(head: Head, choice: Choice) -> Layout:
+    """The layout after a header."""
+    return Layout(choice, True, head.end, head.end_lines)
+
+
+def _headless(head: Head, choice: Choice) -> Layout:
+    """The layout of a text that is all data."""
+    return Layout(choice, False, head.top, head.top_lines)
+
+
+def require_numbers(layout: Layout, path: str) -> None:
+    """Refuses a layout without any numeric column."""
+    if not layout.choice.values:
+        raise DataError("EMPTY", "no column is left for the numbers", where=place(path),
+                        hint="check input.columns, --id-column, --label-column and input.header")

@@ -1,0 +1,65 @@
+"""What to do with cells that hold no finite number: refuse, drop the rows, or fill in means."""
+
+import numpy as np
+
+from mlcli.base.stage import note
+from mlcli.base.types import AnyArray, Array
+from mlcli.data.cells import refuse_nonfinite
+from mlcli.data.scales import exponents, means, times_power
+from mlcli.data.table import Table
+from mlcli.data.wording import counted, listed, place
+from mlcli.errors import DataError
+
+NO_FILL = np.zeros(0)
+
+
+def where_of(table: Table) -> str:
+    """The table's file, for messages."""
+    return place(table.source.path) if table.source else ""
+
+
+def refuse(table: Table) -> None:
+    """Refuses missing and infinite cells, the first five of them named."""
+    refuse_nonfinite(table.values, table.ids, table.columns, where_of(table),
+                     "correct them, or choose prepare.missing: drop or mean")
+
+
+def kept_rows(table: Table) -> AnyArray:
+    """Which rows have a finite number in every column; at least one must."""
+    kept: AnyArray = np.isfinite(table.values).all(axis=1)
+    if not kept.any():
+        raise DataError("EMPTY", f"every one of the {counted(len(kept), 'row')} has a missing or infinite cell",
+                        where=where_of(table), hint="leave columns out with --columns, or choose prepare.missing: mean")
+    if not kept.all():
+        count = int(np.count_nonzero(~kept))
+        note("W-DROPPED", f"{counted(count, 'row')} with missing or infinite cells dropped", rows=count)
+    return kept
+
+
+def reason(values: Array, columns: tuple[str, ...]) -> str:
+    """Why a row was dropped: which columns are missing, which infinite."""
+    parts = [f"{word}: {listed([columns[column] for column in np.flatnonzero(mask)])}"
+             for mask, word in ((np.isnan(values), "missing"), (np.isinf(values), "infinite")) if mask.any()]
+    return "; ".join(parts)
+
+
+def column_means(table: Table) -> Array:
+    """The mean of every column's finite values; raises DataError where there are none."""
+    present = np.isfinite(table.values)
+    empty = [table.columns[column] for column in np.flatnonzero(~present.any(axis=0))]
+    if empty:
+        raise DataError("ALL-MISSING", f"{counted(len(empty), 'column')} without a single finite number: {listed(empty)}",
+                        where=where_of(table), hint="leave them out with --columns")
+    known = np.where(present, table.values, 0.0)
+    exponent = exponents(known)
+    return times_power(means(times_power(known, -exponent), present.astype(np.float64)), exponent)
+
+
+def filled(table: Table, fill: Array) -> Array:
+    """The values with every missing or infinite cell replaced by its column's fill."""
+    present = np.isfinite(table.values)
+    count = int(present.size - np.count_nonzero(present))
+    if count == 0:
+        return table.values
+    note("W-FILLED", f"{counted(count, 'cell')} missing or infinite, filled with the means of the columns", cells=count)
+    return np.where(present, table.values, fill)

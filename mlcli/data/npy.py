@@ -1,0 +1,175 @@
+"""NPY arrays: a header parser of our own, and sizes checked before memory is taken."""
+
+import ast
+import math
+from dataclasses import dataclass
+from typing import BinaryIO
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.stage import note
+from mlcli.base.types import AnyArray, Array
+from mlcli.data.input import Input
+from mlcli.data.selection import choose
+from mlcli.data.sheet import Sheet, numbered, require_content
+from mlcli.data.source import Opened
+from mlcli.data.wording import counted, place, shown
+from mlcli.errors import DataError, MlcliError, UnsafeFile
+
+MAGIC = b"\x93NUMPY"
+LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
+HEADER_LIMIT = 64 << 10  # bytes
+CHUNK = 16 << 20  # bytes
+KINDS = "fiub"  # floating, signed, unsigned, boolean
+EXACT = 2**53
+
+
+@dataclass(frozen=True)
+class Header:
+    """What an NPY header says."""
+
+    dtype: np.dtype[np.generic]
+    fortran: bool
+    shape: tuple[int, ...]
+    offset: int  # bytes before the numbers
+
+    @property
+    def size(self) -> int:
+        """Bytes that the numbers take."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+def read_npy(opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """The numbers of an NPY file."""
+    with opened.stream() as stream:
+        return array_sheet(stream, opened.size, opened.path, input, compute)
+
+
+def array_sheet(stream: BinaryIO, size: int, path: str, input: Input, compute: Compute) -> Sheet:
+    """The array in `size` bytes of a stream, as a sheet with columns x1, x2, ..."""
+    header = read_header(stream, path)
+    require_kind(header, input, path)
+    require_size(header, size, path)
+    rows, columns = header.shape if len(header.shape) == 2 else (header.shape[0], 1)
+    require_content(rows, columns, path)
+    copies = 8 + header.dtype.itemsize if header.dtype != np.dtype("<f8") or header.fortran else 8
+    compute.require(float(copies * rows * columns), f"an array of {rows:,} x {columns:,} numbers",
+                    "raise compute.memory_limit")
+    values = as_doubles(read_values(stream, header, path), path)
+    if values.ndim == 1:
+        return Sheet(values, ())
+    choice = choose(numbered("x", columns), input)
+    labels = {choice.names[column]: texts(values[:, column]) for column in choice.labels}
+    ids = None if choice.id is None else texts(values[:, choice.id])
+    used = values if len(choice.values) == columns else np.ascontiguousarray(values[:, choice.values])
+    require_content(rows, len(choice.values), path)
+    return Sheet(used, choice.columns, False, ids, "", labels)
+
+
+def texts(values: Array) -> tuple[str, ...]:
+    """A numeric column as ids or labels."""
+    return tuple(f"{value:.17g}" for value in values.tolist())
+
+
+def read_header(stream: BinaryIO, path: str) -> Header:
+    """Parses the header without running anything in it; raises DataError."""
+    start = stream.read(8)
+    if len(start) < 8 or start[:6] != MAGIC or (start[6], start[7]) not in LENGTH_BYTES:
+        raise broken("it does not begin with an NPY header", path)
+    count = LENGTH_BYTES[start[6], start[7]]
+    length = int.from_bytes(stream.read(count), "little")
+    if length > HEADER_LIMIT:
+        raise broken(f"its header is longer than {HEADER_LIMIT >> 10} KiB", path)
+    text = stream.read(length)
+    if len(text) < length:
+        raise broken("it ends within its header", path)
+    return parse_header(text, 8 + count + length, path)
+
+
+def parse_header(text: bytes, offset: int, path: str) -> Header:
+    """The header's dictionary, taken literally."""
+    try:
+        fields = ast.literal_eval(text.decode("utf-8").strip())
+        if not isinstance(fields, dict) or set(fields) != {"descr", "fortran_order", "shape"}:
+            raise ValueError
+        shape, fortran = fields["shape"], fields["fortran_order"]
+        if not isinstance(shape, tuple) or not all(type(size) is int and 0 <= size < 2**62 for size in shape):
+            raise ValueError
+        if type(fortran) is not bool:
+            raise ValueError
+        return Header(parse_dtype(fields["descr"], path), fortran, shape, offset)
+    except MlcliError:
+        raise
+    except (ValueError, SyntaxError, TypeError, KeyError, MemoryError, RecursionError, UnicodeDecodeError):
+        raise broken(f"its header cannot be understood: {shown(text[:60].decode('latin-1'))}", path) from None
+
+
+def parse_dtype(descr: object, path: str) -> np.dtype[np.generic]:
+    """The type of the numbers; raises UnsafeFile for Python objects."""
+    if "O" in str(descr):
+        raise UnsafeFile("NPY-OBJECTS", "the array holds Python objects, which can run code when they are loaded",
+                         where=place(path), hint="save plain numbers: numpy.save(file, array.astype(float))")
+    if not isinstance(descr, str):
+        raise wrong_array(f"its records are of type {shown(str(descr))}", path)
+    return np.dtype(descr)
+
+
+def require_kind(header: Header, input: Input, path: str) -> None:
+    """Refuses arrays that are no matrix of real numbers."""
+    if header.dtype.kind not in KINDS or header.dtype.subdtype is not None:
+        raise wrong_array(f"its type is {header.dtype} and its shape {header.shape}", path)
+    condensed = input.kind == "dissimilarities" and len(header.shape) == 1
+    if len(header.shape) != 2 and not condensed:
+        raise wrong_array(f"its shape is {header.shape} and its type {header.dtype}", path)
+
+
+def require_size(header: Header, size: int, path: str) -> None:
+    """Refuses a file whose size is not the one its header announces."""
+    found = size - header.offset
+    if found != header.size:
+        what = "is cut off" if found < header.size else "has bytes after its end"
+        raise broken(f"it {what}: the header announces {counted(header.size, 'byte')} of shape {header.shape}, "
+                     f"and there are {found:,}", path)
+
+
+def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
+    """The numbers as they are stored."""
+    flat = np.empty(math.prod(header.shape), header.dtype)
+    view = memoryview(flat.view(np.uint8))
+    done = 0
+    while done < len(view):
+        count = stream.readinto(view[done:done + CHUNK])  # type: ignore[attr-defined]
+        if not count:
+            raise broken("it is cut off", path)
+        done += count
+    if stream.read(1):  # also lets a zip file compare its checksum
+        raise broken("it has bytes after its end", path)
+    return flat.reshape(header.shape, order="F" if header.fortran else "C")
+
+
+def as_doubles(values: AnyArray, path: str) -> Array:
+    """The numbers in double precision, in C order; warns of integers that do not fit."""
+    if values.dtype.kind in "iu" and values.dtype.itemsize > 4 and values.size:
+        largest = max(-int(values.min()), int(values.max()))
+        if largest > EXACT:
+            note("W-INT-PRECISION", "integers above 2**53 were rounded", largest=largest)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        doubles = np.ascontiguousarray(values, dtype=np.float64)
+    if values.dtype.itemsize > 8 and np.any(np.isinf(doubles) & np.isfinite(values)):
+        raise DataError("OVERFLOW", "some numbers are too large for double precision", where=place(path),
+                        hint="rescale them")
+    return doubles
+
+
+def broken(what: str, path: str) -> DataError:
+    """The error for a file that is no whole NPY file."""
+    return DataError("CORRUPT", f"this is not a whole NPY file: {what}", where=place(path),
+                     hint="write or copy the file again")
+
+
+def wrong_array(what: str, path: str) -> DataError:
+    """The error for an array of another kind."""
+    return DataError("ARRAY", f"the array is no matrix of real numbers: {what}", where=place(path),
+                     hint="two dimensions of floating, integer or boolean numbers are needed"
+                     " (one for condensed dissimilarities)")

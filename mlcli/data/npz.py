@@ -1,0 +1,62 @@
+"""NPZ archives: one array of a zip file, its size checked from the directory first."""
+
+import zipfile
+import zlib
+from typing import BinaryIO, cast
+
+from mlcli.base.compute import Compute, parse_bytes
+from mlcli.data.arrow import corrupt
+from mlcli.data.input import Input
+from mlcli.data.npy import array_sheet
+from mlcli.data.sheet import Sheet
+from mlcli.data.source import Opened
+from mlcli.data.streams import FREE
+from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.errors import ConfigError, DataError
+
+FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError,
+          OverflowError)
+
+
+def read_npz(opened: Opened, input: Input, compute: Compute) -> Sheet:
+    """The numbers of one array of an NPZ file."""
+    try:
+        with opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+            entry = chosen(archive.infolist(), input)
+            require_modest(entry, input)
+            with archive.open(entry) as array:
+                return array_sheet(cast(BinaryIO, array), entry.file_size, input.path, input, compute)
+    except FAULTS as error:
+        raise corrupt(opened.path, "NPZ", error) from None
+    except OSError as error:
+        if error.errno:
+            raise
+        raise corrupt(opened.path, "NPZ", error) from None
+
+
+def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
+    """The array that `input.key` names, or the only one."""
+    names = [entry.filename.removesuffix(".npy") for entry in entries]
+    again = duplicates(names)
+    if again:
+        raise DataError("DUPLICATE-ARRAYS", f"arrays occur more than once: {listed(again)}", where=place(input.path),
+                        hint="write the file again")
+    if not names:
+        raise DataError("EMPTY", "the archive holds no array", where=place(input.path), hint="save one with numpy.savez")
+    if input.key is None and len(names) > 1:
+        raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
+                        where=place(input.path), hint="choose one with input.key")
+    if input.key is not None and input.key not in names:
+        raise ConfigError("UNKNOWN-KEY", f"there is no array {shown(input.key)}", where="input.key",
+                          hint=nearest(input.key, names))
+    return entries[0] if input.key is None else entries[names.index(input.key)]
+
+
+def require_modest(entry: zipfile.ZipInfo, input: Input) -> None:
+    """Refuses an array that grows beyond the limits of `input` when it is decompressed."""
+    if entry.file_size > max(FREE, input.decompress_ratio * entry.compress_size):
+        raise DataError("DECOMPRESS-RATIO", f"the array is more than {input.decompress_ratio} times larger than "
+                        "what is stored of it", where=place(input.path), hint="if it is right, raise input.decompress_ratio")
+    if entry.file_size > parse_bytes(input.decompress_limit):
+        raise DataError("DECOMPRESS-LIMIT", f"the array is larger than {input.decompress_limit}",
+                        where=place(input.path), hint="if it is right, raise input.decompress_limit")

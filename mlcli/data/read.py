@@ -1,0 +1,97 @@
+"""Reads a table: features, dissimilarities or a kernel, from any of the formats."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.stage import note, stage
+from mlcli.base.types import Array
+from mlcli.data.columns import read_arrow, read_parquet
+from mlcli.data.delimited import read_delimited
+from mlcli.data.formats import format_of, separator_of
+from mlcli.data.header import Head
+from mlcli.data.input import Input, check
+from mlcli.data.layout import Layout, crossed_layout, features_layout, square_layout
+from mlcli.data.match import matched_columns, matched_points
+from mlcli.data.npy import read_npy
+from mlcli.data.npz import read_npz
+from mlcli.data.phylip import read_phylip
+from mlcli.data.sheet import Sheet, require_unique_ids
+from mlcli.data.source import Opened, opened
+from mlcli.data.square import square_matrix
+from mlcli.data.table import Source, Table
+from mlcli.data.text import Text
+from mlcli.errors import ConfigError
+
+LayoutOf = Callable[[Text, Head], Layout]
+READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
+    "parquet": read_parquet, "arrow": read_arrow, "npy": read_npy, "npz": read_npz, "phylip": read_phylip}
+
+
+@stage("read")
+def read(input: Input, compute: Compute | None = None) -> Table:
+    """The table of an input, checked and with ids."""
+    compute = compute or Compute()
+    check(input)
+    with opened(input.path, compute) as file:
+        format = format_of(file, input)
+        sheet = read_sheet(file, input, format, compute, square_layout if input.square else features_layout)
+        source = Source(input.path, file.sha256, file.size, format)
+        return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
+
+
+@stage("read")
+def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None) -> Table:
+    """Rows to bring into a finished run: features by the run's columns, or numbers to each of its points."""
+    compute = compute or Compute()
+    check(input)
+    points = tuple(ids)
+    with opened(input.path, compute) as file:
+        format = format_of(file, input)
+        if format == "phylip":
+            raise ConfigError("FORMAT", "PHYLIP holds no dissimilarities to the points of a run", where="input.format",
+                              hint="give a matrix: a row for every new point, a column for every point of the run")
+        layout: LayoutOf = partial(crossed_layout, points=points) if input.square else features_layout
+        sheet = read_sheet(file, input, format, compute, layout)
+        source = Source(input.path, file.sha256, file.size, format)
+        if input.square:
+            return _table(sheet, matched_points(sheet, points, input), points, input, source)
+        wanted = tuple(columns)
+        return _table(sheet, matched_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+
+
+def read_sheet(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
+    """What the file of a format holds."""
+    if format in READERS:
+        return READERS[format](file, input, compute)
+    return read_delimited(file, input, separator_of(input, format), compute, layout)
+
+
+def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
+    """The table of points with coordinates."""
+    if sheet.ids is None and not input.columns:
+        warn_of_ids(sheet)
+    return _table(sheet, sheet.values, sheet.columns, input, source)
+
+
+def square_table(sheet: Sheet, input: Input, source: Source) -> Table:
+    """The table of one number for every two points."""
+    values, ids = square_matrix(sheet, input)
+    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.kind, source)
+
+
+def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, source: Source) -> Table:
+    """The table with the rows' own ids, which must be unique."""
+    ids = sheet.row_names()
+    require_unique_ids(ids, input.path)
+    return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.kind, source)
+
+
+def warn_of_ids(sheet: Sheet) -> None:
+    """Notes a first column that counts the rows, as ids do."""
+    first = sheet.values[:, 0]
+    if len(first) > 2 and sheet.values.shape[1] > 1 and first[0] == np.floor(first[0]) and np.all(np.diff(first) == 1):
+        note("W-ID-LIKE", f"the first column, {sheet.columns[0]!r}, counts the rows and is used as a feature; "
+             f"if it names them, give --id-column {sheet.columns[0]}", column=sheet.columns[0])

@@ -1,0 +1,87 @@
+"""Centers and spreads of columns, computed on exactly rescaled numbers so that nothing overflows or vanishes."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.stage import note
+from mlcli.base.types import Array, Indices
+from mlcli.data.wording import counted, listed
+from mlcli.errors import DataError
+
+FARTHEST = 1000  # exponents are kept in this range, where powers of two and their inverses exist
+NEAR_ZERO = 8 * np.finfo(np.float64).eps  # of the largest value: a standard deviation this small is rounding
+
+
+@dataclass(frozen=True)
+class Scale:
+    """A column x becomes (x 2**-exponent - center) / spread; a spread of 0 makes it 0."""
+
+    exponent: Indices  # d
+    center: Array  # d
+    spread: Array  # d
+
+
+def exponents(values: Array) -> Indices:
+    """For every column the e for which 2**-e times its largest size is in [0.5, 1), within limits."""
+    largest = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))
+    return np.clip(np.frexp(largest)[1], -FARTHEST, FARTHEST).astype(np.int64)
+
+
+def times_power(values: Array, exponent: Indices) -> Array:
+    """Every column times its power of two."""
+    with np.errstate(over="ignore", under="ignore"):
+        return values * np.ldexp(1.0, exponent)
+
+
+def means(values: Array, present: Array | None = None) -> Array:
+    """Means of columns in two passes; `present` (0 or 1 for each value) leaves values out."""
+    weights = np.ones((len(values), 1)) if present is None else present
+    count = weights.sum(axis=0)
+    first = (values * weights).sum(axis=0) / count
+    corrected: Array = first + ((values - first) * weights).sum(axis=0) / count
+    return corrected
+
+
+def fitted(values: Array, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:
+    """The center and spread of every column of finite values."""
+    exponent = exponents(values)
+    rescaled = times_power(values, -exponent)
+    low, high = rescaled.min(axis=0), rescaled.max(axis=0)
+    center = np.where(low == high, high, means(rescaled))
+    if scale == "center":
+        return Scale(exponent, center, np.ldexp(1.0, -exponent))
+    with np.errstate(under="ignore"):
+        squares = ((rescaled - center) ** 2).sum(axis=0)
+    deviation = np.sqrt(squares / len(values))
+    constant = (low == high) | (deviation <= NEAR_ZERO * np.maximum(high, -low))
+    if scale == "standard":
+        spread = deviation if divisor == "n" else np.sqrt(squares / max(1, len(values) - 1))
+    elif scale == "range":
+        center, spread = low, high - low
+    else:
+        center, spread = _quartiles(rescaled)
+        _require_spread(spread, constant, columns)
+    _warn_of_constants(constant, columns)
+    return Scale(exponent, center, np.where(constant, 0.0, spread))
+
+
+def _quartiles(values: Array) -> tuple[Array, Array]:
+    """The median and the range between the quartiles of every column."""
+    lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+    return median, upper - lower
+
+
+def _require_spread(spread: Array, constant: Array, columns: tuple[str, ...]) -> None:
+    """Refuses columns that vary although their quartiles are equal."""
+    names = [columns[column] for column in np.flatnonzero((spread == 0) & ~constant.astype(bool))]
+    if names:
+        raise DataError("ZERO-QUARTILES", f"the quartiles of {counted(len(names), 'column')} are equal: {listed(names)}",
+                        where="prepare.scale", hint="choose another scale, or leave the columns out with --columns")
+
+
+def _warn_of_constants(constant: Array, columns: tuple[str, ...]) -> None:
+    """Notes columns that cannot be scaled and become zero."""
+    names = [columns[column] for column in np.flatnonzero(constant)]
+    if names:
+        note("W-CONST", f"{counted(len(names), 'column')} constant, set to zero: {listed(names)}", columns=names[:100])

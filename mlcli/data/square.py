@@ -1,0 +1,128 @@
+"""Square matrices: the points that rows and columns stand for, and the conditions on the numbers."""
+
+import math
+
+import numpy as np
+
+from mlcli.base.stage import note
+from mlcli.base.types import Array
+from mlcli.data.cells import refuse_negative, refuse_nonfinite, row_blocks
+from mlcli.data.input import Input
+from mlcli.data.sheet import Sheet, require_unique_ids
+from mlcli.data.symmetry import symmetric
+from mlcli.data.triangles import warn_if_squared
+from mlcli.data.wording import counted, joined, listed, place, shown
+from mlcli.errors import DataError
+
+ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
+
+
+def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
+    """The matrix with its rows and columns in one order, checked, and the points' ids."""
+    values = expanded(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
+    _require_square(values, input.path)
+    values, ids = matched(values, sheet, input.path)
+    require_unique_ids(ids, input.path)
+    values = completed(values, input)
+    refuse_nonfinite(values, ids, ids, place(input.path), "every two points need a number; "
+                     "leave points out that have none")
+    if input.kind == "dissimilarities":
+        return checked_dissimilarities(values, ids, input), ids
+    return symmetric(values, ids, input), ids
+
+
+def expanded(condensed: Array, path: str) -> Array:
+    """The square matrix of a condensed vector, in the order of scipy's pdist."""
+    count = len(condensed)
+    size = (1 + math.isqrt(1 + 8 * count)) // 2
+    if size * (size - 1) // 2 != count:
+        raise DataError("CONDENSED", f"{counted(count, 'number')} are not n(n-1)/2 for any n: "
+                        f"{size} points have {size * (size - 1) // 2:,}", where=place(path),
+                        hint="a condensed vector holds every pair of points once")
+    square = np.zeros((size, size))
+    start = 0
+    for row in range(size - 1):
+        stop = start + size - 1 - row
+        square[row, row + 1:] = square[row + 1:, row] = condensed[start:stop]
+        start = stop
+    return square
+
+
+def _require_square(values: Array, path: str) -> None:
+    """Refuses a matrix with unequal sides."""
+    rows, columns = values.shape
+    if rows != columns:
+        raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
+                        where=place(path), hint="one row and one column for every point; is a column of labels among "
+                        "them (--label-column), or are these features?")
+
+
+def matched(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, ...]]:
+    """Columns put in the order of the rows, by name where both have names."""
+    if sheet.values.ndim == 1 or not sheet.named or sheet.ids is None:
+        return values, sheet.columns if sheet.named else sheet.ids or tuple(map(str, range(1, len(values) + 1)))
+    if sheet.ids == sheet.columns:
+        return values, sheet.ids
+    require_unique_ids(sheet.ids, path)
+    rows, columns = set(sheet.ids), {name: position for position, name in enumerate(sheet.columns)}
+    alone = [name for name in sheet.ids if name not in columns]
+    if alone:
+        others = [name for name in sheet.columns if name not in rows]
+        raise DataError("IDS-DIFFER", f"rows and columns name different points: {listed(alone)} only among the rows, "
+                        f"{listed(others)} only among the columns", where=place(path),
+                        hint="write the same ids in the header and in the first column (R: check.names=FALSE)")
+    note("N-REORDERED", "the columns were put in the order of the rows", columns=len(columns))
+    return np.ascontiguousarray(values[:, [columns[name] for name in sheet.ids]]), sheet.ids
+
+
+def completed(values: Array, input: Input) -> Array:
+    """Fills an empty upper or lower triangle from the other one."""
+    size = len(values)
+    missing = np.isnan(values)
+    if size < 2 or not (missing[0, size - 1] or missing[size - 1, 0]):
+        return values
+    for given, empty in ((np.tril, np.triu), (np.triu, np.tril)):
+        side = 1 if empty is np.triu else -1
+        if missing[empty(np.ones_like(missing), side)].all() and not given(missing, -side).any():
+            diagonal = np.where(np.isnan(np.diag(values)) & (input.kind == "dissimilarities"), 0.0, np.diag(values))
+            half = given(values, -side)
+            note("N-TRIANGLE", "the matrix is one triangle; the other one was filled in from it")
+            whole: Array = half + half.T
+            np.fill_diagonal(whole, diagonal)
+            return whole
+    return values
+
+
+def checked_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """Dissimilarities that are what they should be, roots taken where they are squared."""
+    where = place(input.path)
+    refuse_similarities(values, where)
+    refuse_negative(values, ids, ids, where)
+    values = symmetric(hollow(values, ids, where), ids, input)
+    if input.squared:
+        return np.sqrt(values)
+    warn_if_squared(values)
+    return values
+
+
+def refuse_similarities(values: Array, where: str) -> None:
+    """Refuses a matrix whose diagonal holds the largest entry of every row."""
+    diagonal = np.diag(values)
+    if diagonal.min() > ROUNDING * np.abs(values).max() and bool(np.all(diagonal >= values.max(axis=1))):
+        raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as similarities have",
+                        where=where, hint="turn them into dissimilarities, or give input.kind=kernel")
+
+
+def hollow(values: Array, ids: tuple[str, ...], where: str) -> Array:
+    """The matrix with an exactly zero diagonal; raises DataError where it is not nearly so."""
+    diagonal = np.abs(np.diag(values))
+    largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values)))
+    bad = np.flatnonzero(diagonal > ROUNDING * largest)
+    if len(bad):
+        parts = [f"{values[row, row]:.17g} at {shown(ids[row])}" for row in bad[:5]]
+        raise DataError("DIAGONAL", f"{counted(len(bad), 'point')} with a dissimilarity to itself: "
+                        + joined(parts, len(bad)), where=where, hint="the diagonal must be zero")
+    if diagonal.any():
+        note("W-DIAGONAL", f"a diagonal of at most {diagonal.max():.3g} was set to zero", largest=float(diagonal.max()))
+        np.fill_diagonal(values, 0.0)
+    return values

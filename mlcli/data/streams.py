@@ -1,0 +1,139 @@
+"""Bytes of text: decompressed under a limit, checked, and turned into UTF-8."""
+
+import bz2
+import codecs
+import gzip
+import io
+import zlib
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any, BinaryIO, cast
+
+from mlcli.base.compute import parse_bytes
+from mlcli.data.arrow import arrow_faults, corrupt, pyarrow
+from mlcli.data.input import Input
+from mlcli.data.source import CHUNK, Opened
+from mlcli.data.wording import place
+from mlcli.errors import DataError
+
+COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
+FREE = 1 << 20  # bytes: content up to this size may be compressed to any ratio
+SIGNATURES = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"\x93NUMPY": "NPY", b"PK\x03\x04": "a zip archive",
+              b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
+WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+def text_stream(opened: Opened, input: Input) -> BinaryIO:
+    """The input's text as UTF-8 without a byte order mark; raises DataError while it is read."""
+    chunks = capped(raw_chunks(opened), opened, input) if compression(opened.path) else raw_chunks(opened)
+    return cast(BinaryIO, io.BufferedReader(Chunks(utf8(chunks, opened.path, input.encoding)), CHUNK))
+
+
+def compression(path: str) -> str:
+    """How a file is compressed, by its name; empty where it is not."""
+    return COMPRESSED.get(PurePath(path).suffix.lower(), "") if path != "-" else ""
+
+
+class Chunks(io.RawIOBase):
+    """A readable file over an iterator of bytes."""
+
+    def __init__(self, chunks: Iterator[bytes]) -> None:
+        self._chunks, self._rest = chunks, memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._rest:
+            chunk = next(self._chunks, None)
+            if chunk is None:
+                return 0
+            self._rest = memoryview(chunk)
+        count = min(len(buffer), len(self._rest))
+        buffer[:count], self._rest = self._rest[:count], self._rest[count:]
+        return count
+
+
+def raw_chunks(opened: Opened) -> Iterator[bytes]:
+    """The file's content in pieces, decompressed where its name says so."""
+    how = compression(opened.path)
+    with arrow_faults(opened.path, how or "text"), opened.stream() as file:
+        reader = decompressor(file, how)
+        try:
+            while chunk := reader.read(CHUNK):
+                yield chunk
+        except (EOFError, zlib.error) as error:
+            raise corrupt(opened.path, how, error) from None
+
+
+def decompressor(file: BinaryIO, how: str) -> BinaryIO:
+    """A reader of what a compressed file holds."""
+    if how == "gzip":
+        return cast(BinaryIO, gzip.GzipFile(fileobj=file))
+    if how == "bz2":
+        return bz2.BZ2File(file)
+    if how == "zstd":
+        arrow = pyarrow()
+        return cast(BinaryIO, arrow.CompressedInputStream(arrow.PythonFile(file, mode="r"), "zstd"))
+    return file
+
+
+def capped(chunks: Iterator[bytes], opened: Opened, input: Input) -> Iterator[bytes]:
+    """Ends a decompression that grows beyond the limits of `input`."""
+    limit, ratio, total = parse_bytes(input.decompress_limit), input.decompress_ratio, 0
+    for chunk in chunks:
+        total += len(chunk)
+        if total > max(FREE, ratio * opened.size):
+            raise DataError("DECOMPRESS-RATIO", f"the content is more than {ratio} times larger than the file",
+                            where=place(opened.path), hint="if it is right, raise input.decompress_ratio")
+        if total > limit:
+            raise DataError("DECOMPRESS-LIMIT", f"the content is larger than {input.decompress_limit}",
+                            where=place(opened.path), hint="if it is right, raise input.decompress_limit")
+        yield chunk
+
+
+def utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
+    """Any encoding's text as UTF-8; refuses other files, bad bytes and zero characters."""
+    name = codecs.lookup(encoding).name
+    decoder = codecs.getincrementaldecoder("utf-8-sig" if name == "utf-8" else name)()
+    read = lines = 0
+    for number, chunk in enumerate(_closed(chunks)):
+        if number == 0:
+            refuse_other_files(chunk, path, name)
+        read += len(chunk)
+        try:
+            text = decoder.decode(chunk, final=not chunk).encode()
+        except UnicodeError as error:
+            raise _undecodable(error, path, encoding, read, lines) from None
+        if b"\0" in text:
+            raise DataError("NUL", "the text holds a zero byte", hint="text was expected; give input.encoding if it is UTF-16",
+                            where=place(path, lines + 1 + text[: text.index(b"\0")].count(b"\n")))
+        lines += text.count(b"\n")
+        yield text
+
+
+def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
+    """The chunks, then an empty one that marks the end."""
+    yield from chunks
+    yield b""
+
+
+def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
+    """Refuses what is plainly no text of this encoding; raises DataError."""
+    for signature, kind in SIGNATURES.items():
+        if start.startswith(signature):
+            raise DataError("NOT-TEXT", f"the file is {kind}, not text", where=place(path),
+                            hint="give input.format, or name the file by what it is (.csv.gz, .csv.zst, .parquet, .npy)")
+    if encoding == "utf-8" and start.startswith(WIDE):
+        raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give input.encoding=utf-16")
+
+
+def _undecodable(error: UnicodeError, path: str, encoding: str, read: int, lines: int) -> DataError:
+    """The error for bytes that are not of the encoding, with their place."""
+    where, what = place(path), "the text"
+    if isinstance(error, UnicodeDecodeError):
+        offset = read - len(error.object) + error.start
+        where = place(path, lines + 1 + error.object[: error.start].count(b"\n"))
+        what = f"byte 0x{error.object[error.start]:02x} at position {offset}"
+    return DataError("ENCODING", f"{what} is not {encoding}", where=where,
+                     hint="give the text's encoding, for example input.encoding=latin-1")

@@ -1,0 +1,40 @@
+"""spectrum.csv: each eigenvalue, its share of the trace, and the running sum of shares."""
+
+import numpy as np
+
+from mlcli.stages.spectrum import Spectrum
+
+HEADER = "component,eigenvalue,proportion,cumulative"
+
+
+def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
+    """The first `rows` eigenvalues (all that were computed by default) as CSV, 17 digits.
+
+    Proportions are over the trace, negative eigenvalues included, and empty where it is unknown.
+    """
+    proportions = spectrum.proportions
+    columns = zip(spectrum.eigenvalues, proportions, np.cumsum(proportions), strict=True)
+    lines = [f"{i},{_number(value)},{_number(share)},{_number(total)}"
+             for i, (value, share, total) in enumerate(columns, start=1)]
+    return "\n".join([HEADER, *lines[:rows]]) + "\n"
+
+
+def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | None]:
+    """The spectrum in figures, for run.json: the trace and its parts, each part with its own name."""
+    values = spectrum.eigenvalues
+    whole = spectrum.complete
+    positive = float(values[values > 0].sum()) if whole else None
+    return {
+        "computed": len(values), "complete": whole, "divisor": spectrum.divisor,
+        "trace": _finite(spectrum.trace / spectrum.divisor),
+        "sum_of_positive": _finite(positive), "sum_of_sizes": _finite(float(np.abs(values).sum()) if whole else None),
+        "negative_share": _finite(spectrum.negative_share), "smallest": _finite(float(values[-1]) if whole else None),
+    }
+
+
+def _number(value: float) -> str:
+    return f"{value:.17g}" if np.isfinite(value) else ("" if np.isnan(value) else str(value))
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and np.isfinite(value) else None

@@ -1,0 +1,79 @@
+"""A finished run put to use: new points into its space, and coordinates back to features."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.threads import threads_limited
+from mlcli.data.input import Input
+from mlcli.data.prepare import Preparation
+from mlcli.data.read import read, read_new
+from mlcli.data.table import Table
+from mlcli.errors import ConfigError, DataError
+from mlcli.methods import Projector
+from mlcli.pipeline import coordinates
+from mlcli.rundir import archive, names
+from mlcli.rundir.manifest import read_manifest, require_intact
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What a run directory holds for later use."""
+
+    kind: str
+    id_name: str
+    trained: tuple[str, ...]  # ids of the training points, where input is a square matrix
+    preparation: Preparation
+    projector: Projector
+
+
+def finished(folder: Path) -> Finished:
+    """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed."""
+    require_intact(folder, read_manifest(folder), (names.MODEL, names.ARRAYS))
+    return Finished(**archive.load(folder))
+
+
+def project(folder: Path, new: Input, compute: Compute) -> Table:
+    """Coordinates of new points in the space of a finished run."""
+    run = finished(folder)
+    with threads_limited(compute.thread_count()):
+        table = read_new(new.replace(kind=run.kind), run.preparation.columns, run.trained, compute)
+        prepared = run.preparation.apply(table) if run.kind == "features" else table
+        return coordinates(table, run.projector.project(prepared.values))
+
+
+def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
+    """Features, in the input's units, of coordinates in the space of a finished run."""
+    run = finished(folder)
+    if run.projector.decoder is None:
+        run.projector.reconstruct(np.zeros((0, 0)))
+    table = _read_coordinates(run, embedding, compute)
+    values = run.preparation.undo(run.projector.reconstruct(table.values))
+    return replace(table, values=values, columns=run.preparation.columns)
+
+
+def _read_coordinates(run: Finished, embedding: Input, compute: Compute) -> Table:
+    """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
+    axes = tuple(f"y{i + 1}" for i in range(run.projector.axes.shape[1]))
+    table = _with_or_without_ids(run, embedding.replace(columns=axes), compute)
+    if len(table.columns) != len(axes):
+        raise DataError("AXES", f"{len(table.columns)} columns where the run has {len(axes)} axes",
+                        where=embedding.path, hint="give the embedding that the run wrote, or rows of it")
+    if not np.isfinite(table.values).all():
+        row = int(np.flatnonzero(~np.isfinite(table.values).all(axis=1))[0])
+        raise DataError("MISSING", "a coordinate is missing or not finite", where=f"{embedding.path}, row {row + 1}",
+                        hint="coordinates must be numbers")
+    return table
+
+
+def _with_or_without_ids(run: Finished, embedding: Input, compute: Compute) -> Table:
+    if embedding.path.endswith((".npy", ".npz")):
+        return read(embedding.replace(columns=()), compute)
+    if embedding.id_column is not None:
+        return read(embedding, compute)
+    try:
+        return read(embedding.replace(id_column=run.id_name), compute)
+    except ConfigError:
+        return read(embedding, compute)

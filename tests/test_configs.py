@@ -1,0 +1,104 @@
+"""Every file of configs/ runs as it stands, and editors have the schema for it."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as parquet
+import pytest
+import yaml
+
+from mlcli.cli.program import run
+from mlcli.methods import METHODS
+
+ROOT = Path(__file__).parents[1]
+CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
+SCHEMA = ROOT / "configs" / "mlcli.schema.json"
+ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "model.json", "model.npz"}
+
+
+@pytest.fixture(autouse=True)
+def in_the_repository_without_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Paths in the files are relative to the repository's root."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.delenv("MLCLI_PROGRESS", raising=False)
+
+
+def content(path: Path) -> dict:
+    return yaml.safe_load(path.read_text(encoding="utf-8"))
+
+
+def runs_of(path: Path) -> int:
+    return int(np.prod([len(values) for values in content(path).get("sweep", {}).values()], dtype=int))
+
+
+def embedding(folder: Path, format: str) -> int:
+    """The number of rows of an embedding, after a look at its columns and numbers."""
+    file = folder / f"embedding.{format}"
+    if format == "npy":
+        values = np.load(file, allow_pickle=False)
+    elif format == "parquet":
+        table = parquet.read_table(file)
+        values = np.column_stack([table[name] for name in table.column_names if name.startswith("y")])
+    else:
+        with file.open(newline="", encoding="utf-8") as stream:
+            rows = list(csv.reader(stream))
+        first = rows[0].index("y1")
+        values = np.array([row[first:] for row in rows[1:]], dtype=float)
+    assert np.isfinite(values).all() and np.ptp(values, axis=0).min() > 0
+    return len(values)
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_runs_and_leaves_a_complete_directory(
+        path: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    output = tmp_path / "runs" / "out"
+    assert run(["run", f"configs/{path.name}", "-o", str(output), "--json", "--progress", "none"]) == 0
+    told = capfd.readouterr()
+    documents = json.loads(told.out)
+    documents = documents.get("runs", [documents])
+    assert [Path(document["run"]) for document in documents] == (
+        [output] if runs_of(path) == 1 else [output / f"{number:03}" for number in range(1, runs_of(path) + 1)])
+    formats = content(path).get("report", {}).get("formats", ["csv"])
+    for document in documents:
+        folder = Path(document["run"])
+        manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+        assert manifest["method"] == content(path)["method"]["name"]
+        dropped = {"dropped.csv"} if manifest["embedding"]["dropped"] else set()
+        assert {file.name for file in folder.iterdir()} == ALWAYS | dropped | {f"embedding.{f}" for f in formats}
+        for format in formats:
+            assert embedding(folder, format) == manifest["embedding"]["rows"]
+        assert manifest["embedding"]["rows"] + manifest["embedding"]["dropped"] == manifest["input"]["rows"]
+    assert [entry.name for entry in output.parent.iterdir()] == ["out"], "drafts are left behind"
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_names_its_schema_its_purpose_and_its_own_output(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "# yaml-language-server: $schema=mlcli.schema.json"
+    assert lines[1].startswith("# ") and len(lines[1]) > 20 and not lines[2].startswith("#")
+    assert content(path)["output"] == f"runs/{path.stem}"
+    assert (ROOT / content(path)["input"]["path"]).is_file()
+
+
+def test_there_is_an_example_of_every_method_and_of_a_sweep() -> None:
+    assert {content(path)["method"]["name"] for path in CONFIGS} == set(METHODS)
+    assert any("sweep" in content(path) for path in CONFIGS)
+
+
+def test_every_file_of_sample_data_is_used() -> None:
+    used = {content(path)["input"]["path"] for path in CONFIGS}
+    there = {f"sample_data/{file.name}" for file in (ROOT / "sample_data").iterdir() if file.name != "README.md"}
+    assert used == there
+
+
+def test_schema_is_fresh(capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["schema"]) == 0
+    printed = capfd.readouterr().out
+    assert SCHEMA.is_file() and SCHEMA.read_text(encoding="utf-8") == printed, (
+        "refresh it with: mlcli schema > configs/mlcli.schema.json")
+
+
+def test_what_the_examples_compute(tmp_path: Path) -> None:
+    """One number of each method that can be known beforehand."""
