@@ -100,5 +100,26 @@ def test_schema_is_fresh(capfd: pytest.CaptureFixture[str]) -> None:
         "refresh it with: mlcli schema > configs/mlcli.schema.json")
 
 
-def test_what_the_examples_compute(tmp_path: Path) -> None:
-    """One number of each method that can be known beforehand."""
+@pytest.mark.parametrize(("name", "axes", "leading"), [
+    ("pca-iris", 2, 2.05626887980022**2 * 149 / 150),  # prcomp's, over n
+    ("pca-scaled", 4, 1.57487827439123**2),  # prcomp's
+    ("mds-eurodist", 2, 42271880.800570995),  # ape's after Cailliez
+    ("mds-cities", 2, 9582144.29921689),  # cmdscale's
+    ("kpca-gaussian", 2, 48.7256599453485),  # kernlab's times n
+    ("isomap-swiss-roll", 2, 733622.95557138),
+])
+def test_what_the_examples_compute(
+        name: str, axes: int, leading: float, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", f"configs/{name}.yaml", "-o", str(tmp_path / "out"), "--json", "--progress", "none"]) == 0
+    document = json.loads(capfd.readouterr().out)
+    assert document["components"] == axes
+    assert document["eigenvalues"][0] == pytest.approx(leading, rel=1e-8)
+
+
+def test_missing_cells_are_dropped_where_they_are_known_to_be(tmp_path: Path) -> None:
+    assert run(["run", "configs/pca-missing.yaml", "-o", str(tmp_path / "out"), "--quiet"]) == 0
+    with (tmp_path / "out" / "dropped.csv").open(newline="", encoding="utf-8") as stream:
+        dropped = list(csv.DictReader(stream))
+    rule = [i for i in range(1, 61) if any((7 * i + 11 * j) % 23 == 0 for j in (1, 2, 3))]
+    assert [int(row["row"]) for row in dropped] == rule
+    assert [row["id"] for row in dropped] == [f"p{i}" for i in rule]

@@ -91,7 +91,8 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     found.warn()
     labels = {choice.names[column]: tuple(found.texts[choice.names[column]]) for column in choice.labels}
     ids = None if choice.id is None else tuple(found.texts[choice.id_name])
-    return Sheet(found.values, choice.columns, True, ids, "" if choice.id_name == PANDAS_INDEX else choice.id_name, labels)
+    id_name = "" if choice.id_name == PANDAS_INDEX else choice.id_name
+    return Sheet(found.values, choice.columns, True, ids, id_name, labels)
 
 
 def choose_columns(file: Columnar, input: Input) -> Choice:

@@ -58,7 +58,7 @@ def require_width(text: Text, layout: Layout, line: int, row: int, width: int) -
     first = "the header" if layout.named else "the first row"
     hint = "every row needs as many cells; quote cells that hold the separator"
     if layout.named and row == 1 and width == layout.width + 1:
-        hint = "R's write.table leaves out the name of the ids: write with col.names=NA, or put a separator before the header"
+        hint = "R's write.table names no id column: write with col.names=NA, or put a separator before the header"
     raise DataError("RAGGED", f"row {row} has {counted(width, 'value')} where {first} has {layout.width}",
                     where=place(text.path, line), hint=hint)
 

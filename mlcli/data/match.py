@@ -46,7 +46,8 @@ def matched_points(sheet: Sheet, points: tuple[str, ...], input: Input) -> Array
         raise DataError("ARRAY", "a condensed vector holds no dissimilarities to the points of the run", where=where,
                         hint="give a matrix: a row for every new point, a column for every point of the run")
     values = matched_columns(sheet, points, input.path, "point")
-    refuse_nonfinite(values, sheet.row_names(), points, where, "every new point needs a number to every point of the run")
+    refuse_nonfinite(values, sheet.row_names(), points, where,
+                     "every new point needs a number to every point of the run")
     if input.kind == "dissimilarities":
         refuse_negative(values, sheet.row_names(), points, where)
     return np.sqrt(values) if input.squared else values

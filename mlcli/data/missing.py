@@ -26,7 +26,7 @@ def refuse(table: Table) -> None:
 
 def kept_rows(table: Table) -> AnyArray:
     """Which rows have a finite number in every column; at least one must."""
-    kept: AnyArray = np.isfinite(table.values).all(axis=1)
+    kept: AnyArray = np.all(np.isfinite(table.values), axis=1)
     if not kept.any():
         raise DataError("EMPTY", f"every one of the {counted(len(kept), 'row')} has a missing or infinite cell",
                         where=where_of(table), hint="leave columns out with --columns, or choose prepare.missing: mean")
@@ -48,7 +48,7 @@ def column_means(table: Table) -> Array:
     present = np.isfinite(table.values)
     empty = [table.columns[column] for column in np.flatnonzero(~present.any(axis=0))]
     if empty:
-        raise DataError("ALL-MISSING", f"{counted(len(empty), 'column')} without a single finite number: {listed(empty)}",
+        raise DataError("ALL-MISSING", f"{counted(len(empty), 'column')} without any finite number: {listed(empty)}",
                         where=where_of(table), hint="leave them out with --columns")
     known = np.where(present, table.values, 0.0)
     exponent = exponents(known)

@@ -136,7 +136,7 @@ def require_size(header: Header, size: int, path: str) -> None:
 def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
     """The numbers as they are stored."""
     flat = np.empty(math.prod(header.shape), header.dtype)
-    view = memoryview(flat.view(np.uint8))
+    view = memoryview(flat.view(np.uint8).data)
     done = 0
     while done < len(view):
         count = stream.readinto(view[done:done + CHUNK])  # type: ignore[attr-defined]

@@ -42,7 +42,8 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
         raise DataError("DUPLICATE-ARRAYS", f"arrays occur more than once: {listed(again)}", where=place(input.path),
                         hint="write the file again")
     if not names:
-        raise DataError("EMPTY", "the archive holds no array", where=place(input.path), hint="save one with numpy.savez")
+        raise DataError("EMPTY", "the archive holds no array", where=place(input.path),
+                        hint="save one with numpy.savez")
     if input.key is None and len(names) > 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
                         where=place(input.path), hint="choose one with input.key")
@@ -56,7 +57,8 @@ def require_modest(entry: zipfile.ZipInfo, input: Input) -> None:
     """Refuses an array that grows beyond the limits of `input` when it is decompressed."""
     if entry.file_size > max(FREE, input.decompress_ratio * entry.compress_size):
         raise DataError("DECOMPRESS-RATIO", f"the array is more than {input.decompress_ratio} times larger than "
-                        "what is stored of it", where=place(input.path), hint="if it is right, raise input.decompress_ratio")
+                        "what is stored of it", where=place(input.path),
+                        hint="if it is right, raise input.decompress_ratio")
     if entry.file_size > parse_bytes(input.decompress_limit):
         raise DataError("DECOMPRESS-LIMIT", f"the array is larger than {input.decompress_limit}",
                         where=place(input.path), hint="if it is right, raise input.decompress_limit")

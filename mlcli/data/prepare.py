@@ -11,7 +11,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.data import missing
 from mlcli.data.scales import Scale, fitted, times_power
 from mlcli.data.table import Table
-from mlcli.data.wording import place
+from mlcli.data.wording import shown
 from mlcli.errors import ConfigError, DataError
 
 
@@ -54,8 +54,9 @@ class Preparation:
             values: Array = np.where(constant, 0.0, centered / np.where(constant, 1.0, self.spread))
         if not np.isfinite(values).all():
             row, column = np.argwhere(~np.isfinite(values))[0]
-            raise DataError("OVERFLOW", f"row {row + 1}, column {table.columns[column]!r} is too far from the others to "
-                            "be scaled", where=place(table.source.path) if table.source else "", hint="correct the cell")
+            raise DataError("OVERFLOW", f"row {row + 1} ({shown(table.ids[row])}), {shown(table.columns[column])} "
+                            "is too far from the others to be scaled", where=missing.where_of(table),
+                            hint="correct the cell, or choose another prepare.scale")
         return values
 
     def undo(self, values: Array) -> Array:

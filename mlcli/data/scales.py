@@ -76,7 +76,7 @@ def _require_spread(spread: Array, constant: Array, columns: tuple[str, ...]) ->
     """Refuses columns that vary although their quartiles are equal."""
     names = [columns[column] for column in np.flatnonzero((spread == 0) & ~constant.astype(bool))]
     if names:
-        raise DataError("ZERO-QUARTILES", f"the quartiles of {counted(len(names), 'column')} are equal: {listed(names)}",
+        raise DataError("ZERO-QUARTILES", f"{counted(len(names), 'column')} with equal quartiles: {listed(names)}",
                         where="prepare.scale", hint="choose another scale, or leave the columns out with --columns")
 
 

@@ -107,7 +107,7 @@ def _state(descriptor: int) -> tuple[int, int]:
 def _digest(descriptor: int) -> str:
     """The sha256 of the whole file."""
     with Positioned(descriptor) as file:
-        return hashlib.file_digest(cast(BinaryIO, file), "sha256").hexdigest()
+        return hashlib.file_digest(cast(io.BytesIO, file), "sha256").hexdigest()
 
 
 def open_regular(path: str) -> int:

@@ -109,7 +109,7 @@ def refuse_similarities(values: Array, where: str) -> None:
     """Refuses a matrix whose diagonal holds the largest entry of every row."""
     diagonal = np.diag(values)
     if diagonal.min() > ROUNDING * np.abs(values).max() and bool(np.all(diagonal >= values.max(axis=1))):
-        raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as similarities have",
+        raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
                         where=where, hint="turn them into dissimilarities, or give input.kind=kernel")
 
 

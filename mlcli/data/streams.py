@@ -71,7 +71,7 @@ def decompressor(file: BinaryIO, how: str) -> BinaryIO:
     if how == "gzip":
         return cast(BinaryIO, gzip.GzipFile(fileobj=file))
     if how == "bz2":
-        return bz2.BZ2File(file)
+        return cast(BinaryIO, bz2.BZ2File(file))
     if how == "zstd":
         arrow = pyarrow()
         return cast(BinaryIO, arrow.CompressedInputStream(arrow.PythonFile(file, mode="r"), "zstd"))
@@ -106,8 +106,9 @@ def utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:
         except UnicodeError as error:
             raise _undecodable(error, path, encoding, read, lines) from None
         if b"\0" in text:
-            raise DataError("NUL", "the text holds a zero byte", hint="text was expected; give input.encoding if it is UTF-16",
-                            where=place(path, lines + 1 + text[: text.index(b"\0")].count(b"\n")))
+            line = lines + 1 + text[: text.index(b"\0")].count(b"\n")
+            raise DataError("NUL", "the text holds a zero byte", where=place(path, line),
+                            hint="text was expected; give input.encoding if it is UTF-16")
         lines += text.count(b"\n")
         yield text
 
@@ -123,7 +124,7 @@ def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
     for signature, kind in SIGNATURES.items():
         if start.startswith(signature):
             raise DataError("NOT-TEXT", f"the file is {kind}, not text", where=place(path),
-                            hint="give input.format, or name the file by what it is (.csv.gz, .csv.zst, .parquet, .npy)")
+                            hint="give input.format, or name the file by its content (.csv.gz, .parquet, .npy)")
     if encoding == "utf-8" and start.startswith(WIDE):
         raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give input.encoding=utf-16")
 

@@ -74,7 +74,7 @@ class Text:
         if "limit" in str(error):
             return DataError("FIELD-SIZE", f"a cell is longer than {csv.field_size_limit():,} characters",
                              where=place(self.path, start), hint="is a quote left open, or the separator wrong?")
-        return DataError("QUOTE", f"the quotes do not match: {error}", where=place(self.path, start if line > start else line),
+        return DataError("QUOTE", f"the quotes do not match: {error}", where=place(self.path, min(start, line)),
                          hint="close the quote, and write a quote inside a quoted cell twice")
 
 

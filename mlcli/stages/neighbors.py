@@ -50,7 +50,10 @@ class Neighbors(Options):
 
     @stage("neighbors")
     def lists(self, data: Spatial) -> Lists:
-        """The neighbors of every point among the others."""
+        """The neighbors of every point among the others; raises GeometryError where all points are equal."""
+        if not np.ptp(data.values, axis=0).any():
+            raise GeometryError("ALL-EQUAL", f"all {len(data.values)} points are equal, so none is nearer than another",
+                                hint="check that the right columns were read")
         radius = self.scaled_radius(data)
         if radius is None:
             return nearest_lists(data, self.count or 1)

@@ -1,0 +1,138 @@
+"""The neighbor graph: zero-length edges, pieces, and the policies for them."""
+
+import numpy as np
+import pytest
+
+from mlcli.errors import GeometryError
+from mlcli.stages.graph import graph_of, undirected
+from mlcli.stages.nearest import nearest
+from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.paths import Paths
+from mlcli.stages.pieces import connected_graph, connected_lists
+from tests.support import Notes, dissimilarities, distances, features, fit
+
+GENERATOR = np.random.default_rng(4)
+CLUSTERS = np.vstack([GENERATOR.standard_normal((30, 2)), GENERATOR.standard_normal((20, 2)) + [50, 0],
+                      GENERATOR.standard_normal((12, 2)) + [0, 90]])
+
+
+def test_a_zero_length_is_an_edge() -> None:
+    points = np.array([[0.0], [0.0], [1.0], [1.0], [2.0], [2.0]])
+    graph = graph_of(nearest(points, 2), "union")
+    assert graph.pieces().max() == 0
+    for algorithm in ("dijkstra", "floyd"):
+        paths = Paths(algorithm=algorithm)(graph)
+        assert paths[0, 1] == 0
+        assert paths[0, 5] == 2
+
+
+def test_duplicates_do_not_change_geodesics() -> None:
+    points = GENERATOR.standard_normal((30, 2))
+    plain = Paths()(graph_of(nearest(points, 6), "union"))
+    rows = np.concatenate([np.arange(30), [3, 3, 17]])
+    graph = graph_of(nearest(points, 6), "union")
+    left, lengths = np.repeat(np.arange(30), np.diff(graph.starts)), graph.lengths
+    collapsed = undirected(33, np.concatenate([left, [30, 31, 32]]), np.concatenate([graph.indices, [3, 3, 17]]),
+                           np.concatenate([lengths, [0.0, 0.0, 0.0]]), "union")
+    assert np.allclose(Paths()(collapsed), plain[np.ix_(rows, rows)], rtol=1e-14)
+
+
+def test_mutual_neighbors_are_neighbors_both_ways() -> None:
+    lists = nearest(CLUSTERS, 5)
+    named = set(zip(lists.rows.tolist(), lists.indices.tolist(), strict=True))
+    mutual, union = graph_of(lists, "mutual"), graph_of(lists, "union")
+    assert mutual.edges == len({(i, j) for i, j in named if (j, i) in named and i < j})
+    assert union.edges == len({tuple(sorted(pair)) for pair in named})
+
+
+def test_pieces_are_numbered_by_size() -> None:
+    assert np.bincount(graph_of(nearest(CLUSTERS, 5), "union").pieces()).tolist() == [30, 20, 12]
+
+
+def test_pieces_are_an_error_that_says_what_would_help() -> None:
+    with pytest.raises(GeometryError) as caught:
+        fit("isomap", CLUSTERS, neighbors=5)
+    message = str(caught.value)
+    assert "3 pieces of 30, 20, 12 points" in message
+    assert "31, 32" in message
+    suggested = int(message.split("use ")[1].split()[0])
+    fit("isomap", CLUSTERS, neighbors=suggested)
+    with pytest.raises(GeometryError):
+        fit("isomap", CLUSTERS, neighbors=suggested - 1)
+
+
+def test_the_radius_that_connects_is_suggested_too() -> None:
+    with pytest.raises(GeometryError) as caught:
+        fit("isomap", CLUSTERS, neighbors={"radius": 3.0})
+    suggested = float(str(caught.value).split("radius of ")[1].split()[0])
+    fit("isomap", CLUSTERS, neighbors={"radius": suggested * (1 + 1e-5)})
+    with pytest.raises(GeometryError):
+        fit("isomap", CLUSTERS, neighbors={"radius": suggested * (1 - 1e-5)})
+
+
+@pytest.mark.parametrize("method", ["isomap", "lle"])
+def test_the_largest_piece_is_the_fit_of_its_rows(method: str) -> None:
+    with Notes() as notes:
+        model = fit(method, CLUSTERS, neighbors={"count": 8, "pieces": "largest"})
+    assert "W-LARGEST-PIECE" in notes.codes
+    assert model.kept is not None and model.kept.tolist() == list(range(30))
+    assert np.allclose(model.embedding, fit(method, CLUSTERS[:30], neighbors=8).embedding, atol=1e-8)
+
+
+def test_connecting_adds_the_shortest_links() -> None:
+    with Notes() as notes:
+        graph, kept = connected_graph(features(CLUSTERS), Neighbors(count=5, pieces="connect"), "union")
+    assert kept is None
+    plain = graph_of(nearest(CLUSTERS, 5), "union")
+    assert graph.edges == plain.edges + 2
+    assert [note.facts["edges"] for note in notes.notes if note.code == "W-CONNECTED"] == [2]
+    apart = distances(CLUSTERS)
+    expected = sorted([apart[:30, 30:50].min(), min(apart[:30, 50:].min(), apart[30:50, 50:].min())])
+    added = np.setdiff1d(graph.lengths, plain.lengths)
+    assert np.allclose(np.sort(added), expected)
+
+
+def test_connecting_by_dissimilarities_is_the_same() -> None:
+    policy = Neighbors(count=5, pieces="connect")
+    left, _ = connected_graph(features(CLUSTERS), policy, "union")
+    right, _ = connected_graph(dissimilarities(distances(CLUSTERS)), policy, "union")
+    assert np.array_equal(left.indices, right.indices)
+    assert np.allclose(left.lengths, right.lengths)
+
+
+def test_lle_connects_closed_groups() -> None:
+    lists, kept = connected_lists(features(CLUSTERS), Neighbors(count=5, pieces="connect"))
+    assert kept is None
+    assert lists.counts.max() > 5
+    model = fit("lle", CLUSTERS, neighbors={"count": 5, "pieces": "connect"})
+    assert np.isfinite(model.embedding).all()
+
+
+def test_lle_names_a_group_that_looks_only_at_itself() -> None:
+    """In one piece, because the point in the middle looks at both groups; but neither group looks out."""
+    line = np.array([0, 0.1, 0.2, 0.3, 5.2, 10, 10.1, 10.2, 10.3])
+    points = np.column_stack([line, line**2])
+    for pieces in ("error", "largest"):
+        with pytest.raises(GeometryError) as caught:
+            fit("lle", points, neighbors={"count": 3, "pieces": pieces})
+        assert caught.value.code == "E-CLOSED-GROUPS"
+        assert "2 groups" in str(caught.value)
+    assert fit("lle", points, neighbors={"count": 3, "pieces": "connect"}).embedding.shape == (9, 2)
+
+
+def test_isolated_points_of_a_radius_graph_are_pieces() -> None:
+    points = np.vstack([GENERATOR.standard_normal((20, 2)), [[100.0, 100.0]]])
+    with pytest.raises(GeometryError) as caught:
+        fit("isomap", points, neighbors={"radius": 2.5})
+    assert "outside the largest: 21" in str(caught.value) or "pieces" in str(caught.value)
+    for method in ("isomap", "lle"):
+        model = fit(method, points, neighbors={"radius": 30.0, "pieces": "largest"})
+        assert model.kept is not None and len(model.kept) == 20
+
+
+def test_more_duplicates_than_neighbors_split_the_graph_and_it_says_so() -> None:
+    points = np.vstack([np.zeros((15, 2)), GENERATOR.standard_normal((30, 2)) + 5])
+    with pytest.raises(GeometryError):
+        fit("isomap", points, neighbors=5)
+    model = fit("isomap", points, neighbors={"count": 5, "pieces": "connect"})
+    assert np.ptp(model.embedding[:15], axis=0).max() < 1e-6

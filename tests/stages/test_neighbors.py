@@ -1,0 +1,76 @@
+"""Nearest neighbors against brute force, on data made to confuse them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from mlcli.base.types import Array
+from mlcli.stages.nearest import nearest, nearest_in_matrix, nearest_of_new, within
+from tests.support import distances
+
+
+def brute(points: Array, count: int) -> Array:
+    """Neighbors by (distance, index), self excluded by index, from exact differences."""
+    squared = ((points[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
+    np.fill_diagonal(squared, np.inf)
+    return np.array([np.lexsort((np.arange(len(points)), row))[:count] for row in squared])
+
+
+@settings(deadline=None, max_examples=150)
+@given(arrays(np.float64, st.tuples(st.integers(4, 40), st.integers(1, 3)), elements=st.integers(0, 4).map(float)),
+       st.integers(1, 3))
+def test_ties_and_duplicates_in_few_columns(points: Array, count: int) -> None:
+    assert np.array_equal(nearest(points, count).indices.reshape(len(points), count), brute(points, count))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.integers(0, 10**6), st.integers(1, 12))
+def test_ties_and_duplicates_in_many_columns(seed: int, count: int) -> None:
+    generator = np.random.default_rng(seed)
+    points = generator.integers(0, 2, (60, 20)).astype(float)
+    assert np.array_equal(nearest(points, count).indices.reshape(60, count), brute(points, count))
+
+
+@pytest.mark.parametrize("columns", [3, 40])
+@pytest.mark.parametrize("offset", [0.0, 1e6])
+def test_random_points(columns: int, offset: float) -> None:
+    points = np.random.default_rng(1).standard_normal((300, columns)) + offset
+    found = nearest(points, 9)
+    assert np.array_equal(found.indices.reshape(300, 9), brute(points, 9))
+    assert np.allclose(found.lengths, distances(points)[found.rows, found.indices], rtol=1e-12)
+
+
+def test_more_duplicates_than_neighbors_never_return_the_point_itself() -> None:
+    points = np.vstack([np.zeros((40, 3)), np.random.default_rng(0).standard_normal((20, 3))])
+    lists = nearest(points, 5)
+    assert (lists.rows != lists.indices).all()
+    assert (lists.lengths.reshape(60, 5)[:40] == 0).all()
+    assert np.array_equal(lists.indices.reshape(60, 5)[10], [0, 1, 2, 3, 4])
+
+
+def test_one_far_outlier_does_not_blur_the_others() -> None:
+    points = np.vstack([np.random.default_rng(0).standard_normal((50, 30)), np.full((1, 30), 1e8)])
+    assert np.array_equal(nearest(points, 5).indices.reshape(51, 5), brute(points, 5))
+
+
+def test_new_points_find_the_training_points() -> None:
+    points = np.random.default_rng(0).standard_normal((50, 3))
+    lists = nearest_of_new(points[:10], points, 3)
+    assert np.array_equal(lists.indices.reshape(10, 3)[:, 0], np.arange(10))
+    assert (lists.lengths.reshape(10, 3)[:, 0] == 0).all()
+
+
+@pytest.mark.parametrize("columns", [2, 30])
+def test_a_radius_includes_its_boundary(columns: int) -> None:
+    line = np.zeros((6, columns))
+    line[:, 0] = np.arange(6)
+    lists = within(line, line, 2.0, own=True)
+    assert lists.counts.tolist() == [2, 3, 4, 4, 3, 2]
+    assert lists.indices[:2].tolist() == [1, 2]
+
+
+def test_neighbors_in_a_matrix_are_neighbors_of_points() -> None:
+    points = np.random.default_rng(2).standard_normal((40, 3))
+    assert np.array_equal(nearest_in_matrix(distances(points), 6, own=True).indices, nearest(points, 6).indices)

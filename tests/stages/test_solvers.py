@@ -1,0 +1,196 @@
+"""Eigensolvers on the spectra that LAPACK's own tests use, and their ladders of fallbacks."""
+
+import numpy as np
+import pytest
+import scipy.linalg
+from scipy.sparse.linalg import ArpackNoConvergence
+
+from mlcli.base.compute import Compute
+from mlcli.base.types import Array
+from mlcli.errors import GeometryError, NumericalError
+from mlcli.stages import lanczos as lanczos_module
+from mlcli.stages import linalg, solvers
+from mlcli.stages.eigensolve import Eigensolve
+from mlcli.stages.kernels import Dense, Factored
+from mlcli.stages.lanczos import lanczos
+from tests.support import EPS, Notes, fit
+
+SPECTRA = {
+    "zero": lambda n: np.zeros(n),
+    "identity": lambda n: np.ones(n),
+    "arithmetic": lambda n: np.linspace(1, 1 / n, n),
+    "geometric": lambda n: np.geomspace(1, 1e-14, n),
+    "clustered low": lambda n: np.r_[1.0, np.full(n - 1, 1e-14)],
+    "clustered high": lambda n: np.r_[np.ones(n - 1), 1e-14],
+    "signed": lambda n: np.linspace(1, -1, n),
+    "near overflow": lambda n: np.linspace(1, 1 / n, n) * 1e150,
+    "near underflow": lambda n: np.linspace(1, 1 / n, n) * 1e-150,
+}
+COMPUTE = Compute()
+
+
+def with_spectrum(values: Array, seed: int = 0) -> Array:
+    basis = np.linalg.qr(np.random.default_rng(seed).standard_normal((len(values), len(values))))[0]
+    matrix = (basis * values) @ basis.T
+    return (matrix + matrix.T) / 2
+
+
+@pytest.mark.parametrize("name", SPECTRA)
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 20, 129])
+def test_residual_and_orthogonality(name: str, size: int) -> None:
+    expected = np.sort(SPECTRA[name](size))[::-1]
+    matrix = with_spectrum(expected)
+    spectrum = Eigensolve(components=1)(Dense(matrix), size, COMPUTE)
+    scale = max(np.abs(expected).max(), 1e-300)
+    assert np.abs(spectrum.solved - expected).max() <= 10 * size * EPS * scale
+    vectors, kept = spectrum.vectors, spectrum.kept
+    assert np.abs(matrix @ vectors - vectors * kept).max() <= 10 * max(size, 5) * EPS * scale
+    if expected[0] > 0:
+        assert np.abs(np.linalg.norm(vectors, axis=0) - 1).max() <= 10 * max(size, 5) * EPS
+
+
+def test_the_largest_is_never_the_largest_in_size() -> None:
+    matrix = with_spectrum(np.r_[3.0, 2.0, 1.0, np.zeros(20), -10.0])
+    for solver in ("dense", "lanczos"):
+        spectrum = Eigensolve(components=3, solver=solver)(Dense(matrix), 23, COMPUTE)
+        assert np.allclose(spectrum.solved[:3], [3, 2, 1])
+
+
+@pytest.mark.parametrize("multiplicity", [2, 3, 5])
+def test_lanczos_finds_every_copy_of_a_multiple_eigenvalue(multiplicity: int) -> None:
+    values = np.r_[np.full(multiplicity, 2.0), np.linspace(1, 0, 200)]
+    matrix = with_spectrum(values)
+    found, vectors = lanczos(matrix.__matmul__, len(matrix), 5, np.random.default_rng(0))
+    assert np.allclose(found, np.sort(values)[::-1][:5], atol=1e-12)
+    assert np.allclose(vectors.T @ vectors, np.eye(5), atol=1e-12)
+
+
+def test_lanczos_takes_in_what_it_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An iteration that misses the top eigenvalue is caught by the probe of the deflated operator."""
+    matrix = with_spectrum(np.r_[5.0, 4.0, 3.0, np.linspace(1, 0, 100)])
+    values, vectors = linalg.symmetric_eigen(matrix)
+    real, calls = lanczos_module._top, []
+
+    def blind(*args: object) -> tuple[Array, Array]:
+        calls.append(args)
+        return (values[1:3], vectors[:, 1:3]) if len(calls) == 1 else real(*args)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(lanczos_module, "_top", blind)
+    found, _ = lanczos(matrix.__matmul__, len(matrix), 2, np.random.default_rng(0))
+    assert np.allclose(found, [5, 4])
+
+
+def test_no_convergence_is_an_error_with_the_number_converged(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stubborn(*args: object, **kwargs: object) -> None:
+        raise ArpackNoConvergence("no", np.ones(1), np.ones((30, 1)))
+
+    monkeypatch.setattr("scipy.sparse.linalg.eigsh", stubborn)
+    with pytest.raises(NumericalError) as caught:
+        Eigensolve(components=2, solver="lanczos")(Dense(with_spectrum(np.linspace(1, 0, 30))), 29, COMPUTE)
+    assert "1 of 2 eigenvalues converged" in str(caught.value)
+
+
+def test_singular_values_fall_back_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    real, factor = scipy.linalg.svd, np.random.default_rng(0).standard_normal((20, 4))
+    expected = np.linalg.svd(factor, compute_uv=False)
+    failing: set[str] = set()
+
+    def fragile(*args: object, lapack_driver: str = "gesdd", **kwargs: object) -> object:
+        if lapack_driver in failing:
+            raise np.linalg.LinAlgError("SVD did not converge")
+        return real(*args, lapack_driver=lapack_driver, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(scipy.linalg, "svd", fragile)
+    for driver in ("gesdd", "gesvd"):
+        failing.add(driver)
+        with Notes() as notes:
+            left, sizes, right = linalg.singular(factor)
+        assert notes.codes == {"N-FALLBACK"}
+        assert np.allclose(sizes, expected)
+        assert np.allclose((left * sizes) @ right, factor)
+        assert np.allclose(linalg.singular(factor.T)[1], expected)
+
+
+def test_the_eigensolver_falls_back_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fragile(*args: object) -> None:
+        raise np.linalg.LinAlgError("Eigenvalues did not converge")
+
+    matrix = with_spectrum(np.linspace(1, 0, 10))
+    monkeypatch.setattr(np.linalg, "eigh", fragile)
+    with Notes() as notes:
+        values, _ = linalg.symmetric_eigen(matrix)
+    assert notes.codes == {"N-FALLBACK"}
+    assert np.allclose(values, np.linspace(1, 0, 10))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_lapack_never_sees_what_is_not_finite(bad: float) -> None:
+    matrix = np.ones((3, 3))
+    matrix[0, 0] = bad
+    for solve in (linalg.symmetric_eigen, linalg.singular, linalg.symmetric_eigenvalues):
+        with pytest.raises(NumericalError):
+            solve(matrix)
+
+
+def test_wrong_eigenvectors_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a BLAS kernel were broken: values right, vectors not."""
+    matrix = with_spectrum(np.linspace(1, 0, 30))
+    values, vectors = linalg.symmetric_eigen(matrix)
+    monkeypatch.setattr(solvers, "symmetric_eigen", lambda _: (values, np.roll(vectors, 1, axis=1)))
+    with pytest.raises(NumericalError) as caught:
+        Eigensolve()(Dense(matrix), 29, COMPUTE)
+    assert caught.value.code == "E-RESIDUAL"
+
+
+def test_power_iteration_gives_up_on_a_near_tie() -> None:
+    factor = np.diag([1.0, 1 - 1e-9, 0.1, 0.05])
+    with pytest.raises(NumericalError) as caught:
+        Eigensolve(components=1)(Factored(factor, "power"), 4, COMPUTE)
+    assert caught.value.code == "E-POWER"
+
+
+def test_power_iteration_stops_at_a_share() -> None:
+    spectrum = Eigensolve(components=0.9)(Factored(np.diag([3.0, 2.0, 1.0, 0.5]), "power"), 4, COMPUTE)
+    assert spectrum.vectors.shape[1] == 2
+
+
+def test_more_axes_than_positive_eigenvalues_is_an_error_when_asked_for() -> None:
+    matrix = Dense(with_spectrum(np.r_[3.0, np.zeros(9)]))
+    with pytest.raises(GeometryError) as caught:
+        Eigensolve(components=2)(matrix, 9, COMPUTE)
+    assert "1 eigenvalues are positive" in str(caught.value)
+    with Notes() as notes:
+        assert Eigensolve()(matrix, 9, COMPUTE).vectors.shape[1] == 1
+    assert notes.codes == {"W-RANK"}
+
+
+def test_tied_axes_have_a_basis_that_depends_on_the_space_alone() -> None:
+    values = np.r_[2.0, 2.0, 2.0, np.linspace(1, 0, 20)]
+    basis = np.linalg.qr(np.random.default_rng(0).standard_normal((23, 23)))[0]
+    rotation = np.eye(23)
+    rotation[:3, :3] = np.linalg.qr(np.random.default_rng(1).standard_normal((3, 3)))[0]
+    embeddings = []
+    for frame in (basis, basis @ rotation):
+        with Notes() as notes:
+            matrix = (frame * values) @ frame.T
+            embeddings.append(Eigensolve(components=3)(Dense((matrix + matrix.T) / 2), 22, COMPUTE).vectors)
+        assert "W-TIED" in notes.codes
+    assert np.abs(embeddings[0] - embeddings[1]).max() < 1e-12
+
+
+def test_large_dense_kernels_are_solved_at_the_top_only() -> None:
+    points = np.random.default_rng(0).standard_normal((2100, 3)) * [3, 2, 1]
+    top = fit("mds", points, components=3)
+    assert not top.spectrum.complete
+    pca = fit("pca", points, components=3)
+    assert np.abs(top.embedding - pca.embedding).max() <= 1e-9 * np.abs(pca.embedding).max()
+    assert top.spectrum.proportions.sum() == pytest.approx(1, abs=1e-9)
+    share = fit("mds", points, components=0.9)
+    assert share.embedding.shape[1] == 2
+
+
+def test_report_asks_the_iterative_solver_for_more_eigenvalues_than_axes() -> None:
+    matrix = Dense(with_spectrum(np.linspace(1, 0, 60)))
+    spectrum = Eigensolve(components=2, report=7, solver="lanczos")(matrix, 59, COMPUTE)
+    assert len(spectrum.solved) == 7
+    assert spectrum.vectors.shape[1] == 2
