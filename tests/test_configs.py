@@ -116,6 +116,15 @@ def test_what_the_examples_compute(
     assert document["eigenvalues"][0] == pytest.approx(leading, rel=1e-8)
 
 
+@pytest.mark.parametrize("path", [path for path in CONFIGS if path.stem.startswith(("pca", "kpca", "lle", "mds-euro"))],
+                         ids=lambda path: path.stem)
+def test_examples_whose_eigenvalues_cannot_be_negative_warn_of_dropped_rows_alone(path: Path, tmp_path: Path) -> None:
+    assert run(["run", f"configs/{path.name}", "-o", str(tmp_path / "out"), "--quiet"]) == 0
+    manifest = json.loads((tmp_path / "out" / "run.json").read_text(encoding="utf-8"))
+    expected = ["W-DROPPED"] if path.stem == "pca-missing" else []
+    assert [warning["code"] for warning in manifest["warnings"]] == expected
+
+
 def test_missing_cells_are_dropped_where_they_are_known_to_be(tmp_path: Path) -> None:
     assert run(["run", "configs/pca-missing.yaml", "-o", str(tmp_path / "out"), "--quiet"]) == 0
     with (tmp_path / "out" / "dropped.csv").open(newline="", encoding="utf-8") as stream:

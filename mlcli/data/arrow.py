@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from mlcli.data.wording import place, shown
-from mlcli.errors import DataError, DependencyMissing, MlcliError
+from mlcli.errors import DataError, DependencyMissing
 
 OLDEST = (23, 0, 1)  # older ones read memory after freeing it: CVE-2026-25087
 
@@ -28,13 +28,11 @@ def arrow_faults(path: str, format: str) -> Iterator[None]:
     """Whatever Arrow raises on a bad file becomes one DataError; true input errors pass."""
     try:
         yield
-    except MlcliError:
-        raise
     except OSError as error:
         if error.errno:
             raise
         raise corrupt(path, format, error) from None
-    except Exception as error:
+    except (pyarrow().ArrowException, ValueError, KeyError, IndexError, RuntimeError, OverflowError) as error:
         raise corrupt(path, format, error) from None
 
 

@@ -36,6 +36,6 @@ def refuse_negative(values: Array, ids: tuple[str, ...], columns: tuple[str, ...
     """Refuses dissimilarities below zero; raises DataError."""
     if values.min(initial=0.0) < 0:
         mask = values < 0
-        raise DataError("NEGATIVE", f"{counted(int(np.count_nonzero(mask)), 'cell')} negative: "
+        raise DataError("NEGATIVE", f"{counted(int(np.count_nonzero(mask)), 'cell')} below zero: "
                         + positions(mask, ids, columns), where=where,
                         hint="dissimilarities are zero or more; similarities are --set input.kind=kernel")

@@ -1,6 +1,7 @@
 """CSV and TSV: read by pyarrow with explicit types, and scanned again where it cannot be trusted."""
 
 from collections.abc import Callable, Iterator
+from csv import field_size_limit
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,7 +36,7 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
                     "choose fewer columns, or raise compute.memory_limit")
     found = _filled(text, layout, compute)
     require_content(found.rows, columns, text.path)
-    if found.doubtful or text.survey.quotes % 2:
+    if found.doubtful or text.survey.quotes % 2 or _endless(text, found):
         warn_of_underflow(rescan(text, layout))
     return _sheet(layout, found)
 
@@ -119,6 +120,13 @@ def _take_texts(batch: Any, layout: Layout, found: Found) -> None:
         found.ids += batch.column(str(choice.id)).to_pylist()
     for column in choice.labels:
         found.labels.setdefault(choice.names[column], []).extend(batch.column(str(column)).to_pylist())
+
+
+def _endless(text: Text, found: Found) -> bool:
+    """Whether an id or label is longer than a cell may be, so that the slow scan refuses it."""
+    if text.survey.longest <= field_size_limit():
+        return False
+    return any(len(cell) > field_size_limit() for cells in (found.ids, *found.labels.values()) for cell in cells)
 
 
 def _sheet(layout: Layout, found: Found) -> Sheet:

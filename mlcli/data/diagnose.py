@@ -68,20 +68,30 @@ def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: C
     if not columns:
         return
     names = [layout.choice.names[column] for column in columns]
-    example = next((cell for _, _, column, cell in cells.first if column in columns), "")
+    parts = [described(found, layout) for found in cells.first if found[2] in columns][:1]
     raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
-                    + (f", for example {shown_cell(example)}" if example else ""), where=place(text.path),
-                    hint="name it with --id-column or --label-column, or choose others with --columns")
+                    + "".join(f", for example {part}" for part in parts), where=place(text.path),
+                    hint=other_separator(text, cells)
+                    or "name it with --id-column or --label-column, or choose others with --columns")
 
 
 def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, many: str) -> None:
     """Refuses cells of numeric columns, the first five of them named."""
     if not cells.total:
         return
-    parts = [f"{shown_cell(cell)} in line {line}, row {row}, column {shown(layout.choice.names[column])}"
-             for line, row, column, cell in cells.first]
-    hint = "correct them; missing values are empty, NA or NaN"
-    if text.input.separator == "auto" and any(";" in cell for _, _, _, cell in cells.first):
-        hint = "is the separator ; ? give input.separator=';'"
+    parts = [described(found, layout) for found in cells.first]
     raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
-                    + joined(parts, cells.total), where=place(text.path, cells.first[0][0]), hint=hint)
+                    + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
+                    hint=other_separator(text, cells) or "correct them; missing values are empty, NA or NaN")
+
+
+def described(found: tuple[int, int, int, str], layout: Layout) -> str:
+    """A cell with its place."""
+    line, row, column, cell = found
+    return f"{shown_cell(cell)} in line {line}, row {row}, column {shown(layout.choice.names[column])}"
+
+
+def other_separator(text: Text, cells: Cells) -> str:
+    """The hint for cells that hold a semicolon, empty where none does."""
+    found = text.input.separator == "auto" and any(";" in cell for _, _, _, cell in cells.first)
+    return "is the separator ; ? give input.separator=';'" if found else ""

@@ -55,7 +55,8 @@ def _require_separated(text: Text, cells: tuple[str, ...]) -> None:
         found = [" "]
     if found:
         raise DataError("SEPARATOR", f"the first row is one cell, {shown(cells[0], 40)}, with {found[0]!r} in it",
-                        where=place(text.path, 1), hint=f"give input.separator={_spoken(found[0])} (, if all is well)")
+                        where=place(text.path, 1),
+                        hint=f"give input.separator={_spoken(found[0])}, or ',' for a single column")
 
 
 def _spoken(mark: str) -> str:

@@ -37,7 +37,7 @@ class Lines:
 
     def fault(self, what: str) -> DataError:
         """The error for the line taken last."""
-        return DataError("PHYLIP", what, where=place(self.path, self.number),
+        return DataError("PHYLIP", what, where=place(self.path, max(1, self.number)),
                          hint="a first line with the number of points, then a name and its distances a row")
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from mlcli.data.input import Input
-from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
+from mlcli.data.wording import duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
 
 
@@ -48,7 +48,7 @@ def _require_names(names: Sequence[str], row_names: int | None, path: str) -> No
                         where=place(path), hint="name it, or remove a separator at the end of the lines")
     again = duplicates(names)
     if again:
-        raise DataError("DUPLICATE-COLUMNS", f"{counted(len(again), 'name')} occur more than once: {listed(again)}",
+        raise DataError("DUPLICATE-COLUMNS", f"names of columns occur more than once: {listed(again)}",
                         where=place(path), hint="give every column a name of its own")
 
 

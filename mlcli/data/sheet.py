@@ -40,5 +40,5 @@ def require_unique_ids(ids: tuple[str, ...], path: str) -> None:
     """Refuses ids that occur twice."""
     again = duplicates(ids)
     if again:
-        raise DataError("DUPLICATE-IDS", f"{counted(len(again), 'id')} occur more than once: {listed(again)}",
+        raise DataError("DUPLICATE-IDS", f"ids occur more than once: {listed(again)}",
                         where=place(path), hint="name another id column (--id-column), or make the ids unique")

@@ -47,7 +47,7 @@ class Spectrum:
     @property
     def proportions(self) -> Array:
         """Each eigenvalue over the trace (m); NaN where the trace is unknown or zero."""
-        if not self.solved_trace > 0:
+        if not 0 < self.solved_trace < np.inf:
             return np.full(len(self.solved), np.nan)
         return self.solved / self.solved_trace
 

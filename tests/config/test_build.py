@@ -1,0 +1,82 @@
+"""A run's configuration survives being written and read, and knows where its output goes."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from mlcli.config.build import build, write
+from mlcli.config.layers import Layer
+from mlcli.config.run_config import RunConfig
+from mlcli.config.yaml_file import parse
+from tests.config.support import configured, one
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8) | st.sampled_from(["no", "1e3", "012"])
+NEIGHBORS = st.fixed_dictionaries({}, optional={
+    "count": st.integers(1, 10**6), "pieces": st.sampled_from(["error", "largest", "connect"])})
+EIGENSOLVE = st.fixed_dictionaries({}, optional={
+    "components": st.integers(1, 10**9) | st.floats(1e-300, 1), "report": st.none() | st.integers(1, 99)})
+POSITIVE = st.floats(min_value=0, exclude_min=True, allow_infinity=False)
+KERNELS = st.sampled_from([{"name": "linear"}, {}]) | st.fixed_dictionaries(
+    {"name": st.just("gaussian")}, optional={"rate": st.none() | POSITIVE}) | st.fixed_dictionaries(
+    {"name": st.just("polynomial")}, optional={"degree": st.integers(1, 9), "gamma": POSITIVE})
+METHODS = (
+    st.fixed_dictionaries({"name": st.just("pca")}, optional={"divisor": st.sampled_from(["n", "n-1"])})
+    | st.fixed_dictionaries({"name": st.just("isomap")}, optional={"neighbors": NEIGHBORS, "eigensolve": EIGENSOLVE})
+    | st.fixed_dictionaries({"name": st.just("lle")}, optional={"neighbors": NEIGHBORS, "ridge": POSITIVE})
+    | st.fixed_dictionaries({"name": st.just("kpca")}, optional={"kernel": KERNELS})
+    | st.fixed_dictionaries({"name": st.just("mds")}, optional={"correction": st.sampled_from(["none", "lingoes"])})
+    | st.fixed_dictionaries({}, optional={"eigensolve": EIGENSOLVE}))
+INPUTS = st.fixed_dictionaries({"path": NAMES}, optional={
+    "id_column": st.none() | NAMES, "columns": st.lists(NAMES, max_size=3), "header": st.sampled_from(["auto", True, False])})
+RUNS = st.fixed_dictionaries({"input": INPUTS}, optional={
+    "method": METHODS, "compute": st.fixed_dictionaries({}, optional={"seed": st.integers(0, 2**64), "memory_limit":
+                                                                      st.sampled_from(["8G", "auto", 1024])}),
+    "report": st.fixed_dictionaries({"formats": st.lists(st.sampled_from(["csv", "npy"]), min_size=1)}), "output": NAMES})
+
+
+@given(RUNS)
+@settings(suppress_health_check=[HealthCheck.too_slow], max_examples=60)
+def test_a_run_written_and_read_is_the_same_run(values: dict[str, object]) -> None:
+    config = build(Layer(values))
+    again = build(Layer(parse(write(config), str).value))
+    assert again == config
+    assert write(again) == write(config)
+
+
+def test_config_yaml_lists_every_option_in_the_designs_order() -> None:
+    written = parse(write(one()), str).value
+    assert list(written) == ["input", "prepare", "method", "compute", "report", "output"]
+    assert written["method"]["name"] == "pca"
+    assert written["method"]["eigensolve"]["components"] == 2
+
+
+def test_a_section_is_completed_from_the_sections_defaults(tmp_path: Path) -> None:
+    method = configured(tmp_path, "input: {path: a}\nmethod: {name: isomap, neighbors: {pieces: largest}}\n")[0].method
+    assert method.neighbors.count == 10  # type: ignore[union-attr]
+
+
+def test_what_was_chosen_is_marked() -> None:
+    config = one(method__eigensolve__components=2)
+    assert config.method.eigensolve.chosen("components")
+    assert not one().method.eigensolve.chosen("components")
+
+
+def test_a_section_without_a_name_is_the_defaults() -> None:
+    assert one(method={"eigensolve": {"components": 3}}).method.name == "pca"
+    assert one(method={"name": "kpca", "kernel": {"rate": 0.5}}).method.kernel.name == "gaussian"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("path", "output"), [
+    ("sample_data/swiss_roll.csv", "runs/swiss_roll-pca"), ("a.csv.gz", "runs/a-pca"), ("a.b.tsv.zst", "runs/a.b-pca"),
+    ("v1.2", "runs/v1.2-pca"), ("-", "runs/stdin-pca"), (".csv", "runs/.csv-pca"), ("D.NPY", "runs/D-pca"),
+    ("/", "runs/data-pca"), ("x.csv.csv", "runs/x-pca")])
+def test_the_output_is_named_after_data_and_method(path: str, output: str) -> None:
+    assert one(input__path=path).output == output
+
+
+def test_every_run_config_is_a_plain_value() -> None:
+    config = one(method={"name": "kpca"}, report={"formats": ["csv", "npy"]})
+    assert TypeAdapter(RunConfig).validate_python(config.model_dump()) == config

@@ -1,0 +1,53 @@
+"""Every option is described in plain words."""
+
+import pytest
+
+from mlcli.config.describe import Row, listed, rows, show
+from mlcli.config.run_config import RunConfig
+from mlcli.methods import METHODS
+
+ROWS = list(rows(RunConfig))
+
+
+def row(path: str, method: str = "") -> Row:
+    return next(row for row in ROWS if row.path == path and row.only.get("method", method) == method)
+
+
+@pytest.mark.parametrize("found", ROWS, ids=lambda found: f"{found.path}-{'-'.join(found.only.values())}")
+def test_every_option_has_a_sentence_and_a_type(found: Row) -> None:
+    assert found.sentence.endswith(".")
+    assert found.type and "typing" not in found.words and "<" not in found.words
+    assert found.default or found.type == "a section"
+
+
+def test_types_ranges_and_defaults() -> None:
+    assert row("method.neighbors.count", "isomap").words == "a whole number of at least 1"
+    assert row("method.eigensolve.components", "pca").words == (
+        "a whole number (at least 1) or a number (over 0 and at most 1)")
+    assert row("input.header").words == "'auto', true or false"
+    assert row("input.columns").words == "a list of items, each a text"
+    assert row("report.formats").default == "[csv]"
+    assert row("input.path").default == "required"
+    assert row("method.ridge", "lle").default == "0.001"
+
+
+def test_a_section_with_alternatives_lists_their_names() -> None:
+    assert row("method.name").type == "'pca', 'mds', 'kpca', 'isomap' or 'lle'"
+    assert row("method.kernel.name", "kpca").default == "gaussian"
+    assert [found.only for found in ROWS if found.path == "method.kernel.degree"] == [
+        {"method": "kpca", "method.kernel": "polynomial"}]
+
+
+def test_every_method_appears() -> None:
+    assert {found.only["method"] for found in ROWS if "method" in found.only} == set(METHODS)
+
+
+@pytest.mark.parametrize(("value", "text"), [
+    (None, "null"), (True, "true"), (0.5, "0.5"), ("a", "'a'"), ("x" * 99, "'" + "x" * 39 + "..."), ({}, "a section"),
+    ([1, "a"], "[1, 'a']"), ((), "[]"), (list(range(9)), "[0, 1, 2, 3, 4, ...]")])
+def test_values_are_shown_as_yaml_writes_them(value: object, text: str) -> None:
+    assert show(value) == text
+
+
+def test_lists_in_words() -> None:
+    assert [listed(list(names), "or") for names in ("", "a", "ab", "abc")] == ["", "a", "a or b", "a, b or c"]

@@ -1,0 +1,122 @@
+"""Errors say what is wrong in plain words, where it stands, and what may help."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.config.support import refused
+
+INPUT = "input: {path: a.csv}\n"
+FILES = {
+    "method:\n  name: isomap\n  neighbors: {count: 0}\n":
+        "method.neighbors.count must be at least 1, not 0; run.yaml:4:15",
+    "method:\n  name: isomap\n  neighbours: {count: 5}\n":
+        "unknown key 'method.neighbours'; run.yaml:4:3; did you mean 'neighbors'?",
+    "method:\n  name: pca\n  neighbors: {count: 5}\n":
+        "method.neighbors: pca has no option 'neighbors'; isomap and lle have it; run.yaml:4:3",
+    "method:\n  neighbors: {count: 5}\n":
+        "method.neighbors: pca has no option 'neighbors'; isomap and lle have it; run.yaml:3:3",
+    "method: {name: isomp}\n":
+        "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
+    "method: {name: umap}\n":
+        "method.name: unknown method 'umap'; run.yaml:2:10; did you mean 'isomap'?",
+    "method: {name: 3}\n":
+        "method.name: unknown method 3; run.yaml:2:10; there are pca, mds, kpca, isomap and lle",
+    "method: {name: zzz}\n":
+        "method.name: unknown method 'zzz'; run.yaml:2:10; there are pca, mds, kpca, isomap and lle",
+    "method: isomap\n":
+        "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
+    "method: {name: kpca, kernel: {name: gauss}}\n":
+        "method.kernel.name: unknown kernel 'gauss'; run.yaml:2:31; did you mean 'gaussian'?",
+    "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":
+        "method.kernel.degree: linear has no option 'degree'; polynomial has it; run.yaml:2:45",
+    "method: {name: isomap, paths: {algorithm: floid}}\n":
+        "method.paths.algorithm must be 'auto', 'dijkstra' or 'floyd', not 'floid'; run.yaml:2:32; did you mean 'floyd'?",
+    "method: {eigensolve: {components: 1.5}}\n":
+        "method.eigensolve.components must be a whole number (at least 1) or a number (over 0 and at most 1), not 1.5; "
+        "run.yaml:2:23",
+    "method: {eigensolve: {report: 2.5}}\n":
+        "method.eigensolve.report must be a whole number of at least 1, not 2.5; run.yaml:2:23",
+    "neighbors: {count: 5}\n":
+        "unknown key 'neighbors'; run.yaml:2:1; did you mean method.neighbors?",
+    "prepare: {scale: true}\n":
+        "prepare.scale must be 'none', 'center', 'standard', 'range' or 'robust', not true; run.yaml:2:11",
+    "compute: {seed: -1}\n":
+        "compute.seed must be at least 0, not -1; run.yaml:2:11",
+    "compute: {seed: true}\n":
+        "compute.seed must be a whole number of at least 0, not true; run.yaml:2:11",
+    "compute: 4\n":
+        "compute must be a section, not 4; run.yaml:2:1",
+    "compute: null\n":
+        "compute must be a section, not null; run.yaml:2:1",
+    "compute: {cluster: 7}\n":
+        "compute.cluster must be a text, not 7; run.yaml:2:11; write it in quotes: '7'",
+    "report: {formats: csv}\n":
+        "report.formats must be a list of items, each 'csv', 'parquet' or 'npy', not 'csv'; run.yaml:2:10; "
+        "did you mean 'csv'?",
+    "report: {formats: [csv, xlsx]}\n":
+        "report.formats[1] must be 'csv', 'parquet' or 'npy', not 'xlsx'; run.yaml:2:25",
+    "output: 3\n":
+        "output must be a text, not 3; run.yaml:2:1; write it in quotes: '3'",
+    "zzz: 1\n":
+        "unknown key 'zzz'; run.yaml:2:1; the keys here are input, prepare, method, compute, report, output",
+}
+
+
+@pytest.mark.parametrize("text", FILES)
+def test_a_wrong_file(tmp_path: Path, text: str) -> None:
+    assert refused(tmp_path, INPUT + text) == f"78 E-CONFIG: {FILES[text]}"
+
+
+@pytest.mark.parametrize(("text", "problem"), [
+    ("prepare: {scale: none}\n", "input.path is missing; run.yaml:1:1; give a text"),
+    ("input: {kind: features}\n", "input.path is missing; run.yaml:1:1; give a text"),
+    ("input: {path: 12}\n", "input.path must be a text, not 12; run.yaml:1:9; write it in quotes: '12'"),
+    ("input: {path: a, columns: [x, 1]}\n",
+     "input.columns[1] must be a text, not 1; run.yaml:1:31; write it in quotes: '1'"),
+    ("input: {path: a, header: 3}\n", "input.header must be 'auto', true or false, not 3; run.yaml:1:18"),
+    ("input: {path: a, separator: xx}\n",
+     "input.separator: a separator is one character such as , or ; or tab; run.yaml:1:18"),
+])
+def test_a_wrong_input(tmp_path: Path, text: str, problem: str) -> None:
+    assert refused(tmp_path, text) == f"78 E-CONFIG: {problem}"
+
+
+def test_the_origin_is_the_layer_that_said_it(tmp_path: Path) -> None:
+    assert refused(tmp_path, INPUT, flags={"method.neighbors.count": (5, "-k")}) == (
+        "78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; isomap and lle have it; -k")
+    assert refused(tmp_path, INPUT, sets=["compute.seed=x"]) == (
+        "78 E-CONFIG: compute.seed must be a whole number of at least 0, not 'x'; --set compute.seed=x")
+    assert refused(tmp_path, INPUT, environment={"MLCLI__COMPUTE__SEED": "-1"}) == (
+        "78 E-CONFIG: compute.seed must be at least 0, not -1; MLCLI__COMPUTE__SEED")
+    assert refused(tmp_path, INPUT, environment={"MLCLI__COMPUTE": "4"}) == (
+        "78 E-CONFIG: compute must be a section, not 4; MLCLI__COMPUTE")
+
+
+def test_another_method_than_the_files_says_who_chose_it(tmp_path: Path) -> None:
+    text = INPUT + "method:\n  name: isomap\n  paths: {algorithm: floyd}\n"
+    assert refused(tmp_path, text, flags={"method.name": ("lle", "-m")}) == (
+        "78 E-CONFIG: method.paths: lle has no option 'paths'; isomap has it; run.yaml:4:3; method.name is 'lle' by -m")
+
+
+def test_several_errors_are_one_line(tmp_path: Path) -> None:
+    text = INPUT + "method: {name: isomap, neighbors: {count: x}}\ncompute: {seed: -1, thread: 2}\nreport: {formats: [a]}\n"
+    assert refused(tmp_path, text) == (
+        "78 E-CONFIG: method.neighbors.count must be a whole number of at least 1, not 'x'; run.yaml:2:36; "
+        "and 3 more: compute.seed, compute.thread, report.formats[0]")
+
+
+def test_long_names_and_values_are_cut(tmp_path: Path) -> None:
+    message = refused(tmp_path, INPUT + f"{'k' * 1000}: 1\ncompute: {{seed: {'v' * 1000}}}\n")
+    assert len(message) < 400
+    message = refused(tmp_path, INPUT + f"compute: {{seed: {'v' * 1000}}}\n")
+    assert len(message) < 200
+
+
+def test_services_that_this_version_lacks(tmp_path: Path) -> None:
+    assert refused(tmp_path, INPUT + "compute: {cluster: local}\n") == (
+        "69 E-CLUSTER: this version computes on one machine; run.yaml:2:11; leave compute.cluster out")
+
+
+def test_a_memory_limit_is_checked_before_the_run(tmp_path: Path) -> None:
+    assert refused(tmp_path, INPUT + "compute: {memory_limit: 8X}\n").startswith("78 E-MEMORY-LIMIT: '8X' is not")

@@ -1,0 +1,65 @@
+"""A sweep is the product of its lists, in a stable order, each run complete."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.config.support import configured, refused
+
+BASE = "input: {path: data.csv}\nmethod: {name: isomap, neighbors: {count: 3}}\n"
+
+
+def test_the_product_in_order(tmp_path: Path) -> None:
+    runs = configured(tmp_path, BASE + "output: out\nsweep:\n  method.neighbors.count: [5, 7]\n  compute.seed: [1, 2, 3]\n")
+    assert [(run.output, run.method.neighbors.count, run.compute.seed) for run in runs] == [  # type: ignore[union-attr]
+        ("out/001", 5, 1), ("out/002", 5, 2), ("out/003", 5, 3), ("out/004", 7, 1), ("out/005", 7, 2), ("out/006", 7, 3)]
+
+
+def test_without_an_output_the_files_name_is_taken(tmp_path: Path) -> None:
+    assert [run.output for run in configured(tmp_path, BASE + "sweep: {compute.seed: [1, 2]}\n")] == [
+        "runs/run/001", "runs/run/002"]
+
+
+def test_numbers_are_as_wide_as_needed(tmp_path: Path) -> None:
+    runs = configured(tmp_path, BASE + f"output: out\nsweep: {{compute.seed: {list(range(1000))}}}\n")
+    assert (runs[0].output, runs[999].output) == ("out/0001", "out/1000")
+
+
+def test_a_swept_section_replaces_the_files(tmp_path: Path) -> None:
+    runs = configured(tmp_path, BASE + "sweep:\n  method: [{name: pca}, {name: lle}]\n", {},
+                      ["method.eigensolve.components=3"])
+    assert [(run.method.name, run.method.eigensolve.components) for run in runs] == [("pca", 3), ("lle", 3)]
+    assert runs[1].method.neighbors.count == 10  # type: ignore[union-attr]
+
+
+def test_an_empty_sweep_is_one_run(tmp_path: Path) -> None:
+    assert [run.output for run in configured(tmp_path, BASE + "sweep: {}\n")] == ["runs/data-isomap"]
+
+
+def test_a_wrong_value_is_found_at_its_entry(tmp_path: Path) -> None:
+    assert refused(tmp_path, BASE + "sweep:\n  method.neighbors.count: [5, 0]\n") == (
+        "78 E-CONFIG: method.neighbors.count must be at least 1, not 0; run.yaml:4:3")
+
+
+@pytest.mark.parametrize(("sweep", "problem"), [
+    ("[1]", "sweep must be a section of config paths; run.yaml:3:1; write sweep: {method.neighbors.count: [5, 10]}"),
+    ("{compute.seed: 1}", "sweep of 'compute.seed': give a list of at least one value; run.yaml:3:9"),
+    ("{compute.seed: []}", "sweep of 'compute.seed': give a list of at least one value; run.yaml:3:9"),
+    ("{output: [a, b]}", "sweep of 'output': the runs are numbered below one output; run.yaml:3:9"),
+    ("{method: [{name: pca}], method.name: [pca]}",
+     "sweep of 'method.name': a section above it is swept too; run.yaml:3:33"),
+    (f"{{compute.seed: {list(range(101))}, method.neighbors.count: {list(range(1, 101))}}}",
+     "the sweep makes 10100 runs, more than 10000; run.yaml:3:1"),
+])
+def test_sweeps_that_cannot_be(tmp_path: Path, sweep: str, problem: str) -> None:
+    assert refused(tmp_path, f"{BASE}sweep: {sweep}\n") == f"78 E-SWEEP: {problem}"
+
+
+def test_a_swept_option_cannot_be_set_as_well(tmp_path: Path) -> None:
+    assert refused(tmp_path, BASE + "sweep: {compute.seed: [1, 2]}\n", sets=["compute.seed=3"]) == (
+        "78 E-SWEEP: compute.seed is swept in run.yaml:3:9 and also set; --set compute.seed=3; leave one of the two out")
+
+
+def test_a_sweep_needs_a_directory(tmp_path: Path) -> None:
+    assert refused(tmp_path, BASE + "output: '-'\nsweep: {compute.seed: [1]}\n") == (
+        "78 E-SWEEP: the runs of a sweep need a directory, not '-'; run.yaml:3:1; give one with -o")

@@ -1,0 +1,112 @@
+"""Models on disk: no pickle, and nothing that was changed is believed."""
+
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlcli.errors import UnsafeFile
+from mlcli.rundir import archive
+from mlcli.stages.kernels import Centering
+from tests.support import fit
+
+POINTS = np.random.default_rng(0).standard_normal((30, 3))
+
+
+def save(folder: Path) -> None:
+    archive.save(folder, {"projector": fit("isomap", POINTS, neighbors=8).projector, "ids": ("a", "é", "", "x\ny")})
+
+
+def test_text_comes_back_to_the_letter(tmp_path: Path) -> None:
+    save(tmp_path)
+    assert archive.load(tmp_path)["ids"] == ("a", "é", "", "x\ny")
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.text(max_size=5), max_size=6).map(tuple))
+def test_any_text_comes_back(tmp_path_factory: pytest.TempPathFactory, texts: tuple[str, ...]) -> None:
+    folder = tmp_path_factory.mktemp("archive")
+    texts = tuple(text for text in texts if not any(0xD800 <= ord(c) <= 0xDFFF for c in text))
+    archive.save(folder, {"texts": texts})
+    assert archive.load(folder)["texts"] == texts
+
+
+def test_every_damage_to_the_arrays_is_noticed(tmp_path: Path) -> None:
+    archive.save(tmp_path, {"centering": Centering(np.arange(3.0), across=True)})
+    path = tmp_path / "model.npz"
+    stored = path.read_bytes()
+    for size in range(0, len(stored), 7):
+        path.write_bytes(stored[:size])
+        with pytest.raises(UnsafeFile):
+            archive.load(tmp_path)
+    for place in range(0, len(stored), 11):
+        damaged = bytearray(stored)
+        damaged[place] ^= 1
+        path.write_bytes(bytes(damaged))
+        with pytest.raises(UnsafeFile):
+            archive.load(tmp_path)
+
+
+def test_every_truncated_header_is_noticed(tmp_path: Path) -> None:
+    archive.save(tmp_path, {"centering": Centering(np.arange(3.0), across=True)})
+    path = tmp_path / "model.json"
+    stored = path.read_text()
+    for size in range(0, len(stored.rstrip()), 5):
+        path.write_text(stored[:size])
+        with pytest.raises(UnsafeFile):
+            archive.load(tmp_path)
+
+
+@pytest.mark.parametrize("change", [
+    {"format": 2}, {"format": None}, {"model": {"x": {"type": "os.system", "fields": {}}}},
+    {"model": {"x": {"type": "centering", "fields": {"no": 1}}}}, {"model": {"x": {"array": "missing"}}},
+    {"model": {"x": {"type": "gaussian", "options": {"rate": "__import__('os')"}}}}, {"arrays": {}}, {"model": []}])
+def test_a_header_cannot_name_code_or_what_is_not_there(tmp_path: Path, change: dict) -> None:
+    save(tmp_path)
+    path = tmp_path / "model.json"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(UnsafeFile):
+        archive.load(tmp_path)
+
+
+def test_a_pickle_in_the_arrays_is_never_opened(tmp_path: Path) -> None:
+    canary = tmp_path / "canary"
+
+    class Trap:
+        def __reduce__(self) -> tuple:
+            return canary.write_text, ("sprung",)
+
+    archive.save(tmp_path, {"centering": Centering(np.arange(3.0), across=True)})
+    path = tmp_path / "model.npz"
+    np.savez(path, **{"centering.means": np.array([Trap()], dtype=object)})
+    header = json.loads((tmp_path / "model.json").read_text())
+    header["arrays"]["sha256"] = archive._sha256(path.read_bytes())
+    (tmp_path / "model.json").write_text(json.dumps(header))
+    with pytest.raises(UnsafeFile):
+        archive.load(tmp_path)
+    assert not canary.exists()
+
+
+def test_a_header_beyond_the_limit_is_refused(tmp_path: Path) -> None:
+    save(tmp_path)
+    (tmp_path / "model.json").write_text('{"format": 1, "pad": "' + "x" * 2**20 + '"}')
+    with pytest.raises(UnsafeFile):
+        archive.load(tmp_path)
+
+
+def test_the_arrays_are_plain_npy_files(tmp_path: Path) -> None:
+    save(tmp_path)
+    with zipfile.ZipFile(tmp_path / "model.npz") as file:
+        assert all(name.endswith(".npy") for name in file.namelist())
+
+
+def test_nothing_in_the_package_imports_pickle() -> None:
+    package = Path(archive.__file__).parents[1]
+    for path in package.rglob("*.py"):
+        lines = path.read_text().splitlines()
+        assert not any(line.strip().startswith(("import pickle", "from pickle", "import joblib", "import marshal"))
+                       for line in lines), path

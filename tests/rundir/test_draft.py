@@ -1,0 +1,99 @@
+"""A directory is written whole or not at all."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from mlcli.errors import OutputRefused, StorageError
+from mlcli.rundir.draft import draft, writing
+from mlcli.rundir.names import MANIFEST
+
+
+def put(output: Path, text: str, *, force: bool = False) -> None:
+    with draft(output, force=force) as folder:
+        (folder / MANIFEST).write_text(text)
+
+
+def test_what_is_written_appears_at_the_end_and_not_before(tmp_path: Path) -> None:
+    output = tmp_path / "deep" / "er" / "run"
+    with draft(output, force=False) as folder:
+        (folder / MANIFEST).write_text("whole")
+        assert not output.exists()
+        assert folder.parent == output.parent
+        assert folder.name.startswith(".")
+    assert (output / MANIFEST).read_text() == "whole"
+    assert [path.name for path in output.parent.iterdir()] == ["run"]
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+def test_after_any_failure_nothing_is_left(tmp_path: Path, error: type[BaseException]) -> None:
+    with pytest.raises(error), draft(tmp_path / "deep" / "run", force=False) as folder:
+        (folder / "half").write_text("half")
+        raise error
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_run_is_kept_without_force_and_replaced_with_it(tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    put(output, "first")
+    with pytest.raises(OutputRefused) as caught:
+        put(output, "second")
+    assert "--force" in caught.value.hint
+    assert (output / MANIFEST).read_text() == "first"
+    put(output, "second", force=True)
+    assert (output / MANIFEST).read_text() == "second"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_failed_replacement_keeps_the_old_run(tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    put(output, "first")
+    with pytest.raises(ValueError), draft(output, force=True) as folder:
+        (folder / MANIFEST).write_text("half")
+        raise ValueError
+    assert (output / MANIFEST).read_text() == "first"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_force_replaces_runs_only(tmp_path: Path) -> None:
+    precious = tmp_path / "thesis"
+    precious.mkdir()
+    (precious / "chapter1.tex").write_text("years of work")
+    with pytest.raises(OutputRefused) as caught:
+        put(precious, "run", force=True)
+    assert caught.value.code == "E-OUTPUT-FOREIGN"
+    assert (precious / "chapter1.tex").exists()
+
+
+def test_a_file_or_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
+    for name in ("file", "link", "file/below"):
+        with pytest.raises(OutputRefused):
+            put(tmp_path / name, "run", force=True)
+    assert not (tmp_path / "elsewhere").exists()
+
+
+def test_the_loser_of_a_race_does_not_overwrite_the_winner(tmp_path: Path) -> None:
+    output = tmp_path / "run"
+    with pytest.raises(OutputRefused) as caught, draft(output, force=False) as folder:
+        (folder / MANIFEST).write_text("loser")
+        put(output, "winner")
+    assert caught.value.code == "E-OUTPUT-RACE"
+    assert (output / MANIFEST).read_text() == "winner"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
+def test_a_folder_without_permission_is_refused(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(OutputRefused):
+        put(tmp_path / "run", "run")
+
+
+@pytest.mark.parametrize("number", [28, 122, 5, None])
+def test_every_failure_of_the_file_system_is_a_storage_error(number: int | None) -> None:
+    """numpy reports a full disk as an OSError without errno."""
+    with pytest.raises(StorageError), writing("here"):
+        raise OSError(number, "no space") if number else OSError("80000 requested and 32752 written")
