@@ -1,5 +1,5 @@
 # Build:  docker build -t mlcli .
-# Run:    docker run --rm --read-only --tmpfs /tmp -u "$(id -u):$(id -g)" -v "$PWD:/work" mlcli embed data.csv
+# Run:    docker run --rm --read-only --tmpfs /tmp -u "$(id -u):$(id -g)" -v "$PWD:/data" mlcli embed data.csv
 #
 # The image runs as any user, without HOME and on a read-only root: mlcli writes to its output and TMPDIR only.
 
@@ -30,7 +30,7 @@ ENV PATH=/opt/mlcli/bin:$PATH \
     PYTHONUNBUFFERED=1 \
     TMPDIR=/tmp
 
-WORKDIR /work
+WORKDIR /data
 USER 10001:10001
 ENTRYPOINT ["mlcli"]
 CMD ["--help"]

@@ -20,7 +20,7 @@ Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 
 
 class MlcliError(Exception):
-    """An error with an exit code, a stable name, a place and a remedy."""
+    """Something unexpected: always a bug, to be reported with the log file that the message names."""
 
     exit_code = 1
 

@@ -108,7 +108,7 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
         "spectrum": spectrum_facts(result.model.spectrum),
         "seed": config.compute.seed, "threads": config.compute.thread_count(),
         "seconds": journal.seconds, "stages": journal.stages,
-        "warnings": journal.told("W-"), "notes": journal.told("N-"),
+        "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),
     }
 
 

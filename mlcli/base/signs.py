@@ -19,7 +19,7 @@ def canonical_basis(vectors: Array) -> Array:
     """The rotation (g x g) that takes an orthonormal basis (n x g) to one depending on its span alone.
 
     The first axis is the projection onto the span of the first row that has one, the next that
-    of the next row orthogonal to it, and so on (`reliability` 5.8, "canonical tied groups").
+    of the next row orthogonal to it, and so on.
     """
     size = vectors.shape[1]
     chosen = np.zeros((0, size))

@@ -82,6 +82,6 @@ def advance(done: int, total: int) -> None:
 
 
 def note(code: str, message: str, **facts: Any) -> None:
-    """Records a warning (`W-...`) or a fact (`N-...`) of the run, under a stable code."""
+    """Records a warning (`W-...`), a note for the user (`N-...`) or a mere fact (`F-...`), under a stable code."""
     for listener in _listeners.get():
         listener.note(Note(code, message, facts))

@@ -6,7 +6,7 @@ from typing import Any
 
 from mlcli.cli.failure import escaped, say
 from mlcli.cli.output import standard_output
-from mlcli.cli.progress import Mode, watching
+from mlcli.cli.progress import Mode, told, watching
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import UsageError
 
@@ -37,7 +37,7 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
         else:
             summary = pipeline.run(config, force=manner.force)
     if manner.for_people:
-        for line in told(summary):
+        for line in ending(summary):
             say(line)
     return summary
 
@@ -61,15 +61,12 @@ def refuse_terminal(path: str) -> None:
                          hint="give a file, or pipe a CSV table into mlcli")
 
 
-def told(summary: dict[str, Any]) -> list[str]:
+def ending(summary: dict[str, Any]) -> list[str]:
     """The end of a run in a few lines: where it is, its eigenvalues, its warnings and notes."""
     shares = summary["proportions"] or [None] * len(summary["eigenvalues"])
     values = [f"{value:.6g}" if share is None else f"{value:.6g} ({share:.1%})"
               for value, share in zip(summary["eigenvalues"], shares, strict=True)]
     more = f", and {len(values) - 10} more" if len(values) > 10 else ""
     lines = [f"mlcli: eigenvalues {', '.join(values[:10])}{more}"]
-    for word, key in (("warning", "warnings"), ("note", "notes")):
-        lines += [f"mlcli: {word}[{item['code']}]: {item['message']}" for item in summary[key]]
-    if summary["run"] is not None:
-        lines.append(f"mlcli: wrote {summary['run']}")
-    return [escaped(line) for line in lines]
+    lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
+    return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from mlcli.errors import OutputRefused, StorageError, UsageError
+from mlcli.errors import OutputRefused, UsageError
 
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".npy": "npy"}
 
@@ -39,7 +39,7 @@ def plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
-def write_out(table: Any, output: str, format: str | None, force: bool) -> None:
+def write_out(table: Any, output: str, format: str | None) -> None:
     """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all."""
     from mlcli.data.write import write_csv
 
@@ -81,12 +81,10 @@ def replace_whole(table: Any, path: Path, format: str) -> None:
     sibling = path.parent / f".{path.name}.{os.getpid()}"
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        sibling.touch(exist_ok=False)
         write_table(table, sibling, format)
         sibling.replace(path)
     except (PermissionError, FileNotFoundError, NotADirectoryError, FileExistsError) as error:
         raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror}", where=str(path)[:80]) from error
-    except OSError as error:
-        raise StorageError("WRITE", f"could not write: {error.strerror or error}", where=str(path)[:80],
-                           hint="check the disk's free space and quota") from error
     finally:
         sibling.unlink(missing_ok=True)

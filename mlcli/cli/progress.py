@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from mlcli.base.stage import Listener, Note, listening
-from mlcli.cli.failure import say
+from mlcli.cli.failure import escaped, say
 
 Mode = Literal["auto", "bar", "log", "json", "none"]
 HEARTBEAT = 30.0  # seconds between two lines of a log
@@ -159,16 +159,39 @@ class Events:
         self.emit("note", code=note.code, message=note.message, facts=note.facts)
 
 
+@dataclass
+class Heard:
+    """Keeps the notes of a run that writes no journal."""
+
+    notes: list[Note] = field(default_factory=list)
+
+    def begin(self, stage: str) -> None: ...
+    def end(self, stage: str) -> None: ...
+    def advance(self, stage: str, done: int, total: int) -> None: ...
+
+    def note(self, note: Note) -> None:
+        """Keeps a note."""
+        self.notes.append(note)
+
+
 @contextmanager
-def watching(mode: Mode, quiet: bool) -> Iterator[None]:
-    """Shows the progress of what runs inside the block."""
-    shown = shown_as(mode, quiet)
+def watching(mode: Mode, quiet: bool, *, tell: bool = False) -> Iterator[None]:
+    """Shows the progress of what runs inside the block, and with `tell` its warnings and notes at the end."""
+    shown, heard = shown_as(mode, quiet), Heard()
     shown.start()
     try:
-        with listening(shown):
+        with listening(shown), listening(heard):
             yield
     finally:
         shown.stop()
+    if tell and not quiet and mode != "json":
+        for note in heard.notes:
+            say(told(note.code, note.message))
+
+
+def told(code: str, message: str) -> str:
+    """A warning or a fact as one line."""
+    return escaped(f"mlcli: {'warning' if code.startswith('W') else 'note'}[{code}]: {message}")
 
 
 def shown_as(mode: Mode, quiet: bool) -> Shown:

@@ -31,6 +31,6 @@ def project(run: Run, new: New, *, output: Output = "-", format: Format = None, 
 
     check_output(output, format, force)
     config = reading(new, assignments or [], flags)
-    with watching(progress, quiet):
+    with watching(progress, quiet, tell=True):
         table = reuse.project(Path(run), config.input, config.compute)
-    write_out(table, output, format, force)
+        write_out(table, output, format)

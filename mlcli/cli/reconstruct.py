@@ -28,6 +28,6 @@ def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format:
 
     check_output(output, format, force)
     config = reading(embedding, assignments or [], flags)
-    with watching(progress, quiet):
+    with watching(progress, quiet, tell=True):
         table = reuse.reconstruct(Path(run), config.input, config.compute)
-    write_out(table, output, format, force)
+        write_out(table, output, format)

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from mlcli.cli.behavior import Force
-from mlcli.cli.output import refuse_existing, write_out
+from mlcli.cli.output import format_of, refuse_existing, write_out
 from mlcli.data.samples import SAMPLES
 from mlcli.data.samples import sample as sample_of
 
@@ -28,4 +28,5 @@ def sample(name: Name, rows: Rows = 1000, seed: Seed = 0, noise: Noise = None, t
     mlcli sample s-curve | mlcli embed --method lle - -o -
     """
     refuse_existing(output, force)
-    write_out(sample_of(name, rows, seed, noise, truth=truth), output, None, force)
+    format_of(output, None)
+    write_out(sample_of(name, rows, seed, noise, truth=truth), output, None)

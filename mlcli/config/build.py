@@ -16,8 +16,8 @@ from mlcli.config.sweep import expanded
 from mlcli.config.yaml_write import dump
 from mlcli.errors import DependencyMissing
 
-ENDINGS = (".gz", ".zst", ".bz2", ".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
-           ".npy", ".npz", ".phy", ".phylip", ".dist", ".lsmat")
+ENDINGS = {".gz", ".zst", ".bz2", ".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
+           ".npy", ".npz", ".phy", ".phylip", ".dist", ".lsmat"}
 
 
 def from_outside(environment: Mapping[str, str], assignments: Iterable[str], flags: Layer) -> Layer:
@@ -48,7 +48,7 @@ def build(layer: Layer) -> RunConfig:
 def default_output(config: RunConfig) -> str:
     """runs/DATA-METHOD, where DATA is the input's name without its endings."""
     name = Path(config.input.path).name
-    while name.lower().endswith(ENDINGS) and Path(name).stem:
+    while Path(name).suffix.lower() in ENDINGS:
         name = Path(name).stem
     return f"runs/{'stdin' if config.input.path == '-' else name or 'data'}-{config.method.name}"
 

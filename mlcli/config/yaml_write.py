@@ -15,7 +15,14 @@ class Dumper(yaml.SafeDumper):
         return True
 
 
+def quoted(dumper: yaml.SafeDumper, value: str) -> yaml.ScalarNode:
+    """A text, in double quotes where it holds characters that other styles fold or lose."""
+    style = None if value.isprintable() else '"'
+    return dumper.represent_scalar(f"{scalars.CORE}str", value, style=style)
+
+
 Dumper.yaml_implicit_resolvers = {**yaml.SafeDumper.yaml_implicit_resolvers, None: list(scalars.RESOLVERS.items())}
+Dumper.add_representer(str, quoted)
 Dumper.add_representer(tuple, yaml.SafeDumper.represent_list)
 
 

@@ -1,8 +1,9 @@
 """Columnar files: Parquet by row group, Arrow IPC by record batch."""
 
+import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from mlcli.errors import DataError
 PANDAS_INDEX = "__index_level_0__"
 EXACT = 2**53  # the largest integer up to which every one is a double
 BATCH = 1 << 22  # numbers read at once
+STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
 @dataclass(frozen=True)
@@ -65,13 +67,22 @@ def _record_batches(opened: Opened) -> Iterator[tuple[Any, Any]]:
             reader = ipc.open_file(stream)
             batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
         else:
-            stream.seek(0)
+            _require_ended(stream)
             reader = ipc.open_stream(stream)
             batches = iter(reader)
         yield reader.schema, None
         for batch in batches:
             batch.validate(full=True)
             yield reader.schema, batch
+
+
+def _require_ended(stream: BinaryIO) -> None:
+    """Refuses an Arrow stream cut off between two batches, which Arrow itself would take for whole."""
+    size = stream.seek(0, io.SEEK_END)
+    stream.seek(max(0, size - len(STREAM_END)))
+    if stream.read() != STREAM_END:
+        raise ValueError("the mark at its end is missing")
+    stream.seek(0)
 
 
 def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:

@@ -1,7 +1,7 @@
 """What all methods share: the frame of a fit, and the model it returns."""
 
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
@@ -80,7 +80,8 @@ class Model:
     def in_units(self, exponent_in: int, exponent_out: int) -> "Model":
         """The model of 2**exponent_in times the data, whose coordinates are 2**exponent_out times these."""
         spectrum = self.spectrum.rescaled(2 * exponent_out)
-        if self.spectrum.solved_trace and not 0 < abs(spectrum.trace) < np.inf:
+        top = spectrum.values[:1]
+        if np.any(self.spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
             note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
         return Model(scaled(self.embedding, exponent_out), spectrum,
                      replace(self.projector, exponent_in=exponent_in, exponent_out=exponent_out), self.kept)
@@ -90,8 +91,9 @@ class Method(Options):
     """A method: a frozen declaration of its stages, and `solve`, which composes them."""
 
     accepts: ClassVar[tuple[type[Given], ...]]
-    name: str
-    eigensolve: Eigensolve
+    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
+        name: str
+        eigensolve: Eigensolve
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data; everything is computed in units that keep squares in range."""

@@ -1,4 +1,4 @@
-"""Isomap: classical scaling of geodesic distances (002, 004)."""
+"""Isomap: classical scaling of geodesic distances."""
 
 from typing import Any, ClassVar, Literal
 
@@ -22,7 +22,8 @@ class Isomap(Method):
     Euclidean, so some eigenvalues are negative; they stay in the spectrum.
 
     It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and
-    where the graph falls into pieces (more neighbors help). Source: notes 002 and 004.
+    where the graph falls into pieces (more neighbors help). Source: Tenenbaum, de Silva and
+    Langford, "A global geometric framework for nonlinear dimensionality reduction", 2000.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)

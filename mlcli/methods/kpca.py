@@ -1,4 +1,4 @@
-"""Kernel principal component analysis (004)."""
+"""Kernel principal component analysis."""
 
 from typing import ClassVar, Literal
 
@@ -19,7 +19,8 @@ class KernelPCA(Method):
     about 1/√r and nothing beyond: too large a rate makes all points equally different, too
     small a one gives PCA again. A given matrix is used as it is (`input.kind: kernel`).
 
-    Source: note 004, with the centering of new points' kernel rows that the note leaves out.
+    New points' kernel rows are centered as the training rows were. Source: Schölkopf, Smola and
+    Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998.
     """
 
     accepts: ClassVar = (Features, Similarities)

@@ -1,4 +1,4 @@
-"""Locally linear embedding (003, 004)."""
+"""Locally linear embedding."""
 
 from typing import Any, ClassVar, Literal
 
@@ -26,7 +26,8 @@ class LLE(Method):
 
     A new point is placed at the weighted mean of its neighbors' coordinates; a training point
     is placed exactly on itself. It fails where neighborhoods are nearly flat in too few
-    directions for the ridge to matter little. Source: notes 003 and 004.
+    directions for the ridge to matter little. Source: Roweis and Saul, "Nonlinear dimensionality
+    reduction by locally linear embedding", 2000; Saul and Roweis, 2003.
     """
 
     accepts: ClassVar = (Features,)

@@ -1,4 +1,4 @@
-"""Classical multidimensional scaling, or principal coordinates analysis (000, 001, 004)."""
+"""Classical multidimensional scaling, or principal coordinates analysis."""
 
 from typing import ClassVar, Literal
 
@@ -24,7 +24,8 @@ class MDS(Method):
     spectrum and never become axes. The Lingoes correction adds the smallest constant to the
     squared dissimilarities, Cailliez's to the dissimilarities, that makes all of them nonnegative.
 
-    Source: notes 000, 001 and 004, with distances squared as in 004's unified framework.
+    New points are placed by Gower's interpolation. Source: Torgerson, 1952; Gower, 1966 and 1968;
+    Lingoes, 1971; Cailliez, 1983.
     """
 
     accepts: ClassVar = (Dissimilarities, Features)

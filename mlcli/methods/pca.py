@@ -1,4 +1,4 @@
-"""Principal component analysis (000, 003, 004)."""
+"""Principal component analysis."""
 
 from dataclasses import replace
 from typing import ClassVar, Literal
@@ -21,7 +21,8 @@ class PCA(Method):
     the eigenvalues left out.
 
     Use it first, always: it is fast, has one answer, and shows what a curved method must beat.
-    It fails where the points lie on a curved surface. Source: notes 000, 003 and 004.
+    It fails where the points lie on a curved surface. Source: Pearson, 1901; Hotelling, 1933;
+    Jolliffe, "Principal component analysis", 2002.
     """
 
     accepts: ClassVar = (Features,)

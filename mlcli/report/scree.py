@@ -69,7 +69,7 @@ def _share_y(share: float) -> float:
 def _frame(title: str) -> str:
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
             f'height="{HEIGHT}" role="img">\n<title>{escape(title)}</title>\n<style>{STYLE}\n</style>\n'
-            + _text(LEFT, 24, title, "start", "title"))
+            + _text(LEFT + 10, 24, title, "start", "title"))
 
 
 def _grid(scale: _Scale) -> list[str]:
@@ -78,8 +78,12 @@ def _grid(scale: _Scale) -> list[str]:
         y = scale(tick)
         kind = "axis" if abs(tick) < scale.step / 2 else "grid"
         lines.append(f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        lines.append(_text(LEFT - 8, y + 4, f"{0.0 if kind == 'axis' else tick:.4g}", "end"))
+        lines.append(_text(LEFT - 8, y + 4, "0" if kind == "axis" else _tick(tick), "end"))
     return lines
+
+
+def _tick(value: float) -> str:
+    return f"{value:,.6g}" if 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
 def _bars(values: Array, kept: int, scale: _Scale) -> list[str]:
@@ -113,7 +117,7 @@ def _labels(values: Array) -> list[str]:
     every = max(1, math.ceil(count / 15))
     numbers = [_text(_x(i, count), HEIGHT - BOTTOM + 18, str(i + 1), "middle") for i in range(0, count, every)]
     return [*numbers, _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "component", "middle"),
-            _text(8, TOP - 8, "eigenvalue", "start")]
+            _text(8, TOP - 24, "eigenvalue", "start")]
 
 
 def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:

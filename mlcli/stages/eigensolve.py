@@ -17,6 +17,8 @@ from mlcli.stages.linalg import EPS
 from mlcli.stages.solvers import Solved, solve
 from mlcli.stages.spectrum import Spectrum
 
+NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
+
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
@@ -39,6 +41,7 @@ class Eigensolve(Options):
         solved = solve(kernel, self, compute)
         trace = _trace(kernel, solved)
         count = self._count(solved, trace, limit)
+        _note_negative(solved)
         vectors, directions = _canonical_axes(solved, count)
         _verify(kernel, solved, vectors)
         return Spectrum(solved.values, vectors, directions, trace, solved.complete)
@@ -90,6 +93,17 @@ def _trace(kernel: Kernel, solved: Solved) -> float:
     if isinstance(kernel, Inverse):
         return float(solved.values.sum()) if solved.complete else float("nan")
     return kernel.trace
+
+
+def _note_negative(solved: Solved) -> None:
+    """Warns of a kernel that is far from one of inner products: its smallest eigenvalue is no rounding."""
+    if not solved.complete or not solved.values[-1] < -NOTABLE * abs(solved.values[0]):
+        return
+    negative = solved.values[solved.values < 0]
+    share, ratio = float(-negative.sum() / np.abs(solved.values).sum()), float(-negative[-1] / solved.values[0])
+    note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size, the "
+         f"smallest {ratio:.1%} of the largest; they are kept in the spectrum and make no axes",
+         share=share, ratio=ratio)
 
 
 def _canonical_axes(solved: Solved, count: int) -> tuple[Array, Array | None]:

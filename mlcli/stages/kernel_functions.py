@@ -1,4 +1,4 @@
-"""Kernel functions: how similar two points are, as a formula (004, "Kernel PCA")."""
+"""Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
 
 from typing import Annotated, Literal
 

@@ -1,7 +1,7 @@
 """The forms of a kernel and how each is centered.
 
 A kernel is a symmetric linear operator on n points. Centering it moves the origin of the
-feature space to the mean of the points: H K H with H = I - 11ᵀ/n (004, "MDS").
+feature space to the mean of the points: H K H with H = I - 11ᵀ/n.
 """
 
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Shortest paths on the neighbor graph: geodesic distances (002 and 004, "Isomap")."""
+"""Shortest paths on the neighbor graph: geodesic distances (Tenenbaum, de Silva and Langford, 2000)."""
 
 from typing import Literal
 
@@ -32,7 +32,7 @@ class Paths(Options):
         size = graph.size
         cost_dijkstra = size * (2 * graph.edges + size) * np.log2(size + 1)
         algorithm = "floyd" if FLOYD * size**3 < cost_dijkstra else "dijkstra"
-        note("N-PATHS", f"shortest paths by {algorithm}: {size} points, {graph.edges} edges")
+        note("F-PATHS", f"shortest paths by {algorithm}: {size} points, {graph.edges} edges")
         return algorithm
 
 

@@ -1,4 +1,4 @@
-"""Power iteration with deflation (003): the textbook way to the leading eigenvectors."""
+"""Power iteration with deflation: the textbook way to the leading eigenvectors."""
 
 import numpy as np
 

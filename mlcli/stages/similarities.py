@@ -1,7 +1,7 @@
 """Similarities: how new points relate to the training points, as rows for the shared projection.
 
-Every method projects in the same way (004, "Unified framework"): `rows(new)`, centered as the
-training rows were, times a matrix of axes. Only the rows differ.
+Every method projects in the same way: `rows(new)`, centered as the training rows were, times a
+matrix of axes (Bengio et al., 2004: out-of-sample extensions as kernel PCA). Only the rows differ.
 """
 
 from dataclasses import dataclass

@@ -72,7 +72,7 @@ def _enough(matrix: Array, trace: float, options: "Eigensolve", compute: Compute
 
 
 def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
-    """The smaller side's matrix, its eigenvectors lifted to the other side (004, "Dual PCA")."""
+    """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
     factor = kernel.factor
     smaller = "covariance" if factor.shape[1] <= factor.shape[0] else "dual"
     by_columns = (kernel.route if kernel.route in ("covariance", "dual") else smaller) == "covariance"

@@ -1,4 +1,4 @@
-"""Reconstruction weights: each point as a weighted mean of its neighbors (003 and 004, "LLE")."""
+"""Reconstruction weights: each point as a weighted mean of its neighbors (Roweis and Saul, 2000)."""
 
 import numpy as np
 import scipy.sparse as sparse

@@ -47,7 +47,7 @@ def test_a_wrong_value_is_found_at_its_entry(tmp_path: Path) -> None:
     ("{compute.seed: []}", "sweep of 'compute.seed': give a list of at least one value; run.yaml:3:9"),
     ("{output: [a, b]}", "sweep of 'output': the runs are numbered below one output; run.yaml:3:9"),
     ("{method: [{name: pca}], method.name: [pca]}",
-     "sweep of 'method.name': a section above it is swept too; run.yaml:3:33"),
+     "sweep of 'method.name': a section above it is swept too; run.yaml:3:32"),
     (f"{{compute.seed: {list(range(101))}, method.neighbors.count: {list(range(1, 101))}}}",
      "the sweep makes 10100 runs, more than 10000; run.yaml:3:1"),
 ])

@@ -1,0 +1,142 @@
+"""Writes the generated pages from the declarations they describe; `--check` only compares.
+
+Made here: docs/methods/*.md, docs/config.md, docs/errors.md, configs/mlcli.schema.json.
+"""
+
+import ast
+import json
+import sys
+from pathlib import Path
+
+import mlcli
+from mlcli import errors
+from mlcli.config.describe import Row, rows
+from mlcli.config.run_config import RunConfig
+from mlcli.config.schema import schema
+from mlcli.methods import METHODS, Method
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = Path(mlcli.__file__).parent
+MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
+TITLES = {"pca": "Principal component analysis", "mds": "Classical multidimensional scaling (PCoA)",
+          "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding"}
+
+
+def pages() -> dict[Path, str]:
+    """Every generated page with its text."""
+    made = {ROOT / "docs" / "methods" / f"{name}.md": method_page(name, kind) for name, kind in METHODS.items()}
+    made[ROOT / "docs" / "config.md"] = config_page()
+    made[ROOT / "docs" / "errors.md"] = errors_page()
+    made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
+    return made
+
+
+def method_page(name: str, kind: type[Method]) -> str:
+    """A method's docstring and its options."""
+    paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
+    inputs = " or ".join(accepted.kind for accepted in kind.accepts)
+    own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
+    return "\n\n".join([f"# {TITLES[name]}: `{name}`", *paragraphs, f"Takes: {inputs}.", "## Options", table(own),
+                        f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
+
+
+def config_page() -> str:
+    """All sections but the method's, which each method's page holds."""
+    intro = ("Everything that a run is stands in one YAML file: sections `input`, `prepare`, `method`, `compute`, "
+             "`report` and the key `output`. Later sources win: defaults, the file, the environment "
+             "(`MLCLI__COMPUTE__THREADS=4`), `--set compute.threads=4`, flags. Unknown and repeated keys are errors. "
+             "A top-level `sweep:` maps option paths to lists and makes one numbered run of each combination.\n\n"
+             "The method's options are on the pages in [methods](methods/).")
+    general = [row for row in rows(RunConfig) if not row.path.startswith("method") and not row.type.startswith("a sec")]
+    return "\n\n".join(["# Configuration", intro, table(general)]) + "\n"
+
+
+def table(described: list[Row]) -> str:
+    """Options as a table."""
+    lines = ["| option | values | default | what it is for |", "|---|---|---|---|"]
+    for row in described:
+        words = row.words.replace("|", "\\|")
+        lines.append(f"| `{row.path}` | {words} | `{row.default}` | {row.sentence} |")
+    return "\n".join(lines)
+
+
+def errors_page() -> str:
+    """Exit codes from the error tree, and every stable code from where it is raised."""
+    branches = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    head = ["# Exit codes, errors and warnings",
+            "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
+            "on standard error. After any nonzero exit the output directory is absent. Codes from 130 to 143 are "
+            "ended by a signal or by memory, and a retry can help; the others want something changed first.",
+            "| exit | when |", "|---|---|", "| 0 | the run is complete |"]
+    exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
+    ends = ["| 130, 143 | Stopped by Ctrl-C or SIGTERM; nothing is left behind. |",
+            "| 141 | The reader of standard output has gone. |"]
+    listed = ["## Error codes", "| code | exit | says | what to do |", "|---|---|---|---|",
+              *(f"| `E-{code}` | {number} | {says} | {hint} |" for (code, number), (says, hint) in raised_codes())]
+    notes = ["## Warnings and notes", "Warnings stand in `run.json` and are told at the end of a run.",
+             "| code | says |", "|---|---|", *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
+    return "\n".join(["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, "", *spaced(listed), "", *spaced(notes)]) + "\n"
+
+
+def spaced(lines: list[str]) -> list[str]:
+    """A heading set off from its table."""
+    return [part for line in lines for part in ((line, "") if not line.startswith("|") else (line,))]
+
+
+def raised_codes() -> list[tuple[tuple[str, int], tuple[str, str]]]:
+    """Code and exit code of every error that the package can raise, with its words, read from its source."""
+    found: dict[tuple[str, int], tuple[str, str]] = {}
+    for call in calls():
+        kind = getattr(errors, getattr(call.func, "id", ""), None)
+        if isinstance(kind, type) and issubclass(kind, errors.MlcliError) and len(call.args) > 1:
+            hints = [template(word.value) for word in call.keywords if word.arg == "hint"]
+            for code in texts(call.args[0]):
+                found.setdefault((code, kind.exit_code), (template(call.args[1]), "".join(hints)))
+    return sorted(found.items())
+
+
+def noted_codes() -> dict[str, str]:
+    """The code of every warning and note, with its message where that is plain enough to show."""
+    found: dict[str, str] = {}
+    for call in calls():
+        if getattr(call.func, "id", "") == "note" and len(call.args) > 1:
+            for code in texts(call.args[0]):
+                found[code] = template(call.args[1])
+    return {code: text for code, text in found.items() if not code.startswith("F-")}
+
+
+def calls() -> list[ast.Call]:
+    """Every call in the package's source."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
+    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+
+
+def texts(node: ast.expr) -> list[str]:
+    """The texts that an argument may be."""
+    return [part.value for part in ast.walk(node) if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+
+
+def template(node: ast.expr) -> str:
+    """A message with an ellipsis for what it fills in."""
+    parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+    text = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
+    return " ".join(text.replace("|", "\\|").split())
+
+
+def main() -> int:
+    """Writes the pages, or with --check names those that are stale."""
+    stale = []
+    for path, text in pages().items():
+        whole = text if path.suffix == ".json" else MADE + text
+        if not path.is_file() or path.read_text(encoding="utf-8") != whole:
+            stale.append(path)
+            if "--check" not in sys.argv:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(whole, encoding="utf-8")
+    for path in stale:
+        print(path.relative_to(ROOT))
+    return 1 if stale and "--check" in sys.argv else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
