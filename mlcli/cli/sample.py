@@ -1,5 +1,6 @@
 """`mlcli sample`: generated data sets."""
 
+from dataclasses import replace
 from typing import Annotated
 
 import typer
@@ -28,5 +29,5 @@ def sample(name: Name, rows: Rows = 1000, seed: Seed = 0, noise: Noise = None, t
     mlcli sample s-curve | mlcli embed --method lle - -o -
     """
     refuse_existing(output, force)
-    format_of(output, None)
-    write_out(sample_of(name, rows, seed, noise, truth=truth), output, None)
+    nameless = {"id_name": ""} if format_of(output, None) == "csv" else {}  # a nameless first column is read as ids
+    write_out(replace(sample_of(name, rows, seed, noise, truth=truth), **nameless), output, None)
