@@ -93,6 +93,7 @@ def usage(error: Exception) -> MlcliError:
     context = getattr(error, "ctx", None)
     name = context.command_path if context is not None else "mlcli"
     message = " ".join(str(getattr(error, "format_message", error.__str__)()).split()).rstrip(".")
+    message = message.replace("Value error, ", "")  # pydantic's, on which newer Typers rest
     return UsageError("USAGE", message, hint=f"see {name} --help")
 
 

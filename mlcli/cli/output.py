@@ -82,9 +82,11 @@ def replace_whole(table: Any, path: Path, format: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         sibling.touch(exist_ok=False)
+    except OSError as error:
+        raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror}", where=str(path)[:80],
+                            hint="choose another place with -o") from error
+    try:
         write_table(table, sibling, format)
         sibling.replace(path)
-    except (PermissionError, FileNotFoundError, NotADirectoryError, FileExistsError) as error:
-        raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror}", where=str(path)[:80]) from error
     finally:
         sibling.unlink(missing_ok=True)

@@ -170,8 +170,9 @@ class Heard:
     def advance(self, stage: str, done: int, total: int) -> None: ...
 
     def note(self, note: Note) -> None:
-        """Keeps a note."""
-        self.notes.append(note)
+        """Keeps a note, once however often it is said."""
+        if note not in self.notes:
+            self.notes.append(note)
 
 
 @contextmanager

@@ -7,20 +7,22 @@ import typer
 
 from mlcli.cli.behavior import Force
 from mlcli.cli.output import format_of, refuse_existing, write_out
+from mlcli.config.layers import value_of
 from mlcli.data.samples import SAMPLES
 from mlcli.data.samples import sample as sample_of
+from mlcli.errors import UsageError
 
 Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help=f"One of {', '.join(SAMPLES)}.")]
-Rows = Annotated[int, typer.Option("--rows", metavar="N", help="Number of points.")]
-Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Seed; the same one gives the same points.")]
-Noise = Annotated[float | None, typer.Option("--noise", metavar="SD", show_default=False,
+Rows = Annotated[str, typer.Option("--rows", metavar="N", help="Number of points.")]
+Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed; the same one gives the same points.")]
+Noise = Annotated[str | None, typer.Option("--noise", metavar="SD", show_default=False,
                                              help="Standard deviation of the noise added to each coordinate.")]
 Truth = Annotated[bool, typer.Option("--truth", help="Write the coordinates on the surface as well.")]
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
 
 
-def sample(name: Name, rows: Rows = 1000, seed: Seed = 0, noise: Noise = None, truth: Truth = False,
+def sample(name: Name, rows: Rows = "1000", seed: Seed = "0", noise: Noise = None, truth: Truth = False,
            output: Output = "-", force: Force = False) -> None:
     """Write a generated data set.
 
@@ -30,4 +32,22 @@ def sample(name: Name, rows: Rows = 1000, seed: Seed = 0, noise: Noise = None, t
     """
     refuse_existing(output, force)
     nameless = {"id_name": ""} if format_of(output, None) == "csv" else {}  # a nameless first column is read as ids
-    write_out(replace(sample_of(name, rows, seed, noise, truth=truth), **nameless), output, None)
+    level = None if noise is None else number(noise, "--noise")
+    table = sample_of(name, whole(rows, "--rows"), whole(seed, "--seed"), level, truth=truth)
+    write_out(replace(table, **nameless), output, None)
+
+
+def whole(text: str, flag: str) -> int:
+    """The whole number that a flag gives; raises UsageError."""
+    value = value_of(text, flag)
+    if type(value) is not int:
+        raise UsageError("NUMBER", f"{text[:40]!r} is not a whole number", where=flag, hint="write it as 500")
+    return value
+
+
+def number(text: str, flag: str) -> float:
+    """The number that a flag gives; raises UsageError."""
+    value = value_of(text, flag)
+    if type(value) not in (int, float):
+        raise UsageError("NUMBER", f"{text[:40]!r} is not a number", where=flag, hint="write it as 0.1")
+    return float(value)

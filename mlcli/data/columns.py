@@ -172,15 +172,16 @@ class Taken:
         stop = self.rows + batch.num_rows
         if stop > len(self.values):
             raise corrupt(path, "columnar", ValueError("more rows than announced"))
+        places = {name: place for place, name in enumerate(batch.schema.names)}  # a look-up by name searches all
         for position, name in enumerate(self.choice.columns):
-            column = batch.column(name)
+            column = batch.column(places[name])
             self.values[self.rows:stop, position] = as_doubles(column)
             if is_inexact(column):
                 self.inexact.add(name)
         for text in (self.choice.id, *self.choice.labels):
             if text is not None:
                 name = self.choice.names[text]
-                self.texts.setdefault(name, []).extend(as_texts(batch.column(name)))
+                self.texts.setdefault(name, []).extend(as_texts(batch.column(places[name])))
         self.rows = stop
 
     def warn(self) -> None:

@@ -16,7 +16,8 @@ from mlcli.data.wording import place
 from mlcli.errors import DataError
 
 LINE_LIMIT = 128 << 20  # bytes
-TINY = re.compile(rb"[eE]-[0-9]{3}|0{300}")  # only such numbers can read as zero without being it
+TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or so many zeros,
+ZEROS = b"0" * 300  # can read as zero without being it
 OVERLAP = 320  # bytes of a chunk that are searched again with the next
 
 
@@ -94,7 +95,7 @@ def survey(stream: BinaryIO, path: str) -> Survey:
         lines, ends = lines + int(np.count_nonzero(lengths)), ends + len(stops)
         open_line = len(chunk) - 1 - int(stops[-1]) if len(stops) else open_line + len(chunk)
         quotes += chunk.count(b'"')
-        tiny = tiny or TINY.search(tail + chunk) is not None
+        tiny = tiny or TINY.search(tail + chunk) is not None or ZEROS in tail + chunk
         tail = chunk[-OVERLAP:]
         _require_bounded(max(longest, open_line), path, lines)
     return Survey(lines + (open_line > 0), ends, max(longest, open_line), tiny, quotes)

@@ -42,7 +42,7 @@ class Isomap(Method):
         distances = self.paths(graph)
         kernel, centering = Dense(-0.5 * distances**2).centered()
         spectrum = self.eigensolve(kernel, len(distances) - 1, compute)
-        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), distances,
+        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph,
                                data.values if isinstance(data, Features) else None)
         return Model(spectrum.coordinates(), spectrum,
                      Projector(similarity, centering, spectrum.inverse_roots()), kept)

@@ -41,7 +41,7 @@ class MDS(Method):
         squared = data.values**2 if points is None else squared_distances(points, points)
         correction = correction_for(squared, self.correction, data.exponent)
         kernel, centering = Dense(-0.5 * correction.off_diagonal(squared)).centered()
-        spectrum = self.eigensolve(kernel, len(squared) - 1, compute)
+        spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
         similarity = GivenDistances(correction) if points is None else Distances(points, correction)
         decoder = None if points is None or correction.constant else linear_decoder(points, spectrum)
         return Model(spectrum.coordinates(), spectrum,

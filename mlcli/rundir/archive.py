@@ -21,6 +21,7 @@ from mlcli.errors import UnsafeFile
 from mlcli.methods.base import Decoder, Projector
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.stages.corrections import Correction
+from mlcli.stages.graph import Graph
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels import Centering
 from mlcli.stages.neighbors import Neighbors
@@ -33,7 +34,7 @@ TYPES: dict[str, type[Any]] = {
     "preparation": Preparation, "projector": Projector, "decoder": Decoder, "centering": Centering,
     "columns": Columns, "kernel-values": KernelValues, "distances": Distances, "given-distances": GivenDistances,
     "geodesics": Geodesics, "barycenters": Barycenters, "correction": Correction, "neighbors": Neighbors,
-    "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
+    "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}
 

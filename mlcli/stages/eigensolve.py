@@ -32,16 +32,17 @@ class Eigensolve(Options):
     report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
 
     @stage("eigensolve")
-    def __call__(self, kernel: Kernel, limit: int, compute: Compute) -> Spectrum:
+    def __call__(self, kernel: Kernel, limit: int, compute: Compute, notable: float = NOTABLE) -> Spectrum:
         """The spectrum of a centered kernel whose rank is at most `limit`.
 
+        A negative eigenvalue beyond `notable` of the largest is warned of.
         Raises NumericalError where a solver did not converge or left a residual too large,
         and GeometryError where more axes were asked for than there are positive eigenvalues.
         """
         solved = solve(kernel, self, compute)
         trace = _trace(kernel, solved)
         count = self._count(solved, trace, limit)
-        _note_negative(solved)
+        _note_negative(solved, notable)
         vectors, directions = _canonical_axes(solved, count)
         _verify(kernel, solved, vectors)
         return Spectrum(solved.values, vectors, directions, trace, solved.complete)
@@ -95,9 +96,9 @@ def _trace(kernel: Kernel, solved: Solved) -> float:
     return kernel.trace
 
 
-def _note_negative(solved: Solved) -> None:
-    """Warns of a kernel that is far from one of inner products: its smallest eigenvalue is no rounding."""
-    if not solved.complete or not solved.values[-1] < -NOTABLE * abs(solved.values[0]):
+def _note_negative(solved: Solved, notable: float) -> None:
+    """Warns of a kernel that is not one of inner products: its smallest eigenvalue is no rounding."""
+    if not solved.complete or not solved.values[-1] < -max(notable * abs(solved.values[0]), solved.floor):
         return
     negative = solved.values[solved.values < 0]
     share, ratio = float(-negative.sum() / np.abs(solved.values).sum()), float(-negative[-1] / solved.values[0])

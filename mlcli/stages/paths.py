@@ -3,12 +3,14 @@
 from typing import Literal
 
 import numpy as np
+import scipy.sparse as sparse
 
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.stages.distances import row_blocks
 from mlcli.stages.graph import Graph
+from mlcli.stages.nearest import Lists
 
 FLOYD = 0.2  # Floyd-Warshall's n³ steps are this many times cheaper than Dijkstra's (m + n) log n for each source
 
@@ -34,6 +36,21 @@ class Paths(Options):
         algorithm = "floyd" if FLOYD * size**3 < cost_dijkstra else "dijkstra"
         note("F-PATHS", f"shortest paths by {algorithm}: {size} points, {graph.edges} edges")
         return algorithm
+
+
+def paths_of_new(graph: Graph, lists: Lists) -> Array:
+    """Path lengths (m x n) from new points, joined by their neighbor lists to the graph, to all of its points."""
+    from scipy.sparse.csgraph import dijkstra
+
+    size, new = graph.size, len(lists.starts) - 1
+    matrix = sparse.csr_array(
+        (np.concatenate([graph.lengths, lists.lengths]), np.concatenate([graph.indices, lists.indices]),
+         np.concatenate([graph.starts, graph.starts[-1] + lists.starts[1:]])), shape=(size + new, size + new))
+    paths = np.empty((new, size))
+    for block in row_blocks(new, 16 * size):
+        sources = np.arange(size + block.start, size + block.stop)
+        paths[block] = dijkstra(matrix, directed=True, indices=sources)[:, :size]
+    return paths
 
 
 def _dijkstra(graph: Graph) -> Array:

@@ -11,8 +11,10 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.stages.corrections import Correction
 from mlcli.stages.distances import squared_distances
+from mlcli.stages.graph import Graph
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.paths import paths_of_new
 from mlcli.stages.weights import barycentric_weights, weight_matrix
 
 
@@ -62,22 +64,18 @@ class GivenDistances:
 
 @dataclass(frozen=True)
 class Geodesics:
-    """Minus half the squared path lengths through a new point's neighbors: Isomap."""
+    """Minus half the squared path lengths from new points into the training graph: Isomap."""
 
     neighbors: Neighbors
     radius: float | None
-    distances: Array  # n x n, along the training graph
+    graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
 
     def rows(self, new: Array) -> Array:
-        """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x n)."""
+        """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x n), found by shortest paths from x."""
         lists = (self.neighbors.lists_of_rows(new, self.radius) if self.points is None
                  else self.neighbors.lists_of_new(new, self.points, self.radius))
-        paths = np.empty((len(new), self.distances.shape[1]))
-        for i, (start, stop) in enumerate(zip(lists.starts, lists.starts[1:], strict=False)):
-            through = self.distances[lists.indices[start:stop]] + lists.lengths[start:stop, None]
-            paths[i] = through.min(axis=0)
-        return -0.5 * paths**2
+        return -0.5 * paths_of_new(self.graph, lists) ** 2
 
 
 @dataclass(frozen=True)

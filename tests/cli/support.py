@@ -1,0 +1,48 @@
+"""Calling the command line in tests: in this process, or as a process of its own."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.cli.program import run
+
+
+@dataclass(frozen=True)
+class Called:
+    """How a call ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Caller:
+    """Calls `mlcli` with arguments, in the current directory of the test."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str]) -> None:
+        self.capture = capture
+
+    def __call__(self, *arguments: object) -> Called:
+        self.capture.readouterr()
+        code = run([str(argument) for argument in arguments])
+        captured = self.capture.readouterr()
+        return Called(code, captured.out, captured.err)
+
+
+def process(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
+    """Starts `mlcli` as a process of its own."""
+    command = [sys.executable, "-m", "mlcli", *map(str, arguments)]
+    return subprocess.Popen(command, **{"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, **options})
+
+
+def write_points(path: Path, rows: int = 30, seed: int = 0) -> Path:
+    """A small table of three columns with ids."""
+    values = np.random.default_rng(seed).standard_normal((rows, 3)) * [3, 2, 1]
+    lines = [f"p{i + 1},{','.join(map(repr, row))}" for i, row in enumerate(values.tolist())]
+    path.write_text("\n".join([",x,y,z", *lines, ""]), encoding="utf-8")
+    return path

@@ -1,0 +1,97 @@
+"""`embed` writes a run, streams one, and tells how it ended."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Caller, process, write_points
+
+
+def test_the_default_output_and_the_summary(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv")
+    assert (called.code, called.out) == (0, "")
+    lines = called.err.splitlines()
+    assert lines[0].startswith("mlcli: eigenvalues ") and lines[0].count("%") == 2
+    assert lines[-1] == "mlcli: wrote runs/data-pca"
+    assert Path("runs/data-pca/config.yaml").exists()
+
+
+def test_what_was_written_runs_again_to_the_same_numbers(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-m", "isomap", "-k", "8", "-o", "first").code == 0
+    assert mlcli("run", "first/config.yaml", "-o", "second").code == 0
+    assert Path("first/embedding.csv").read_bytes() == Path("second/embedding.csv").read_bytes()
+
+
+def test_an_output_is_replaced_by_force_only(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-o", "out").code == 0
+    assert mlcli("embed", "data.csv", "-o", "out").code == 73
+    assert mlcli("embed", "data.csv", "-o", "out", "--force").code == 0
+
+
+def test_json_is_one_document_on_standard_output(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "--json")
+    assert (called.code, called.err) == (0, "")
+    document = json.loads(called.out)
+    assert document["run"] == "runs/data-pca"
+    assert len(document["eigenvalues"]) == document["components"] == 2
+
+
+def test_quiet_says_nothing(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-q") == mlcli("embed", "data.csv", "-q", "--force").__class__(0, "", "")
+
+
+def test_warnings_are_told_one_per_line(mlcli: Caller) -> None:
+    Path("flat.csv").write_text(",x,c\na,1,5\nb,2,5\nc,4,5\n")
+    called = mlcli("embed", "flat.csv", "--scale", "standard", "-p", "1")
+    assert called.code == 0
+    assert [line for line in called.err.splitlines() if line.startswith("mlcli: warning[W-CONST]: ")]
+
+
+def test_a_clipped_default_is_noted(mlcli: Caller) -> None:
+    Path("line.csv").write_text(",x\na,1\nb,2\nc,4\n")
+    assert "mlcli: note[N-COMPONENTS]: " in mlcli("embed", "line.csv").err
+
+
+def test_streams(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "-o", "-")
+    assert called.code == 0
+    rows = list(csv.reader(io.StringIO(called.out)))
+    assert rows[0][1:] == ["y1", "y2"]
+    assert [row[0] for row in rows[1:]] == [f"p{i}" for i in range(1, 31)]
+    assert not Path("runs").exists()
+    assert "wrote" not in called.err
+
+
+def test_standard_input_to_standard_output_gives_the_same_bytes(mlcli: Caller) -> None:
+    expected = mlcli("embed", "data.csv", "-o", "-", "-q").out
+    with Path("data.csv").open("rb") as data:
+        child = process("embed", "-", "-o", "-", "-q", stdin=data)
+        out, err = child.communicate()
+    assert (child.returncode, out.decode(), err) == (0, expected, b"")
+
+
+def test_the_embedding_and_a_document_do_not_share_standard_output(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "-o", "-", "--json")
+    assert (called.code, called.out, json.loads(called.err)["error"]["code"]) == (2, "", "E-STDOUT")
+
+
+def test_progress_as_json_leaves_standard_error_to_programs(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "--progress", "json")
+    events = [json.loads(line) for line in called.err.splitlines()]
+    assert events[0] == {"event": "begin", "seconds": events[0]["seconds"], "stage": "read"}
+    assert events[-1]["event"] == "done"
+
+
+def test_the_environment_chooses_progress(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCLI_PROGRESS", "json")
+    assert json.loads(mlcli("embed", "data.csv").err.splitlines()[0])["event"] == "begin"
+
+
+def test_names_with_odd_characters(mlcli: Caller) -> None:
+    name = "año 1e3: [x] #'.csv"
+    write_points(Path(name))
+    assert mlcli("embed", name).code == 0
+    assert mlcli("run", f"runs/{name.removesuffix('.csv')}-pca/config.yaml", "-o", "again").code == 0

@@ -1,0 +1,107 @@
+"""Every flag reaches the option that it stands for, and says what the option says."""
+
+from functools import reduce
+from typing import Any
+
+import pytest
+
+from mlcli.cli.flags import FLAGS, rows_at
+from mlcli.config.run_config import RunConfig
+from tests.cli.support import Caller
+
+ISOMAP = ["-m", "isomap"]
+REACHED: dict[str, tuple[list[str], object]] = {
+    "method": (["--method", "lle"], "lle"),
+    "components": (["-p", "3"], 3),
+    "neighbors": ([*ISOMAP, "-k", "7"], 7),
+    "radius": ([*ISOMAP, "--radius", "2"], 2.0),
+    "paths": ([*ISOMAP, "--paths", "floyd"], "floyd"),
+    "kernel": (["-m", "kpca", "--kernel", "polynomial"], "polynomial"),
+    "dissimilarities": (["-m", "mds", "--dissimilarities"], "dissimilarities"),
+    "id_column": (["--id-column", "12"], "12"),
+    "label_column": (["--label-column", "a,b", "--label-column", "c"], ("a,b", "c")),
+    "columns": (["--columns", "x,y", "--columns", "a:b"], ("x", "y", "a:b")),
+    "scale": (["--scale", "standard"], "standard"),
+    "output": (["-o", "012"], "012"),
+    "format": (["--format", "npy", "--format", "csv"], ("npy", "csv")),
+    "seed": (["--seed", "5"], 5),
+    "threads": (["--threads", "1"], 1),
+    "memory_limit": (["--memory-limit", "8G"], "8G"),
+}
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
+    """The configurations that reach the pipeline, which does nothing."""
+    configs: list[RunConfig] = []
+
+    def record(config: RunConfig, *arguments: Any, **keywords: Any) -> dict[str, Any]:
+        configs.append(config)
+        return {"run": config.output, "eigenvalues": [2.0, 1.0], "proportions": [0.5, 0.25], "warnings": [], "notes": []}
+
+    monkeypatch.setattr("mlcli.pipeline.run", record)
+    monkeypatch.setattr("mlcli.pipeline.stream", record)
+    return configs
+
+
+@pytest.mark.parametrize("name", REACHED)
+def test_a_flag_reaches_its_path(mlcli: Caller, started: list[RunConfig], name: str) -> None:
+    arguments, value = REACHED[name]
+    called = mlcli("embed", "data.csv", *arguments)
+    assert called.code == 0, called.err
+    assert reduce(getattr, FLAGS[name].path.split("."), started[0]) == value
+
+
+def test_every_flag_is_tested() -> None:
+    assert {*REACHED, "cluster"} == set(FLAGS)
+
+
+def test_a_share_of_the_variance(mlcli: Caller, started: list[RunConfig]) -> None:
+    assert mlcli("embed", "data.csv", "-p", "0.95").code == 0
+    assert started[0].method.eigensolve.components == 0.95
+
+
+def test_data_is_the_path_byte_for_byte(mlcli: Caller, started: list[RunConfig]) -> None:
+    assert mlcli("embed", "1e3").code == 0
+    assert started[0].input.path == "1e3"
+
+
+def test_flags_win_over_set_and_set_over_the_environment(mlcli: Caller, started: list[RunConfig],
+                                                         monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCLI__COMPUTE__SEED", "1")
+    mlcli("embed", "data.csv")
+    mlcli("embed", "data.csv", "--set", "compute.seed=2")
+    mlcli("embed", "data.csv", "--set", "compute.seed=2", "--seed", "3")
+    assert [config.compute.seed for config in started] == [1, 2, 3]
+
+
+def test_help_says_what_the_options_say(mlcli: Caller) -> None:
+    text = " ".join(mlcli("embed", "--help").out.split())
+    for flag in FLAGS.values():
+        assert all(name in text for name in flag.names)
+        if flag.constant is None:
+            assert rows_at(flag.path)[0].sentence.removesuffix(".").split("(")[0].split("-")[0] in text
+    assert "auto|dijkstra|floyd" in text
+    assert "(isomap, lle). [default: 10]" in text
+
+
+@pytest.mark.parametrize(("arguments", "message"), [
+    (["-k", "5"], "E-CONFIG]: method.neighbors: pca has no option 'neighbors'; isomap and lle have it; -k"),
+    (["-k", "x", *ISOMAP], "E-CONFIG]: method.neighbors.count must be a whole number of at least 1, not 'x'; -k"),
+    (["-m", "isomp"], "E-CONFIG]: method.name: unknown method 'isomp'; -m; did you mean 'isomap'?"),
+    (["--paths", "floid", *ISOMAP],
+     "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra' or 'floyd', not 'floid'; --paths; "
+     "did you mean 'floyd'?"),
+    (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1) or a number "
+                   "(over 0 and at most 1), not -1; -p"),
+    (["--set", "compute.sed=1"], "E-CONFIG]: unknown key 'compute.sed'; --set compute.sed=1; did you mean 'seed'?"),
+])
+def test_wrong_values_are_78_and_name_the_flag(mlcli: Caller, arguments: list[str], message: str) -> None:
+    called = mlcli("embed", "data.csv", *arguments)
+    assert (called.code, called.out, called.err) == (78, "", f"mlcli: error[{message}\n")
+
+
+def test_a_cluster_is_refused_with_69(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "--cluster", "local")
+    assert (called.code, called.err) == (
+        69, "mlcli: error[E-CLUSTER]: this version computes on one machine; --cluster; leave compute.cluster out\n")

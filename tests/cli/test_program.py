@@ -1,0 +1,74 @@
+"""The program starts lightly, knows its commands, and helps."""
+
+import importlib
+import subprocess
+import sys
+
+import pytest
+
+from mlcli.cli.program import COMMANDS
+from tests.cli.support import Caller
+
+HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")
+STATE = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print([m for m in sys.modules if m in {}])"
+
+
+def imported(*arguments: str) -> list[str]:
+    """The heavy modules that a call imports."""
+    command = [sys.executable, "-c", STATE.format(HEAVY), *arguments]
+    return eval(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["--version"]])
+def test_the_root_imports_nothing_heavy(arguments: list[str]) -> None:
+    assert imported(*arguments) == []
+
+
+def test_a_command_imports_what_it_needs_only() -> None:
+    light = {"pydantic"}  # newer Typers import it to read arguments
+    assert set(imported("embd")) <= light
+    assert set(imported("sample", "--help")) <= light | {"numpy", "yaml"}
+    assert set(imported("methods")) <= light | {"numpy", "scipy", "yaml"}
+    assert "pyarrow" not in imported("embed", "--help")
+
+
+def test_version_is_one_line(mlcli: Caller) -> None:
+    assert mlcli("--version").out == "mlcli 0.1.0\n"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["-h"], []])
+def test_root_help_lists_every_command_in_full(mlcli: Caller, arguments: list[str]) -> None:
+    called = mlcli(*arguments)
+    assert called.code == 0
+    for name, sentence in COMMANDS.items():
+        assert f"  {name} " in called.out and sentence in called.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_has_help_that_starts_with_its_sentence(mlcli: Caller, name: str) -> None:
+    called = mlcli(name, "-h")
+    assert called.code == 0
+    assert called.out.splitlines()[2].strip() == COMMANDS[name]
+    function = getattr(importlib.import_module(f"mlcli.cli.{name}"), name)
+    assert function.__doc__.splitlines()[0] == COMMANDS[name]
+
+
+@pytest.mark.parametrize(("arguments", "words"), [
+    (["embd"], ["No such command 'embd'. Did you mean 'embed'?"]),
+    (["zzz"], ["No such command 'zzz'; see mlcli --help"]),
+    (["--verison"], ["--verison", "--version"]),
+    (["embed"], ["Missing argument", "see mlcli embed --help"]),
+    (["embed", "data.csv", "--neighbrs", "3"], ["--neighbrs", "--neighbors"]),
+    (["embed", "data.csv", "-k"], ["Option '-k' requires an argument"]),
+    (["embed", "a", "b"], ["unexpected extra argument", "(b)"]),
+    (["embed", "data.csv", "--progress", "foo"], ["'foo' is not one of 'auto', 'bar', 'log', 'json', 'none'"]),
+    (["sample", "torus", "--rows", "x"], ["E-NUMBER", "'x' is not a whole number; --rows; write it as 500"]),
+    (["sample", "torus", "--noise", "x"], ["E-NUMBER", "'x' is not a number; --noise; write it as 0.1"]),
+])
+def test_wrong_usage_is_one_line_and_2(mlcli: Caller, arguments: list[str], words: list[str]) -> None:
+    called = mlcli(*arguments)
+    assert (called.code, called.out) == (2, "")
+    assert called.err.count("\n") == 1
+    assert called.err.startswith("mlcli: error[E-") and "Value error" not in called.err
+    for word in words:
+        assert word in called.err

@@ -1,0 +1,118 @@
+"""Progress is a bar on a terminal, lines in a log, JSON for programs, and nothing when quiet."""
+
+import json
+import os
+import pty
+import re
+import threading
+import time
+
+import pytest
+
+from mlcli.base import stage
+from mlcli.cli import progress
+from mlcli.cli.progress import Bar, Events, Log, Silent, shown_as, watching
+from tests.cli.support import process
+
+
+def work() -> None:
+    """Two stages, one inside the other."""
+    with stage.running("fit"), stage.running("paths"):
+        stage.advance(1, 2)
+        stage.advance(2, 2)
+        stage.note("W-TEST", "look\nout", row=3)
+
+
+def test_json_lines_tell_everything(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching("json", quiet=False):
+        work()
+    out, err = capsys.readouterr()
+    events = [json.loads(line) for line in err.splitlines()]
+    assert out == ""
+    assert [(event["event"], event.get("stage")) for event in events] == [
+        ("begin", "fit"), ("begin", "paths"), ("advance", "paths"), ("advance", "paths"), ("note", None),
+        ("end", "paths"), ("end", "fit"), ("done", None)]
+    assert (events[3]["done"], events[3]["total"]) == (2, 2)
+    assert (events[4]["code"], events[4]["facts"]) == ("W-TEST", {"row": 3})
+
+
+def test_json_lines_of_a_fast_stage_are_thinned(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching("json", quiet=False), stage.running("paths"):
+        for done in range(1, 1001):
+            stage.advance(done, 1000)
+    assert 2 <= capsys.readouterr().err.count('"advance"') < 200
+
+
+@pytest.mark.parametrize(("mode", "quiet"), [("none", False), ("auto", True), ("json", True), ("log", True)])
+def test_nothing_is_shown(capsys: pytest.CaptureFixture[str], mode: progress.Mode, quiet: bool) -> None:
+    with watching(mode, quiet, tell=True):
+        work() if quiet else None
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_log_has_a_line_a_beat(capsys: pytest.CaptureFixture[str]) -> None:
+    log = Log(seconds=0.05)
+    log.start()
+    with stage.listening(log), stage.running("fit"), stage.running("paths"):
+        stage.advance(120, 698)
+        time.sleep(0.25)
+    log.stop()
+    lines = capsys.readouterr().err.splitlines()
+    assert 2 <= len(lines) <= 6
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d mlcli: paths 120/698, 0 s, \d+ MiB", lines[-1])
+
+
+def test_a_log_falls_back_to_the_outer_stage() -> None:
+    log = Log()
+    with stage.listening(log), stage.running("fit"):
+        assert "mlcli: fit, " in log.line()
+        with stage.running("paths"):
+            assert "mlcli: paths, " in log.line()
+        assert "mlcli: fit, " in log.line()
+    assert "mlcli: starting, " in log.line()
+
+
+def test_a_short_run_leaves_no_line_and_no_thread(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching("log", quiet=False):
+        work()
+    assert capsys.readouterr() == ("", "")
+    time.sleep(0.05)
+    assert not [thread for thread in threading.enumerate() if thread.name == "progress"]
+
+
+def test_notes_are_told_at_the_end_once(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching("none", quiet=False, tell=True):
+        work()
+        work()
+    assert capsys.readouterr().err == "mlcli: warning[W-TEST]: look\\nout\n"
+
+
+def test_a_bar_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert isinstance(shown_as("auto", False), Log)
+    assert isinstance(shown_as("bar", False), Log)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setenv("TERM", "xterm")
+    assert isinstance(shown_as("auto", False), Bar)
+    assert isinstance(shown_as("log", False), Log)
+    assert isinstance(shown_as("json", False), Events)
+    assert isinstance(shown_as("auto", True), Silent)
+    monkeypatch.setenv("TERM", "dumb")
+    assert isinstance(shown_as("auto", False), Log)
+    monkeypatch.setattr("sys.stderr", None)
+    assert isinstance(shown_as("auto", False), Log)
+
+
+@pytest.mark.parametrize(("environment", "colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
+def test_a_bar_on_a_terminal_is_gone_at_the_end(environment: dict[str, str], colored: bool) -> None:
+    """What a terminal receives: cursor codes while the bar is there, then the plain summary."""
+    ours, theirs = pty.openpty()
+    child = process("embed", "data.csv", stderr=theirs, env={**os.environ, "TERM": "xterm-256color", **environment})
+    child.communicate()
+    os.close(theirs)
+    text = os.read(ours, 65536).decode()
+    os.close(ours)
+    assert child.returncode == 0
+    assert "\x1b[?25l" in text and "\x1b[?25h" in text  # cursor hidden and shown again
+    assert bool(re.search(r"\x1b\[(?!0m)[0-9;]*m", text)) is colored
+    assert text.rstrip().endswith("mlcli: wrote runs/data-pca")

@@ -1,0 +1,92 @@
+"""`project` and `reconstruct` read a finished run and write tables."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.support import Caller, write_points
+
+
+@pytest.fixture
+def finished(mlcli: Caller) -> str:
+    """A finished run that keeps all three axes."""
+    assert mlcli("embed", "data.csv", "-p", "3", "-o", "run").code == 0
+    return "run"
+
+
+def numbers(path: str) -> np.ndarray:
+    return np.array([[float(cell) for cell in line.split(",")[1:]] for line in Path(path).read_text().splitlines()[1:]])
+
+
+def test_training_points_are_projected_onto_themselves(mlcli: Caller, finished: str) -> None:
+    called = mlcli("project", finished, "data.csv")
+    assert (called.code, called.err) == (0, "")
+    assert called.out.splitlines()[0] == Path("run/embedding.csv").read_text().splitlines()[0]
+    Path("streamed.csv").write_text(called.out)
+    assert mlcli("project", finished, "data.csv", "-o", "new/points.csv").code == 0
+    assert Path("new/points.csv").read_bytes() == Path("streamed.csv").read_bytes()
+    assert np.allclose(numbers("streamed.csv"), numbers("run/embedding.csv"), rtol=0, atol=1e-12)
+
+
+def test_all_axes_reconstruct_the_data(mlcli: Caller, finished: str) -> None:
+    assert mlcli("reconstruct", finished, "run/embedding.csv", "-o", "back.csv").code == 0
+    assert np.allclose(numbers("back.csv"), numbers("data.csv"), rtol=0, atol=1e-12)
+
+
+def test_columns_are_matched_by_name(mlcli: Caller, finished: str) -> None:
+    lines = [line.split(",") for line in Path("data.csv").read_text().splitlines()]
+    Path("turned.csv").write_text("".join(",".join([line[0], *line[:0:-1]]) + "\n" for line in lines))
+    called = mlcli("project", finished, "turned.csv")
+    assert called.out == mlcli("project", finished, "data.csv").out
+    assert called.err.startswith("mlcli: note[N-REORDERED]: ")
+    assert mlcli("project", finished, "turned.csv", "-q").err == ""
+
+
+def test_formats_and_existing_files(mlcli: Caller, finished: str) -> None:
+    assert mlcli("project", finished, "data.csv", "-o", "new.npy").code == 0
+    assert np.load("new.npy").shape == (30, 3)
+    called = mlcli("project", finished, "data.csv", "-o", "new.npy")
+    assert (called.code, called.err) == (73, "mlcli: error[E-OUTPUT-EXISTS]: the output exists; new.npy; "
+                                             "choose another with -o, or replace it with --force\n")
+    assert mlcli("project", finished, "data.csv", "-o", "new.npy", "--force").code == 0
+    assert mlcli("project", finished, "data.csv", "-o", "new.bin", "--format", "npy").code == 0
+
+
+@pytest.mark.parametrize(("arguments", "code", "name"), [
+    (["data.csv", "-o", "new.xlsx"], 2, "E-FORMAT"),
+    (["data.csv", "--format", "npy"], 2, "E-FORMAT"),
+    (["data.csv", "-o", "run"], 2, "E-FORMAT"),
+    (["data.csv", "-o", "run", "--format", "csv"], 73, "E-OUTPUT-EXISTS"),
+    (["data.csv", "-o", "data.csv/new.csv"], 73, "E-OUTPUT"),
+    (["data.csv", "--set", "method.name=lle"], 2, "E-SET"),
+    (["data.csv", "--set", "input.hedaer=true"], 78, "E-CONFIG"),
+    (["absent.csv"], 66, "E-INPUT-MISSING"),
+    (["other.csv"], 65, "E-"),
+])
+def test_refusals(mlcli: Caller, finished: str, arguments: list[str], code: int, name: str) -> None:
+    Path("other.csv").write_text(",x,y\na,1,2\n")
+    before = Path("data.csv").read_bytes()
+    called = mlcli("project", finished, *arguments)
+    assert called.code == code, called.err
+    assert called.err.startswith(f"mlcli: error[{name}") and called.err.count("\n") == 1
+    assert Path("data.csv").read_bytes() == before
+    assert not [path for path in Path().rglob(".*") if path.is_file()]
+
+
+def test_a_failed_write_leaves_the_old_file(mlcli: Caller, finished: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_points(Path("new.csv"))
+    before = Path("new.csv").read_bytes()
+
+    def full(*arguments: object) -> None:
+        raise OSError("80000 requested and 32752 written")
+
+    monkeypatch.setattr("mlcli.data.write.write_table", full)
+    assert mlcli("project", finished, "data.csv", "-o", "new.csv", "--force").code == 74
+    assert Path("new.csv").read_bytes() == before
+    assert not [path for path in Path().rglob(".*") if path.is_file()]
+
+
+def test_a_method_without_a_way_back(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-m", "isomap", "-o", "curved").code == 0
+    assert mlcli("reconstruct", "curved", "curved/embedding.csv").code == 78

@@ -1,0 +1,71 @@
+"""`run` carries out files and sweeps; all are checked first, and one failure does not stop the rest."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import Caller
+
+
+def config(name: str, text: str) -> str:
+    """A YAML file over data.csv."""
+    Path(name).write_text(f"input: {{path: data.csv}}\n{text}")
+    return name
+
+
+def test_a_file_and_the_layers_above_it(mlcli: Caller) -> None:
+    path = config("run.yaml", "method: {name: isomap, neighbors: {count: 8}}\noutput: out\n")
+    assert mlcli("run", path).err.splitlines()[-1] == "mlcli: wrote out"
+    called = mlcli("run", path, "--set", "method.neighbors.count=9", "-o", "nine", "--format", "npy", "--json")
+    assert called.code == 0, called.err
+    assert json.loads(called.out)["run"] == "nine"
+    assert "count: 9" in Path("nine/config.yaml").read_text()
+    assert Path("nine/embedding.npy").exists()
+
+
+def test_a_sweep_makes_numbered_runs(mlcli: Caller) -> None:
+    path = config("sweep.yaml", "output: out\nsweep:\n  method.name: [pca, mds]\n")
+    called = mlcli("run", path, "--json")
+    assert called.code == 0, called.err
+    assert [run["run"] for run in json.loads(called.out)["runs"]] == ["out/001", "out/002"]
+    assert sorted(os.listdir("out")) == ["001", "002"]
+
+
+def test_all_files_are_checked_before_the_first_run(mlcli: Caller) -> None:
+    good, bad = config("good.yaml", "output: a\n"), config("bad.yaml", "output: b\ncompute: {seed: x}\n")
+    assert mlcli("run", good, bad).code == 78
+    assert not Path("a").exists()
+
+
+def test_a_failing_run_does_not_stop_the_others(mlcli: Caller) -> None:
+    first = config("first.yaml", "output: a\nmethod: {eigensolve: {components: 9}}\n")
+    Path("second.yaml").write_text("input: {path: absent.csv}\noutput: b\n")
+    third = config("third.yaml", "output: c\n")
+    called = mlcli("run", first, "second.yaml", third, "--json")
+    assert called.code == 78
+    assert [json.loads(line)["error"]["exit"] for line in called.err.splitlines()] == [78, 66]
+    assert [(run["run"], run.get("exit")) for run in json.loads(called.out)["runs"]] == [
+        ("a", 78), ("b", 66), ("c", None)]
+    assert Path("c").exists() and not Path("a").exists()
+
+
+@pytest.mark.parametrize(("arguments", "code", "name"), [
+    (["one.yaml", "two.yaml", "-o", "out"], 2, "E-ONE-OUTPUT"),
+    (["one.yaml", "one.yaml"], 78, "E-ONE-OUTPUT"),
+    (["one.yaml", "two.yaml"], 78, "E-ONE-OUTPUT"),
+    (["sweep.yaml", "-o", "-"], 78, "E-SWEEP"),
+    ([], 2, "E-USAGE"),
+])
+def test_runs_cannot_share_an_output(mlcli: Caller, arguments: list[str], code: int, name: str) -> None:
+    config("one.yaml", "")
+    config("two.yaml", "compute: {seed: 1}\n")
+    config("sweep.yaml", "sweep: {compute.seed: [1, 2]}\n")
+    called = mlcli("run", *arguments)
+    assert (called.code, called.err.split("]")[0]) == (code, f"mlcli: error[{name}")
+    assert not Path("runs").exists()
+
+
+def test_a_single_run_streams(mlcli: Caller) -> None:
+    assert mlcli("run", config("run.yaml", ""), "-o", "-", "-q").out.splitlines()[0].endswith("y1,y2")
