@@ -2,21 +2,24 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field
 
 from mlcli.base.options import Options, option
 from mlcli.errors import ConfigError, RefusedByPlan
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+ThreadCount = Annotated[int, Field(ge=1)]
 
 
 class Compute(Options):
     """What a run may use of the machine."""
 
     seed: int = option(0, "Seed of every random choice.", ge=0)
-    threads: int | Literal["auto"] = option("auto", "Threads for the numerical kernels (auto: all cores allowed).")
+    threads: ThreadCount | Literal["auto"] = option(
+        "auto", "Threads for the numerical kernels (auto: all cores allowed).")
     memory_limit: int | str = option("auto", "Memory the run may use, as 8G or 500M (auto: what the machine has).")
     cluster: str | None = option(None, "A cluster to compute on.")
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 class Options(BaseModel):
     """A frozen set of options; each field states its default, its range and one sentence."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
 
     def chosen(self, name: str) -> bool:
         """Whether the user gave this field, as against its default."""

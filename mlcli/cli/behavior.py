@@ -11,6 +11,6 @@ Assignments = Annotated[list[str] | None, typer.Option(
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output at the end.")]
-Progress = Annotated[Mode, typer.Option("--progress", envvar="MLCLI_PROGRESS",
-                                        help="How progress is shown on standard error.")]
+Progress = Annotated[Mode | None, typer.Option("--progress", show_default=False, help=(
+    "How progress is shown on standard error [default: MLCLI_PROGRESS, else auto]."))]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

@@ -9,6 +9,7 @@ from mlcli.cli import behavior
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
+from mlcli.cli.progress import mode_of
 from mlcli.config.build import build, from_outside
 from mlcli.config.layers import assignment
 
@@ -17,7 +18,7 @@ Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="T
 
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
-          quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = "auto",
+          quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
           debug: behavior.Debug = False, **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
@@ -30,6 +31,6 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     """
     given = layer_of(flags).over(assignment("input.path", data, "DATA"))
     config = build(from_outside(os.environ, assignments or [], given))
-    summary = launch(config, Manner(force, quiet, json, progress))
+    summary = launch(config, Manner(force, quiet, json, mode_of(progress)))
     if json:
         print_json(summary)

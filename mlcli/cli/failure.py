@@ -39,7 +39,8 @@ class Form:
     def of(cls, arguments: Sequence[str]) -> "Form":
         """The form that a command line asks for."""
         options = arguments[:arguments.index("--")] if "--" in arguments else arguments
-        lines = "--progress=json" in options or ("--progress", "json") in itertools.pairwise(options)
+        lines = ("--progress=json" in options or ("--progress", "json") in itertools.pairwise(options)
+                 or ("--progress" not in options and os.environ.get("MLCLI_PROGRESS") == "json"))
         return cls("--json" in options or lines, "--debug" in options)
 
 

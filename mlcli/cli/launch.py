@@ -1,6 +1,5 @@
 """Carrying out one run: its streams checked, its progress shown, its end told."""
 
-import sys
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,8 +42,7 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
 
 
 def check_streams(config: RunConfig, manner: Manner) -> None:
-    """Refuses what standard input and output cannot do; raises UsageError."""
-    refuse_terminal(config.input.path)
+    """Refuses what standard output cannot do; raises UsageError."""
     if config.output != "-":
         return
     if manner.json:
@@ -52,13 +50,6 @@ def check_streams(config: RunConfig, manner: Manner) -> None:
                          where="-o - --json", hint="give a directory with -o")
     if config.report.formats != ("csv",):
         raise UsageError("STDOUT", "standard output takes csv only", where="--format", hint="give a directory with -o")
-
-
-def refuse_terminal(path: str) -> None:
-    """Refuses to wait for data that someone would have to type; raises UsageError."""
-    if path == "-" and (sys.stdin is None or sys.stdin.isatty()):
-        raise UsageError("STDIN", "no data comes on standard input", where="-",
-                         hint="give a file, or pipe a CSV table into mlcli")
 
 
 def ending(summary: dict[str, Any]) -> list[str]:

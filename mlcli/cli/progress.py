@@ -9,12 +9,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, cast, get_args
 
 from mlcli.base.stage import Listener, Note, listening
 from mlcli.cli.failure import escaped, say
+from mlcli.errors import UsageError
 
 Mode = Literal["auto", "bar", "log", "json", "none"]
+VARIABLE = "MLCLI_PROGRESS"
 HEARTBEAT = 30.0  # seconds between two lines of a log
 FASTEST = 0.1  # seconds between two JSON lines of one stage
 
@@ -173,6 +175,16 @@ class Heard:
         """Keeps a note, once however often it is said."""
         if note not in self.notes:
             self.notes.append(note)
+
+
+def mode_of(asked: Mode | None) -> Mode:
+    """The way asked for, else the environment's, else `auto`; raises UsageError."""
+    name = asked or os.environ.get(VARIABLE) or "auto"
+    for mode in get_args(Mode):
+        if mode == name:
+            return cast(Mode, mode)
+    raise UsageError("PROGRESS", f"{name[:40]!r} is not a way to show progress", where=VARIABLE,
+                     hint=f"use {', '.join(get_args(Mode))}")
 
 
 @contextmanager

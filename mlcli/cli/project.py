@@ -8,7 +8,7 @@ import typer
 from mlcli.cli import behavior
 from mlcli.cli.flags import with_flags
 from mlcli.cli.output import write_out
-from mlcli.cli.progress import watching
+from mlcli.cli.progress import mode_of, watching
 from mlcli.cli.reuse_options import Assignments, Format, Output, Run, check_output, reading
 
 New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
@@ -16,7 +16,7 @@ New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The
 
 @with_flags("id_column", "label_column", "threads", "memory_limit")
 def project(run: Run, new: New, *, output: Output = "-", format: Format = None, assignments: Assignments = None,
-            force: behavior.Force = False, quiet: behavior.Quiet = False, progress: behavior.Progress = "auto",
+            force: behavior.Force = False, quiet: behavior.Quiet = False, progress: behavior.Progress = None,
             debug: behavior.Debug = False, **flags: Any) -> None:
     """Place new points in the space of a finished run.
 
@@ -31,6 +31,6 @@ def project(run: Run, new: New, *, output: Output = "-", format: Format = None, 
 
     check_output(output, format, force)
     config = reading(new, assignments or [], flags)
-    with watching(progress, quiet, tell=True):
+    with watching(mode_of(progress), quiet, tell=True):
         table = reuse.project(Path(run), config.input, config.compute)
         write_out(table, output, format)

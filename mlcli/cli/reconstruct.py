@@ -8,7 +8,7 @@ import typer
 from mlcli.cli import behavior
 from mlcli.cli.flags import with_flags
 from mlcli.cli.output import write_out
-from mlcli.cli.progress import watching
+from mlcli.cli.progress import mode_of, watching
 from mlcli.cli.reuse_options import Assignments, Format, Output, Run, check_output, reading
 
 Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=False,
@@ -18,7 +18,7 @@ Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=Fals
 @with_flags("id_column", "label_column", "threads", "memory_limit")
 def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format: Format = None,
                 assignments: Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
-                progress: behavior.Progress = "auto", debug: behavior.Debug = False, **flags: Any) -> None:
+                progress: behavior.Progress = None, debug: behavior.Debug = False, **flags: Any) -> None:
     """Go from coordinates back to features, where possible.
 
     \b
@@ -28,6 +28,6 @@ def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format:
 
     check_output(output, format, force)
     config = reading(embedding, assignments or [], flags)
-    with watching(progress, quiet, tell=True):
+    with watching(mode_of(progress), quiet, tell=True):
         table = reuse.reconstruct(Path(run), config.input, config.compute)
         write_out(table, output, format)

@@ -7,7 +7,6 @@ from typing import Annotated, Any, Literal
 import typer
 
 from mlcli.cli.flags import layer_of
-from mlcli.cli.launch import refuse_terminal
 from mlcli.cli.output import format_of, refuse_existing
 from mlcli.config.build import build, from_outside
 from mlcli.config.layers import assignment, from_assignments
@@ -31,7 +30,6 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
         raise UsageError("SET", f"{others[0][:80]!r} has no use here", where="--set",
                          hint="only input and compute can be set; the rest is fixed by the run")
     given = layer_of(flags).over(assignment("input.path", path, "the file"))
-    refuse_terminal(path)
     return build(from_outside(os.environ, assignments, given))
 
 

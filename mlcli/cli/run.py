@@ -13,6 +13,7 @@ from mlcli.cli.failure import Form, attempt
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
+from mlcli.cli.progress import mode_of
 from mlcli.config.build import from_outside, runs_of
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, UsageError
@@ -22,7 +23,7 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
 
 @with_flags("output", "format", "seed", "threads", "memory_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
-        quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = "auto",
+        quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
         debug: behavior.Debug = False, **flags: Any) -> None:
     """Run what YAML files describe; a sweep makes several runs.
 
@@ -37,11 +38,11 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     outside = from_outside(os.environ, assignments or [], layer_of(flags))
     runs = [config for path in configs for config in runs_of(Path(path), outside)]
     refuse_shared(runs, len(configs), flags["output"])
-    manner = Manner(force, quiet, json, progress)
+    manner = Manner(force, quiet, json, mode_of(progress))
     if len(runs) == 1:
         documents, code = [launch(runs[0], manner)], 0
     else:
-        documents, code = each(runs, manner, Form(json or progress == "json", debug))
+        documents, code = each(runs, manner, Form(json or manner.progress == "json", debug))
     if json:
         print_json(documents[0] if len(runs) == 1 else {"runs": documents})
     raise typer.Exit(code)

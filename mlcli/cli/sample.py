@@ -31,10 +31,10 @@ def sample(name: Name, rows: Rows = "1000", seed: Seed = "0", noise: Noise = Non
     mlcli sample s-curve | mlcli embed --method lle - -o -
     """
     refuse_existing(output, force)
-    nameless = {"id_name": ""} if format_of(output, None) == "csv" else {}  # a nameless first column is read as ids
+    ids = "" if format_of(output, None) == "csv" else "id"  # a CSV's first column without a name is read as ids
     level = None if noise is None else number(noise, "--noise")
     table = sample_of(name, whole(rows, "--rows"), whole(seed, "--seed"), level, truth=truth)
-    write_out(replace(table, **nameless), output, None)
+    write_out(replace(table, id_name=ids), output, None)
 
 
 def whole(text: str, flag: str) -> int:

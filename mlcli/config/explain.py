@@ -22,11 +22,16 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
     problems: dict[Keys, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         problems.setdefault(keys_of(details, layer.values), []).append(details)
-    (keys, found), *others = problems.items()
+    (keys, found), *others = [item for item in problems.items() if not is_above(item[0], problems)]
     what, hint = wording(keys, found, list(rows(options)), layer)
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))
+
+
+def is_above(keys: Keys, problems: Iterable[Keys]) -> bool:
+    """Whether a problem's cause is told further down: a list with a wrong item is said to be too short as well."""
+    return any(len(other) > len(keys) and other[:len(keys)] == keys for other in problems)
 
 
 def keys_of(details: ErrorDetails, values: Any) -> Keys:

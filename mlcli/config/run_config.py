@@ -17,7 +17,8 @@ Format = Literal["csv", "parquet", "npy"]
 class Report(Options):
     """What is written besides the model."""
 
-    formats: Annotated[tuple[Format, ...], Strict(False)] = option(("csv",), "File formats of the embedding.")
+    formats: Annotated[tuple[Format, ...], Strict(False)] = option(
+        ("csv",), "File formats of the embedding.", min_length=1)
 
 
 class RunConfig(Options):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from mlcli.data.wording import place, shown
@@ -10,6 +11,7 @@ from mlcli.errors import DataError, DependencyMissing
 OLDEST = (23, 0, 1)  # older ones read memory after freeing it: CVE-2026-25087
 
 
+@cache
 def pyarrow() -> Any:
     """The package, recent enough to be safe with files from elsewhere."""
     try:

@@ -28,7 +28,8 @@ STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 class Columnar:
     """An open columnar file: what it claims to hold, and its batches, as often as needed."""
 
-    schema: Any
+    names: list[str]
+    types: list[Any]
     rows: int
     batches: Callable[[list[str]], Iterator[Any]]
 
@@ -42,7 +43,7 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
         file = parquet.ParquetFile(stream, page_checksum_verification=True)
         width = max(1, len(file.schema_arrow.names))
         rows = max(1, min(1 << 16, BATCH // width))
-        columnar = Columnar(file.schema_arrow, file.metadata.num_rows,
+        columnar = Columnar(file.schema_arrow.names, file.schema_arrow.types, file.metadata.num_rows,
                             lambda names: file.iter_batches(rows, columns=names))
         return read_columns(columnar, opened, input, compute)
 
@@ -53,7 +54,7 @@ def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
     with arrow_faults(opened.path, "Arrow"):
         schema, _ = next(_record_batches(opened))
         rows = sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None)
-        columnar = Columnar(schema, rows, lambda names: (
+        columnar = Columnar(schema.names, schema.types, rows, lambda names: (
             batch.select(names) for _, batch in _record_batches(opened) if batch is not None))
         return read_columns(columnar, opened, input, compute)
 
@@ -88,7 +89,7 @@ def _require_ended(stream: BinaryIO) -> None:
 def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute) -> Sheet:
     """Reads the chosen columns, after the file's own figures were checked against the memory."""
     choice = choose_columns(file, input)
-    require_numeric(file.schema, choice, input, opened.path)
+    require_numeric(file.types, choice, opened.path)
     columns = len(choice.values)
     require_content(file.rows, columns, opened.path)
     compute.require(8.0 * file.rows * columns, f"a table of {file.rows:,} x {columns:,} numbers",
@@ -108,9 +109,9 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
 
 def choose_columns(file: Columnar, input: Input) -> Choice:
     """The columns to read; pandas' own index names the rows, and so does a first text column of a square file."""
-    names = list(file.schema.names)
+    names = file.names
     row_names = names.index(PANDAS_INDEX) if names.count(PANDAS_INDEX) == 1 else None
-    if row_names is None and input.square and names and is_text(file.schema.types[0]):
+    if row_names is None and input.square and names and is_text(file.types[0]):
         row_names = 0
     return choose(names, input, row_names)
 
@@ -136,19 +137,19 @@ def is_numeric(kind: Any) -> bool:
                 or types.is_null(kind))
 
 
-def require_numeric(schema: Any, choice: Choice, input: Input, path: str) -> None:
+def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
     """Refuses columns whose type cannot be used as it is chosen, each with its type."""
-    bad = [column for column in choice.values if not is_numeric(schema.types[column])]
+    bad = [column for column in choice.values if not is_numeric(types[column])]
     if bad:
-        parts = [f"{shown(choice.names[column])} is of type {schema.types[column]}" for column in bad[:5]]
-        texts = all(is_text(schema.types[column]) for column in bad)
+        parts = [f"{shown(choice.names[column])} is of type {types[column]}" for column in bad[:5]]
+        texts = all(is_text(types[column]) for column in bad)
         raise DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
                         f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
                         where=place(path),
                         hint="name it with --id-column or --label-column, or choose others with --columns")
     for column in (choice.id, *choice.labels):
-        if column is not None and not _has_text_form(schema.types[column]):
-            raise DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {schema.types[column]} "
+        if column is not None and not _has_text_form(types[column]):
+            raise DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {types[column]} "
                             "cannot be an id or a label", where=place(path), hint="text, numbers and dates can")
 
 

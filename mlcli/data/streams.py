@@ -57,13 +57,19 @@ class Chunks(io.RawIOBase):
 def raw_chunks(opened: Opened) -> Iterator[bytes]:
     """The file's content in pieces, decompressed where its name says so."""
     how = compression(opened.path)
-    with arrow_faults(opened.path, how or "text"), opened.stream() as file:
+    with opened.stream() as file:
         reader = decompressor(file, how)
+        while chunk := next_chunk(reader, opened.path, how):
+            yield chunk
+
+
+def next_chunk(reader: BinaryIO, path: str, how: str) -> bytes:
+    """The next piece of a decompressed content; raises DataError where the compression is broken."""
+    with arrow_faults(path, how):
         try:
-            while chunk := reader.read(CHUNK):
-                yield chunk
+            return reader.read(CHUNK)
         except (EOFError, zlib.error) as error:
-            raise corrupt(opened.path, how, error) from None
+            raise corrupt(path, how, error) from None
 
 
 def decompressor(file: BinaryIO, how: str) -> BinaryIO:

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input, Similarities
+from mlcli.base.options import option
 from mlcli.methods.base import Method, Model, Projector
 from mlcli.methods.mds import linear_decoder
 from mlcli.stages.eigensolve import Eigensolve
@@ -25,7 +26,7 @@ class KernelPCA(Method):
 
     accepts: ClassVar = (Features, Similarities)
     name: Literal["kpca"] = "kpca"
-    kernel: KernelFunction = Gaussian()
+    kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
 
     def solve(self, data: Features | Similarities, compute: Compute) -> Model:

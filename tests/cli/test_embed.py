@@ -88,6 +88,11 @@ def test_progress_as_json_leaves_standard_error_to_programs(mlcli: Caller) -> No
 def test_the_environment_chooses_progress(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCLI_PROGRESS", "json")
     assert json.loads(mlcli("embed", "data.csv").err.splitlines()[0])["event"] == "begin"
+    assert mlcli("embed", "data.csv", "--force", "--progress", "none").err.startswith("mlcli: eigenvalues")
+    monkeypatch.setenv("MLCLI_PROGRESS", "loud")
+    called = mlcli("embed", "data.csv", "--force")
+    assert (called.code, called.err) == (2, "mlcli: error[E-PROGRESS]: 'loud' is not a way to show progress; "
+                                            "MLCLI_PROGRESS; use auto, bar, log, json, none\n")
 
 
 def test_names_with_odd_characters(mlcli: Caller) -> None:

@@ -2,7 +2,6 @@
 
 import errno
 import json
-import os
 import re
 from pathlib import Path
 
@@ -22,7 +21,8 @@ def failing(error: BaseException) -> None:
 
 
 @pytest.mark.parametrize("kind", BRANCHES)
-def test_a_branch_of_the_tree_is_its_code_and_one_line(capsys: pytest.CaptureFixture[str], kind: type[MlcliError]) -> None:
+def test_a_branch_of_the_tree_is_its_code_and_one_line(capsys: pytest.CaptureFixture[str],
+                                                       kind: type[MlcliError]) -> None:
     error = kind("RAGGED", "row 3 has 4 values", where="data.csv:4", hint="count the commas")
     assert attempt(lambda: failing(error), Form()) == kind.exit_code
     assert capsys.readouterr() == ("", "mlcli: error[E-RAGGED]: row 3 has 4 values; data.csv:4; count the commas\n")
@@ -46,6 +46,12 @@ def test_json_is_asked_for_by_flags(mlcli: Caller, arguments: list[str]) -> None
     called = mlcli("embed", "absent.csv", *arguments)
     assert called.code == 66
     assert json.loads(called.err.splitlines()[-1])["error"]["exit"] == 66
+
+
+def test_json_is_asked_for_by_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MLCLI_PROGRESS", "json")
+    assert Form.of(["embed", "x"]) == Form(json=True)
+    assert Form.of(["embed", "x", "--progress", "log"]) == Form()
 
 
 def test_after_two_dashes_nothing_is_a_flag() -> None:
@@ -131,7 +137,7 @@ def test_missing_streams_hide_no_exit_code(monkeypatch: pytest.MonkeyPatch) -> N
     (["project", ".", "data.csv"], 66, "E-NO-RUN"),
     (["methods", "isomp"], 2, "E-METHOD"),
     (["sample", "torsu"], 2, "E-SAMPLE"),
-    (["embed", "-"], 2, "E-STDIN"),
+    (["embed", "-"], 2, "E-STDIN-TERMINAL"),
     (["embed", "data.csv", "-o", "-", "--format", "npy"], 2, "E-STDOUT"),
 ])
 def test_failures_of_commands(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, arguments: list[str], code: int,
@@ -142,10 +148,10 @@ def test_failures_of_commands(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, ar
     Path("apart.csv").write_text("x\n0\n1\n2\n100\n101\n102\n")
     Path("taken").mkdir()
     Path("taken/file").touch()
-    before = sorted(os.listdir())
+    before = sorted(Path().iterdir())
     called = mlcli(*arguments)
     assert called.code == code, called.err
     assert called.out == ""
     assert called.err.count("\n") == 1
     assert called.err.startswith(f"mlcli: error[{name}")
-    assert sorted(os.listdir()) == before
+    assert sorted(Path().iterdir()) == before

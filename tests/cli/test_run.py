@@ -1,7 +1,6 @@
 """`run` carries out files and sweeps; all are checked first, and one failure does not stop the rest."""
 
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -30,7 +29,7 @@ def test_a_sweep_makes_numbered_runs(mlcli: Caller) -> None:
     called = mlcli("run", path, "--json")
     assert called.code == 0, called.err
     assert [run["run"] for run in json.loads(called.out)["runs"]] == ["out/001", "out/002"]
-    assert sorted(os.listdir("out")) == ["001", "002"]
+    assert sorted(path.name for path in Path("out").iterdir()) == ["001", "002"]
 
 
 def test_all_files_are_checked_before_the_first_run(mlcli: Caller) -> None:

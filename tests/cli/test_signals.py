@@ -25,14 +25,16 @@ def test_a_signal_ends_the_run_without_an_output(number: signal.Signals, code: i
     child.stderr.close()
     if child.stdout:
         child.stdout.close()
-    assert json.loads(rest[-1])["error"] == {"code": "E-STOPPED", "exit": code, "what": f"stopped by {name}", "where": "",
-                                             "hint": ""}
-    assert sorted(os.listdir()) == ["data.csv"]
+    assert json.loads(rest[-1])["error"] == {
+        "code": "E-STOPPED", "exit": code, "what": f"stopped by {name}", "where": "", "hint": ""}
+    assert list(Path().iterdir()) == [Path("data.csv")]
 
 
 def test_an_ignored_signal_stays_ignored() -> None:
     program = ("import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.argv = ['mlcli', '--version']\n"
-               "from mlcli.cli import main\ntry: main()\nfinally: print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)")
+               "from mlcli.cli import main\n"
+               "try: main()\n"
+               "finally: print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)")
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.splitlines() == ["mlcli 0.1.0", "True"]
 

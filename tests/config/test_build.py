@@ -10,10 +10,13 @@ from pydantic import TypeAdapter
 from mlcli.config.build import build, write
 from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
+from mlcli.config.sweep import expanded
 from mlcli.config.yaml_file import parse
+from mlcli.errors import ConfigError, DependencyMissing
 from tests.config.support import configured, one
 
-NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8) | st.sampled_from(["no", "1e3", "012"])
+NAMES = st.sampled_from(["no", "1e3", "012"]) | st.text(
+    st.characters(exclude_categories=["Cs"]), min_size=1, max_size=8)
 NEIGHBORS = st.fixed_dictionaries({}, optional={
     "count": st.integers(1, 10**6), "pieces": st.sampled_from(["error", "largest", "connect"])})
 EIGENSOLVE = st.fixed_dictionaries({}, optional={
@@ -30,11 +33,34 @@ METHODS = (
     | st.fixed_dictionaries({"name": st.just("mds")}, optional={"correction": st.sampled_from(["none", "lingoes"])})
     | st.fixed_dictionaries({}, optional={"eigensolve": EIGENSOLVE}))
 INPUTS = st.fixed_dictionaries({"path": NAMES}, optional={
-    "id_column": st.none() | NAMES, "columns": st.lists(NAMES, max_size=3), "header": st.sampled_from(["auto", True, False])})
+    "id_column": st.none() | NAMES, "columns": st.lists(NAMES, max_size=3),
+    "header": st.sampled_from(["auto", True, False])})
+COMPUTE = st.fixed_dictionaries({}, optional={
+    "seed": st.integers(0, 2**64), "memory_limit": st.sampled_from(["8G", "auto", 1024])})
+REPORT = st.fixed_dictionaries({"formats": st.lists(st.sampled_from(["csv", "npy"]), min_size=1)})
 RUNS = st.fixed_dictionaries({"input": INPUTS}, optional={
-    "method": METHODS, "compute": st.fixed_dictionaries({}, optional={"seed": st.integers(0, 2**64), "memory_limit":
-                                                                      st.sampled_from(["8G", "auto", 1024])}),
-    "report": st.fixed_dictionaries({"formats": st.lists(st.sampled_from(["csv", "npy"]), min_size=1)}), "output": NAMES})
+    "method": METHODS, "compute": COMPUTE, "report": REPORT, "output": NAMES})
+
+
+KEYS = st.sampled_from(["input", "path", "method", "name", "kernel", "degree", "neighbors", "count", "eigensolve", "",
+                        "components", "compute", "seed", "threads", "report", "formats", "sweep", "output", "isomap"])
+LEAVES = st.none() | st.booleans() | st.integers(-2, 3) | st.floats() | st.sampled_from(
+    ["isomap", "kpca", "polynomial", "auto", "", "a\nb", "-"])
+ANYTHING = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(KEYS, inner, max_size=4),
+                        max_leaves=20)
+
+
+@given(st.dictionaries(KEYS, ANYTHING, max_size=5))
+@settings(max_examples=300)
+def test_anything_is_a_run_or_a_plain_error(values: dict[str, object]) -> None:
+    file = Layer({"input": {"path": "a"}, **values}, {(): "run.yaml:1:1"})
+    try:
+        configs = [build(layer) for layer in expanded(file, Layer(), "runs/x")]
+    except (ConfigError, DependencyMissing) as error:
+        assert len(str(error)) < 1000
+        assert not any(word in str(error) for word in ("Input should", "pydantic", "Traceback", "typing."))
+    else:
+        assert all(config.output for config in configs)
 
 
 @given(RUNS)
@@ -66,7 +92,8 @@ def test_what_was_chosen_is_marked() -> None:
 
 def test_a_section_without_a_name_is_the_defaults() -> None:
     assert one(method={"eigensolve": {"components": 3}}).method.name == "pca"
-    assert one(method={"name": "kpca", "kernel": {"rate": 0.5}}).method.kernel.name == "gaussian"  # type: ignore[union-attr]
+    method = one(method={"name": "kpca", "kernel": {"rate": 0.5}}).method
+    assert method.kernel.name == "gaussian"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(("path", "output"), [

@@ -31,7 +31,8 @@ FILES = {
     "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":
         "method.kernel.degree: linear has no option 'degree'; polynomial has it; run.yaml:2:45",
     "method: {name: isomap, paths: {algorithm: floid}}\n":
-        "method.paths.algorithm must be 'auto', 'dijkstra' or 'floyd', not 'floid'; run.yaml:2:32; did you mean 'floyd'?",
+        "method.paths.algorithm must be 'auto', 'dijkstra' or 'floyd', not 'floid'; run.yaml:2:32; "
+        "did you mean 'floyd'?",
     "method: {eigensolve: {components: 1.5}}\n":
         "method.eigensolve.components must be a whole number (at least 1) or a number (over 0 and at most 1), not 1.5; "
         "run.yaml:2:23",
@@ -56,6 +57,10 @@ FILES = {
         "did you mean 'csv'?",
     "report: {formats: [csv, xlsx]}\n":
         "report.formats[1] must be 'csv', 'parquet' or 'npy', not 'xlsx'; run.yaml:2:25",
+    "report: {formats: []}\n":
+        "report.formats must be a list of items, each 'csv', 'parquet' or 'npy', not []; run.yaml:2:10",
+    "compute: {threads: 0}\n":
+        "compute.threads must be a whole number (at least 1) or 'auto', not 0; run.yaml:2:11",
     "output: 3\n":
         "output must be a text, not 3; run.yaml:2:1; write it in quotes: '3'",
     "zzz: 1\n":
@@ -100,7 +105,8 @@ def test_another_method_than_the_files_says_who_chose_it(tmp_path: Path) -> None
 
 
 def test_several_errors_are_one_line(tmp_path: Path) -> None:
-    text = INPUT + "method: {name: isomap, neighbors: {count: x}}\ncompute: {seed: -1, thread: 2}\nreport: {formats: [a]}\n"
+    text = INPUT + ("method: {name: isomap, neighbors: {count: x}}\ncompute: {seed: -1, thread: 2}\n"
+                    "report: {formats: [a]}\n")
     assert refused(tmp_path, text) == (
         "78 E-CONFIG: method.neighbors.count must be a whole number of at least 1, not 'x'; run.yaml:2:36; "
         "and 3 more: compute.seed, compute.thread, report.formats[0]")

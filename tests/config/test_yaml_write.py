@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from mlcli.config.yaml_file import parse
 from mlcli.config.yaml_write import dump
 
-AMBIGUOUS = ["no", "on", "y", "1e3", "1.0e3", "012", "0o7", "0x1", "1_000", "12:30:45", "null", "~", "", " x", "x ", "a: b",
-             "# c", "- a", "*a", "&a", "!a", "%a", "@a", "`a", "[", "{", "'", '"', "\n", "a\nb", "\x1b[0m", "é", "\u202e",
-             "\udcff", "2001-01-01", "<<", "=", "---", "...", "?", ":", ".inf", "true"]
+AMBIGUOUS = ["no", "on", "y", "1e3", "1.0e3", "012", "0o7", "0x1", "1_000", "12:30:45", "null", "~", "", " x", "x ",
+             "a: b", "# c", "- a", "*a", "&a", "!a", "%a", "@a", "`a", "[", "{", "'", '"', "\n", "a\nb", "\x1b[0m", "é",
+             "\u202e", "\udcff", "2001-01-01", "<<", "=", "---", "...", "?", ":", ".inf", "true", "a\x85b", "\u2028"]
 TEXTS = st.sampled_from(AMBIGUOUS) | st.text(st.characters(exclude_categories=[]), max_size=20)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | TEXTS
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXTS, inner, max_size=4),
