@@ -92,6 +92,8 @@ def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, 
 def warn_of_ids(sheet: Sheet) -> None:
     """Notes a first column that counts the rows, as ids do."""
     first = sheet.values[:, 0]
-    if len(first) > 2 and sheet.values.shape[1] > 1 and first[0] == np.floor(first[0]) and np.all(np.diff(first) == 1):
+    with np.errstate(over="ignore", invalid="ignore"):
+        counts = first[0] == np.floor(first[0]) and bool(np.all(np.diff(first) == 1))
+    if counts and len(first) > 2 and sheet.values.shape[1] > 1:
         note("W-ID-LIKE", f"the first column, {sheet.columns[0]!r}, counts the rows and is used as a feature; "
              f"if it names them, give --id-column {sheet.columns[0]}", column=sheet.columns[0])

@@ -29,8 +29,9 @@ class Graph:
         return len(self.indices) // 2
 
     def matrix(self) -> sparse.csr_array:
-        """As a SciPy matrix whose explicit zeros are edges."""
-        return sparse.csr_array((self.lengths, self.indices, self.starts), shape=(self.size, self.size))
+        """As a SciPy matrix whose explicit zeros are edges; its indices are narrow, as older SciPy needs them."""
+        indices, starts = self.indices.astype(np.int32), self.starts.astype(np.int32)
+        return sparse.csr_array((self.lengths, indices, starts), shape=(self.size, self.size))
 
     def pieces(self) -> Indices:
         """The piece that each vertex lies in, numbered by descending size (n)."""

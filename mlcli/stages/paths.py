@@ -3,7 +3,6 @@
 from typing import Literal
 
 import numpy as np
-import scipy.sparse as sparse
 
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note, stage
@@ -43,9 +42,9 @@ def paths_of_new(graph: Graph, lists: Lists) -> Array:
     from scipy.sparse.csgraph import dijkstra
 
     size, new = graph.size, len(lists.starts) - 1
-    matrix = sparse.csr_array(
-        (np.concatenate([graph.lengths, lists.lengths]), np.concatenate([graph.indices, lists.indices]),
-         np.concatenate([graph.starts, graph.starts[-1] + lists.starts[1:]])), shape=(size + new, size + new))
+    joined = Graph(np.concatenate([graph.starts, graph.starts[-1] + lists.starts[1:]]),
+                   np.concatenate([graph.indices, lists.indices]), np.concatenate([graph.lengths, lists.lengths]))
+    matrix = joined.matrix()
     paths = np.empty((new, size))
     for block in row_blocks(new, 16 * size):
         sources = np.arange(size + block.start, size + block.stop)
