@@ -33,7 +33,16 @@ class Opened:
         """The bytes from the start, independent of every other stream."""
         if self.content is not None:
             return io.BytesIO(self.content)
-        return cast(BinaryIO, io.BufferedReader(Positioned(self.descriptor), CHUNK))
+        return cast(BinaryIO, Clipped(Positioned(self.descriptor), CHUNK))
+
+
+class Clipped(io.BufferedReader):
+    """A file that takes no memory for more bytes than it has, whatever a damaged header asks for."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > CHUNK:
+            size = min(size, cast(Positioned, self.raw).size())
+        return super().read(size)
 
 
 class Positioned(io.RawIOBase):
@@ -54,9 +63,14 @@ class Positioned(io.RawIOBase):
         return count
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = (0, self._position, os.fstat(self._descriptor).st_size)[whence]
-        self._position = start + offset
-        return self._position
+        position = (0, self._position, self.size())[whence] + offset
+        if position < 0:
+            raise OSError(errno.EINVAL, "the position is before the start")
+        self._position = position
+        return position
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
 
     def close(self) -> None:
         if not self.closed:
@@ -94,8 +108,13 @@ def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
 def _require_same(path: str, same: bool) -> None:
     """Refuses a file that changed under the reader."""
     if not same:
-        raise StorageError("CHANGED", "the file changed while it was read", where=place(path),
-                           hint="wait until it is written, or work on a copy")
+        raise changed(path)
+
+
+def changed(path: str) -> StorageError:
+    """The error for a file that did not stay the same."""
+    return StorageError("CHANGED", "the file changed while it was read", where=place(path),
+                        hint="wait until it is written, or work on a copy")
 
 
 def _state(descriptor: int) -> tuple[int, int]:

@@ -1,7 +1,10 @@
 """Every way a file can be bad ends in its own error with its own exit code (failure table, group A)."""
 
+import errno
 import os
+import sys
 from pathlib import Path
+from typing import BinaryIO
 
 import pytest
 
@@ -120,11 +123,30 @@ def test_what_is_no_regular_file_is_refused(tmp_path: Path, make: str) -> None:
     assert error.exit_code == 66
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_an_unreadable_file_is_refused(tmp_path: Path) -> None:
-    path = Path(written(tmp_path, "a\n1\n"))
-    path.chmod(0)
-    assert "permissions" in refused(str(path), InputMissing, "INPUT-MISSING").hint
+def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*args: object) -> int:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    path = written(tmp_path, "a\n1\n")
+    monkeypatch.setattr(os, "open", denied)
+    error = refused(path, InputMissing, "INPUT-MISSING")
+    assert "permissions" in error.hint
+    assert "Permission denied" in error.what
+
+
+@pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data.csv.bz2", "data.csv.zst", "data.npy", "data.npz",
+                                  "data.parquet", "data.arrow", "data.phy"])
+def test_a_disk_that_fails_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    def failing(descriptor: int, buffers: list[memoryview], position: int) -> int:
+        raise OSError(errno.EIO, "Input/output error")
+
+    path = written(tmp_path, "a\n" + "1\n" * 50_000, name)
+    monkeypatch.setattr("mlcli.data.source._digest", lambda descriptor: "")
+    monkeypatch.setattr(os, "preadv", failing)
+    kind = "dissimilarities" if name.endswith("phy") else "features"
+    error = refused(path, StorageError, "READ", kind=kind)
+    assert error.exit_code == 74
+    assert "Input/output error" in error.what
 
 
 def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
@@ -148,7 +170,8 @@ class Meddling:
             return
         self.done = True
         content = self.path.read_bytes()
-        new = {"grow": content + b"9,9\n", "shrink": content[:2000], "rewrite": b"a,b\n" + b"x,y\n" * (len(content) // 4)}
+        new = {"grow": content + b"9,9\n", "shrink": content[:2000],
+               "rewrite": b"a,b\n" + b"x,y\n" * (len(content) // 4)}
         before = self.path.stat()
         with self.path.open("r+b") as file:
             file.write(new.get(self.change, content[:-2] + b"7\n"))
@@ -246,3 +269,50 @@ def test_a_shorter_csv_is_read_only_up_to_a_whole_row(tmp_path: Path, cut: int) 
     assert rows[-1] == full[len(rows) - 1] or not whole[:cut].endswith(b"\n")
     assert rows[-1][0] == full[len(rows) - 1][0]
     assert last
+
+
+def test_a_missing_pyarrow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcli.data import arrow
+
+    arrow.pyarrow.cache_clear()
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    try:
+        assert "pip install" in refused(written(tmp_path, "a\n1\n"), DependencyMissing, "PYARROW").hint
+    finally:
+        arrow.pyarrow.cache_clear()
+
+
+def test_a_row_of_endless_quoted_lines_is_refused(tmp_path: Path) -> None:
+    cell = '"' + "x\n" * 65_000 + '"'
+    names = [f"l{place}" for place in range(30)]
+    content = ",".join(["a", *names]) + "\n1" + f",{cell}" * 30 + "\n2" + ",y" * 30 + "\n"
+    refused(written(tmp_path, content), DataError, "CSV", label_columns=names)
+
+
+def test_a_file_that_grows_between_two_looks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcli.data import text
+
+    path = Path(written(tmp_path, "a,b\n1,2\n"))
+    survey = text.survey
+
+    def then_grown(stream: BinaryIO, name: str) -> text.Survey:
+        found = survey(stream, name)
+        path.write_text("a,b\n" + "1,2\n" * 100)
+        return found
+
+    monkeypatch.setattr(text, "survey", then_grown)
+    refused(str(path), StorageError, "CHANGED")
+
+
+def test_a_file_replaced_by_a_pipe_between_look_and_opening_is_refused(tmp_path: Path,
+                                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path, "a\n1\n")
+    opening = os.open
+
+    def replaced(name: str, flags: int) -> int:
+        Path(name).unlink()
+        os.mkfifo(name)
+        return opening(name, flags)
+
+    monkeypatch.setattr(os, "open", replaced)
+    refused(path, InputMissing, "NOT-A-FILE")
