@@ -74,8 +74,10 @@ def errors_page() -> str:
     listed = ["## Error codes", "| code | exit | says | what to do |", "|---|---|---|---|",
               *(f"| `E-{code}` | {number} | {says} | {hint} |" for (code, number), (says, hint) in raised_codes())]
     notes = ["## Warnings and notes", "Warnings stand in `run.json` and are told at the end of a run.",
-             "| code | says |", "|---|---|", *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
-    return "\n".join(["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, "", *spaced(listed), "", *spaced(notes)]) + "\n"
+             "| code | says |", "|---|---|",
+             *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
+    lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, "", *spaced(listed), "", *spaced(notes)]
+    return "\n".join(lines) + "\n"
 
 
 def spaced(lines: list[str]) -> list[str]:

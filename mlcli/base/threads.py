@@ -23,3 +23,12 @@ def threads_limited(count: int) -> Iterator[None]:
             yield
     finally:
         _allowed.reset(token)
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """One thread for each call into linear algebra, where the threads are busy with blocks of their own."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield

@@ -9,7 +9,9 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Given, Input
 from mlcli.base.options import Options
 from mlcli.base.scaling import scaled
+from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note, stage
+from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.stages.eigensolve import Eigensolve
@@ -28,6 +30,12 @@ class Decoder:
     def __call__(self, embedding: Array) -> Array:
         """Features (m x d) of coordinates (m x p)."""
         return self.mean + embedding @ self.directions.T
+
+
+def linear_decoder(points: Array, spectrum: Spectrum) -> Decoder:
+    """The way back where the kernel is that of inner products: directions XᵀV / √λ."""
+    mean = points.mean(axis=0)
+    return Decoder(mean, (points - mean).T @ spectrum.inverse_roots())
 
 
 @dataclass(frozen=True)
@@ -77,6 +85,14 @@ class Model:
         """Features (m x d) of coordinates (m x p)."""
         return self.projector.reconstruct(embedding)
 
+    def placing(self, rows: Array) -> "Model":
+        """The model of landmarks with all points placed by their kernel rows (n x landmarks), axes turned anew."""
+        embedding = self.projector.centering(rows) @ self.projector.axes
+        signs = leading_signs(embedding)
+        spectrum = replace(self.spectrum, vectors=self.spectrum.vectors * signs)
+        projector = replace(self.projector, axes=self.projector.axes * signs)
+        return replace(self, embedding=embedding * signs, spectrum=spectrum, projector=projector)
+
     def in_units(self, exponent_in: int, exponent_out: int) -> "Model":
         """The model of 2**exponent_in times the data, whose coordinates are 2**exponent_out times these."""
         spectrum = self.spectrum.rescaled(2 * exponent_out)
@@ -121,11 +137,27 @@ class Method(Options):
 
     def limit(self, data: Input) -> int:
         """The most axes that data of this shape can have."""
-        return len(data.values) - 1
+        return (self.landmark_count(data) or len(data.values)) - 1
+
+    def landmark_count(self, data: Input) -> int | None:
+        """The number of landmarks, where some are asked for; raises ConfigError where there are too many."""
+        count: int | None = getattr(self, "landmarks", None)
+        if count is not None and count > len(data.values):
+            raise ConfigError("LANDMARKS", f"{count} landmarks were asked for and there are {len(data.values)} points",
+                              where="method.landmarks", hint="ask for fewer, or leave landmarks out")
+        return count
 
     def exponents(self, data: Input) -> tuple[int, int]:
         """The powers of two that the input, and with it the coordinates, are scaled by."""
         return data.exponent, data.exponent
+
+    def plan(self, data: Input, compute: Compute, share: float | None) -> list[Step]:
+        """What a fit would do and cost; with a share, that part of the dearest work is done to measure it."""
+        return self.steps(data.normalized(), compute, share)
+
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """The stages of a fit with their costs."""
+        raise NotImplementedError
 
     def solve(self, data: Any, compute: Compute) -> Model:
         """The method's formula."""

@@ -46,7 +46,7 @@ def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
     """
     if rule == "none":
         return Correction("none", 0.0)
-    kernel = Dense(-0.5 * squared).centered()[0].matrix
+    kernel = Dense.of(-0.5 * squared).matrix
     spectrum = symmetric_eigenvalues(kernel)
     if spectrum[-1] >= -10 * len(squared) * EPS * np.abs(spectrum).max():
         return Correction(rule, 0.0)
@@ -58,5 +58,5 @@ def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
 
 def _cailliez(squared: Array, kernel: Array) -> float:
     size = len(squared)
-    roots = Dense(-0.5 * np.sqrt(squared)).centered()[0].matrix
+    roots = Dense.of(-0.5 * np.sqrt(squared)).matrix
     return largest_real_eigenvalue(np.block([[np.zeros((size, size)), 2 * kernel], [-np.eye(size), -4 * roots]]))

@@ -1,5 +1,6 @@
 """Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
 
+from collections.abc import Callable
 from typing import Annotated, Literal
 
 import numpy as np
@@ -29,6 +30,10 @@ class Linear(Options):
         """Values for all pairs (m x n)."""
         return left @ right.T
 
+    def against(self, points: Array) -> Callable[[Array], Array]:
+        """Values for blocks of rows."""
+        return lambda left: self(left, points)
+
 
 class Polynomial(Options):
     """(gamma ⟨x, y⟩ + coef0)**degree."""
@@ -52,6 +57,10 @@ class Polynomial(Options):
         with np.errstate(over="ignore"):
             values: Array = (self.gamma * (left @ right.T) + self.coef0) ** self.degree
         return values
+
+    def against(self, points: Array) -> Callable[[Array], Array]:
+        """Values for blocks of rows."""
+        return lambda left: self(left, points)
 
 
 class Gaussian(Options):
@@ -81,6 +90,22 @@ class Gaussian(Options):
         squared = squared_distances(left, right)
         squared *= -(self.rate or 0.0)
         return np.exp(squared, out=squared)
+
+    def against(self, points: Array) -> Callable[[Array], Array]:
+        """Values for blocks of rows, with all that depends on the points alone made ready: one product, one exp."""
+        rate, center = self.rate or 0.0, points.mean(axis=0)
+        right = points - center
+        norms = np.einsum("ij,ij->i", right, right)
+        right = np.column_stack([2 * rate * right, np.ones(len(right)), -rate * norms]).T
+
+        def values(left: Array) -> Array:
+            moved = left - center
+            own = -rate * np.einsum("ij,ij->i", moved, moved)
+            block = np.column_stack([moved, own, np.ones(len(moved))]) @ right
+            np.minimum(block, 0.0, out=block)
+            return np.exp(block, out=block)
+
+        return values
 
 
 KernelFunction = Annotated[Linear | Polynomial | Gaussian, Field(discriminator="name")]

@@ -4,6 +4,8 @@ A kernel is a symmetric linear operator on n points. Centering it moves the orig
 feature space to the mean of the points: H K H with H = I - 11ᵀ/n.
 """
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -13,8 +15,12 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
 from mlcli.base.compute import Compute
-from mlcli.base.types import Array
+from mlcli.base.stage import note
+from mlcli.base.threads import allowed
+from mlcli.base.types import Array, Indices
 from mlcli.errors import NumericalError
+from mlcli.stages.ordering import available as nested_dissection_available
+from mlcli.stages.ordering import nested_dissection
 
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
 
@@ -39,9 +45,19 @@ def uncentered(size: int) -> Centering:
 
 @dataclass(frozen=True)
 class Dense:
-    """A kernel held whole."""
+    """A centered kernel held whole, in memory or mapped from a file."""
 
-    matrix: Array  # n x n
+    matrix: Array  # n x n, H K H
+    centering: Centering
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return len(self.matrix)
+
+    def rows(self, chosen: Indices) -> Array:
+        """Some rows of the kernel (m x n)."""
+        return self.matrix[chosen]
 
     def apply(self, block: Array) -> Array:
         """K times a block of vectors (n x b)."""
@@ -57,22 +73,39 @@ class Dense:
         """The root of the sum of squared eigenvalues."""
         return float(np.linalg.norm(self.matrix))
 
-    def centered(self) -> tuple["Dense", Centering]:
-        """H K H, made exactly symmetric, and the centering for the rows of new points."""
-        means = self.matrix.mean(axis=0)
-        matrix = self.matrix - means
-        matrix -= matrix.mean(axis=1, keepdims=True)
-        matrix += matrix.T.copy()
-        matrix *= 0.5
-        return Dense(matrix), Centering(means, across=True)
+    @classmethod
+    def of(cls, kernel: Array) -> "Dense":
+        """H K H of a symmetric matrix K, computed in its place, with the centering for the rows of new points."""
+        means = np.empty(len(kernel))
+
+        def average(rows: slice) -> None:
+            means[rows] = kernel[rows].mean(axis=1)
+
+        def center(rows: slice) -> None:
+            part = kernel[rows]
+            part -= means
+            part -= (means[rows] - grand)[:, None]
+
+        over_tiles(average, len(kernel))
+        grand = means.mean()
+        over_tiles(center, len(kernel))
+        return cls(kernel, Centering(means, across=True))
+
+
+def over_tiles(work: Callable[[slice], None], size: int, step: int = 64) -> None:
+    """Does a piece of work for every few rows of a matrix, few enough to stay in cache, on all threads."""
+    with ThreadPoolExecutor(allowed()) as pool:
+        for _ in pool.map(work, (slice(start, min(start + step, size)) for start in range(0, size, step))):
+            pass
 
 
 @dataclass(frozen=True)
 class Factored:
-    """A kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual."""
+    """A centered kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual."""
 
-    factor: Array  # n x d
-    route: Route = "auto"
+    factor: Array  # n x d, columns of mean zero
+    route: Route
+    centering: Centering
 
     def apply(self, block: Array) -> Array:
         """K times a block of vectors (n x b)."""
@@ -93,12 +126,13 @@ class Factored:
         rows, columns = self.factor.shape
         return self.factor.T @ self.factor if columns <= rows else self.factor @ self.factor.T
 
-    def centered(self) -> tuple["Factored", Centering]:
-        """The factor with its column means removed: twice, for data far from the origin."""
-        means = self.factor.mean(axis=0)
-        moved = self.factor - means
+    @classmethod
+    def of(cls, points: Array, route: Route = "auto") -> "Factored":
+        """The kernel of points with their mean removed: twice, for data far from the origin."""
+        means = points.mean(axis=0)
+        moved = points - means
         rest = moved.mean(axis=0)
-        return Factored(moved - rest, self.route), Centering(means + rest, across=False)
+        return Factored(moved - rest, route, Centering(means + rest, across=False))
 
 
 @dataclass(frozen=True)
@@ -112,37 +146,58 @@ class Inverse:
 
     trace = frobenius = float("nan")
 
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return int(self.root.shape[0])
+
+    @property
+    def centering(self) -> Centering:
+        """Nothing to remove: the constant vector is no part of M⁺."""
+        return uncentered(self.size)
+
     @cached_property
     def shift(self) -> float:
         """A tiny positive addition to M that makes it safe to factor."""
         return 1e-10 * float((self.root.multiply(self.root)).sum()) / self.root.shape[0]
 
     @cached_property
+    def order(self) -> Indices | None:
+        """The order of elimination by nested dissection; None where METIS is absent."""
+        if not nested_dissection_available():
+            note("N-NO-METIS", "pymetis is not installed: the sparse factorization takes a slower order")
+            return None
+        pattern = (self.root.T @ self.root).tocsr()
+        pattern.setdiag(0)
+        pattern.eliminate_zeros()
+        return nested_dissection(pattern.indptr, pattern.indices)
+
+    @cached_property
     def factorization(self):  # type: ignore[no-untyped-def]
-        """The sparse factorization of M + shift, made once."""
-        cost = (self.root.T @ self.root + self.shift * sparse.eye_array(self.root.shape[0])).tocsc()
+        """The sparse factorization of M + shift in its order, made once."""
+        cost = (self.root.T @ self.root + self.shift * sparse.eye_array(self.size)).tocsc()
+        ordering = "NATURAL" if self.order is not None else "MMD_AT_PLUS_A"
+        cost = cost if self.order is None else cost[self.order][:, self.order].tocsc()
         try:
-            return splu(cost, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+            return splu(cost, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         except RuntimeError as error:
             raise NumericalError("FACTORIZATION", f"the sparse cost matrix could not be factored ({error})",
                                  where="method.ridge", hint="use a larger ridge or more neighbors") from error
 
     def apply(self, block: Array) -> Array:
         """(M + shift)⁻¹ times a block of vectors, off the constant vector before and after."""
-        solved = self.factorization.solve(block - block.mean(axis=0))
+        moved = block - block.mean(axis=0)
+        if self.order is None:
+            solved = self.factorization.solve(moved)
+        else:
+            solved = np.empty_like(moved)
+            solved[self.order] = self.factorization.solve(moved[self.order])
         return solved - solved.mean(axis=0)
 
     def costs(self, vectors: Array) -> Array:
         """vᵀMv of unit vectors, as a sum of squares: exact where M's smallest eigenvalues drown in rounding."""
         residuals = self.root @ vectors
         return np.einsum("ij,ij->j", residuals, residuals)
-
-    def centered(self) -> tuple["Inverse", Centering]:
-        """Itself: the constant vector is already no part of M⁺."""
-        return self, uncentered(self.root.shape[0])
-
-
-Kernel = Dense | Factored | Inverse
 
 
 def square_memory(compute: Compute, size: int, copies: float, method: str, hint: str) -> None:

@@ -31,7 +31,7 @@ FILES = {
     "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":
         "method.kernel.degree: linear has no option 'degree'; polynomial has it; run.yaml:2:45",
     "method: {name: isomap, paths: {algorithm: floid}}\n":
-        "method.paths.algorithm must be 'auto', 'dijkstra' or 'floyd', not 'floid'; run.yaml:2:32; "
+        "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "
         "did you mean 'floyd'?",
     "method: {eigensolve: {components: 1.5}}\n":
         "method.eigensolve.components must be a whole number (at least 1) or a number (over 0 and at most 1), not 1.5; "
