@@ -14,6 +14,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, NumericalError
+from mlcli.stages.distances import row_blocks
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Centering
 from mlcli.stages.similarities import Similarity
@@ -51,9 +52,11 @@ class Projector:
 
     @stage("project")
     def project(self, new: Array) -> Array:
-        """Coordinates (m x p) of new points, in the training data's units."""
-        rows = self.centering(self.similarity.rows(scaled(new, -self.exponent_in)))
-        coordinates = scaled(rows @ self.axes, self.exponent_out)
+        """Coordinates (m x p) of new points, in the training data's units; a few rows at a time."""
+        coordinates = np.empty((len(new), self.axes.shape[1]))
+        for block in row_blocks(len(new), max(len(self.axes), new.shape[1])):
+            rows = self.centering(self.similarity.rows(scaled(new[block], -self.exponent_in)))
+            coordinates[block] = scaled(rows @ self.axes, self.exponent_out)
         if not np.isfinite(coordinates).all():
             raise NumericalError("PROJECTION", "some projected coordinates are not finite",
                                  hint="the new points are too far from the training points for double precision")
@@ -99,7 +102,7 @@ class Model:
         top = spectrum.values[:1]
         if np.any(self.spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
             note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
-        return Model(scaled(self.embedding, exponent_out), spectrum,
+        return Model(scaled(self.embedding, exponent_out) + 0.0, spectrum,
                      replace(self.projector, exponent_in=exponent_in, exponent_out=exponent_out), self.kept)
 
 

@@ -25,6 +25,8 @@ class Isomap(Method):
     MDS embeds them. With all points as neighbors it is MDS. Geodesic distances are seldom
     Euclidean, so some eigenvalues are negative; they stay in the spectrum.
 
+    A new point is joined to its nearest training points, also where the graph is mutual.
+
     It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and
     where the graph falls into pieces (more neighbors help). Source: Tenenbaum, de Silva and
     Langford, "A global geometric framework for nonlinear dimensionality reduction", 2000.

@@ -1,11 +1,14 @@
 """Kernel principal component analysis."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input, Similarities
 from mlcli.base.options import option
 from mlcli.base.steps import Step
+from mlcli.errors import ConfigError
 from mlcli.methods.base import Method, Model, Projector, linear_decoder
 from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words, kernel_cost
 from mlcli.stages.eigensolve import Eigensolve
@@ -46,7 +49,7 @@ class KernelPCA(Method):
         """H K H; coordinates are V √λ."""
         similarity = self._similarity(data, compute)
         kernel = (Dense.of(data.values.copy()) if isinstance(similarity, Columns)
-                  else kernel_of(similarity.function, data.values, compute))
+                  else kernel_of(similarity.function, similarity.points, compute))
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         linear = isinstance(data, Features) and isinstance(self.kernel, Linear)
         decoder = linear_decoder(data.values, spectrum) if linear else None
@@ -56,7 +59,16 @@ class KernelPCA(Method):
     def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
         if isinstance(data, Similarities):
             return Columns()
-        return KernelValues(data.values, self.kernel.for_points(data.values, data.exponent, compute.generator()))
+        origin = data.values.mean(axis=0) if self.kernel.movable else np.zeros(data.values.shape[1])
+        points = data.values - origin
+        return KernelValues(points, self.kernel.for_points(points, data.exponent, compute.generator()), origin)
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """Nothing depends on the data; but a kernel function has no use beside a given kernel."""
+        if isinstance(data, Similarities) and self.kernel != Gaussian():
+            raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
+                              hint="leave the kernel's options out")
+        return {}
 
     def exponents(self, data: Input) -> tuple[int, int]:
         """A given kernel carries the square of a unit; a kernel function has its own power."""

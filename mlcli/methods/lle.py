@@ -26,6 +26,8 @@ class LLE(Method):
     M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance: the
     weights say nothing of scale.
 
+    The whole spectrum, and with it a share of variance, is computed up to 600 points.
+
     A new point is placed at the weighted mean of its neighbors' coordinates; a training point
     is placed exactly on itself. It fails where neighborhoods are nearly flat in too few
     directions for the ridge to matter little. Source: Roweis and Saul, "Nonlinear dimensionality

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.stages.kernels import Dense
@@ -51,8 +52,8 @@ def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
     if spectrum[-1] >= -10 * len(squared) * EPS * np.abs(spectrum).max():
         return Correction(rule, 0.0)
     constant = -float(spectrum[-1]) if rule == "lingoes" else _cailliez(squared, kernel)
-    in_units = float(np.ldexp(constant, 2 * exponent if rule == "lingoes" else exponent))
-    note("N-CORRECTION", f"{rule} constant {in_units:.10g}", constant=in_units)
+    unit = 2 * exponent if rule == "lingoes" else exponent
+    note("N-CORRECTION", f"{rule} constant {shown(constant, unit)}", constant=float(scaled(np.asarray(constant), unit)))
     return Correction(rule, constant)
 
 

@@ -12,7 +12,7 @@ from mlcli.base.signs import canonical_basis, leading_signs
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, NumericalError
-from mlcli.stages.kernels import Inverse
+from mlcli.stages.kernels import Dense, Inverse
 from mlcli.stages.linalg import EPS
 from mlcli.stages.solvers import Kernel, Solved, solve
 from mlcli.stages.spectrum import Spectrum
@@ -49,7 +49,8 @@ class Eigensolve(Options):
         _note_negative(solved, notable)
         vectors, directions = _canonical_axes(solved, count)
         _verify(kernel, solved, vectors)
-        return Spectrum(solved.values, vectors, directions, trace, solved.complete)
+        return Spectrum(solved.values, vectors, directions, trace, solved.complete,
+                        solved_frobenius=_frobenius(kernel, solved))
 
     def settled(self, limit: int) -> "Eigensolve":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
@@ -74,7 +75,8 @@ class Eigensolve(Options):
             return self._clip(self.components, available)
         if np.isnan(trace):
             raise ConfigError("SHARE", "a share of the variance needs the whole spectrum, which is not computed here",
-                              where="method.eigensolve.components", hint="give a count of axes, such as 2")
+                              where="method.eigensolve.components",
+                              hint="give a count of axes, such as 2, or set method.eigensolve.solver to dense")
         if available == 0:
             return self._clip(1, 0)
         cumulative = np.cumsum(solved.values[:available])
@@ -85,7 +87,7 @@ class Eigensolve(Options):
         if count <= available:
             return count
         if available == 0 and (count == 1 or not self.chosen("components")):
-            note("W-RANK", "all points coincide for this method: the embedding is zero")
+            note("W-RANK", "no eigenvalue is positive: the embedding is zero")
             return 1
         if self.chosen("components"):
             raise GeometryError("AXES", f"{count} axes were asked for and {available} eigenvalues are positive",
@@ -100,15 +102,20 @@ def _trace(kernel: Kernel, solved: Solved) -> float:
     return kernel.trace
 
 
+def _frobenius(kernel: Kernel, solved: Solved) -> float:
+    if solved.complete:
+        return float(np.linalg.norm(solved.values))
+    return kernel.frobenius if isinstance(kernel, Dense | Streamed) else float("nan")
+
+
 def _note_negative(solved: Solved, notable: float) -> None:
     """Warns of a kernel that is not one of inner products: its smallest eigenvalue is no rounding."""
     if not solved.complete or not solved.values[-1] < -max(notable * abs(solved.values[0]), solved.floor):
         return
     negative = solved.values[solved.values < 0]
-    share, ratio = float(-negative.sum() / np.abs(solved.values).sum()), float(-negative[-1] / solved.values[0])
-    note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size, the "
-         f"smallest {ratio:.1%} of the largest; they are kept in the spectrum and make no axes",
-         share=share, ratio=ratio)
+    share = float(-negative.sum() / np.abs(solved.values).sum())
+    note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size; they are kept in "
+         "the spectrum and make no axes", share=share)
 
 
 def _canonical_axes(solved: Solved, count: int) -> tuple[Array, Array | None]:

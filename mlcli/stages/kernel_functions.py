@@ -1,14 +1,16 @@
 """Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from mlcli.base.options import Options, option
+from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note
 from mlcli.base.types import Array
+from mlcli.errors import NumericalError
 from mlcli.stages.distances import squared_distances
 
 
@@ -16,6 +18,7 @@ class Linear(Options):
     """⟨x, y⟩: kernel PCA with it is PCA."""
 
     name: Literal["linear"] = "linear"
+    movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
 
     @property
     def unit_power(self) -> int:
@@ -39,6 +42,7 @@ class Polynomial(Options):
     """(gamma ⟨x, y⟩ + coef0)**degree."""
 
     name: Literal["polynomial"] = "polynomial"
+    movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
     degree: int = option(3, "Degree of the polynomial.", ge=1)
     gamma: float = option(1.0, "Factor of the inner product.", gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
@@ -50,7 +54,7 @@ class Polynomial(Options):
 
     def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Polynomial":
         """The kernel for data in units of 2**exponent."""
-        return self.replace(gamma=float(np.ldexp(self.gamma, 2 * exponent)))
+        return self.replace(gamma=_in_range(self.gamma, 2 * exponent, "method.kernel.gamma"))
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Values for all pairs (m x n)."""
@@ -67,6 +71,7 @@ class Gaussian(Options):
     """exp(-rate ‖x - y‖²)."""
 
     name: Literal["gaussian"] = "gaussian"
+    movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
     rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median squared distance).", gt=0)
 
     @property
@@ -77,12 +82,14 @@ class Gaussian(Options):
     def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Gaussian":
         """The kernel for data in units of 2**exponent, with a default rate fixed from the data."""
         if self.rate is not None:
-            return self.replace(rate=float(np.ldexp(self.rate, 2 * exponent)))
+            return self.replace(rate=_in_range(self.rate, 2 * exponent, "method.kernel.rate"))
         sample = points if len(points) <= 1000 else points[generator.choice(len(points), 1000, replace=False)]
         squared = squared_distances(sample, sample)[np.triu_indices(len(sample), 1)]
-        middle = float(np.median(squared[squared > 0])) if np.any(squared > 0) else 1.0
-        rate = float(np.ldexp(1 / middle, -2 * exponent))
-        note("N-RATE", f"gaussian rate {rate:.6g}: one over the median squared distance", rate=rate)
+        if not np.any(squared > 0):
+            return self.replace(rate=1.0)
+        middle = float(np.median(squared[squared > 0]))
+        note("N-RATE", f"gaussian rate {shown(1 / middle, -2 * exponent)}: one over the median squared distance",
+             rate=float(scaled(np.asarray(1 / middle), -2 * exponent)))
         return self.replace(rate=1 / middle)
 
     def __call__(self, left: Array, right: Array) -> Array:
@@ -106,6 +113,15 @@ class Gaussian(Options):
             return np.exp(block, out=block)
 
         return values
+
+
+def _in_range(value: float, exponent: int, path: str) -> float:
+    """2**exponent times a parameter; raises NumericalError where the data's size takes it out of range."""
+    moved = float(scaled(np.asarray(value), exponent))
+    if not 0 < moved < np.inf:
+        raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=path,
+                             hint="scale the data, for example with --scale standard")
+    return moved
 
 
 KernelFunction = Annotated[Linear | Polynomial | Gaussian, Field(discriminator="name")]

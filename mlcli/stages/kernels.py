@@ -116,16 +116,6 @@ class Factored:
         """The sum of the eigenvalues."""
         return float(np.einsum("ij,ij->", self.factor, self.factor))
 
-    @property
-    def frobenius(self) -> float:
-        """The root of the sum of squared eigenvalues."""
-        return float(np.linalg.norm(self.gram()))
-
-    def gram(self) -> Array:
-        """FᵀF or FFᵀ, whichever is smaller; the same eigenvalues but for zeros."""
-        rows, columns = self.factor.shape
-        return self.factor.T @ self.factor if columns <= rows else self.factor @ self.factor.T
-
     @classmethod
     def of(cls, points: Array, route: Route = "auto") -> "Factored":
         """The kernel of points with their mean removed: twice, for data far from the origin."""
@@ -139,12 +129,12 @@ class Factored:
 class Inverse:
     """K = M⁺ for a sparse cost M = RᵀR whose null vector is the constant one (LLE).
 
-    `trace` and `frobenius` are unknown until the whole spectrum is computed.
+    `trace` is unknown until the whole spectrum is computed.
     """
 
     root: sparse.csr_array  # R, n x n, rows that sum to zero
 
-    trace = frobenius = float("nan")
+    trace = float("nan")
 
     @property
     def size(self) -> int:

@@ -31,12 +31,13 @@ class Columns:
 class KernelValues:
     """Values of a kernel function between new and training points."""
 
-    points: Array  # n x d
+    points: Array  # n x d, less the origin
     function: Linear | Polynomial | Gaussian
+    origin: Array  # d: the points' mean where a shift changes nothing, so that a far origin costs no digits
 
     def rows(self, new: Array) -> Array:
         """k(x, xⱼ) (m x n)."""
-        return self.function(new, self.points)
+        return self.function(new - self.origin, self.points)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.stages.costs import WHOLE
-from mlcli.stages.kernels import Dense, Factored, Inverse, uncentered
+from mlcli.stages.kernels import Dense, Factored, Inverse, square_memory, uncentered
 from mlcli.stages.krylov import SPARE, Ritz, krylov
 from mlcli.stages.landmarks import MOST, landmark_start
 from mlcli.stages.linalg import EPS, orthonormal, singular, symmetric_eigen
@@ -83,6 +83,8 @@ def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -
     factor = kernel.factor
     smaller = "covariance" if factor.shape[1] <= factor.shape[0] else "dual"
     by_columns = (kernel.route if kernel.route in ("covariance", "dual") else smaller) == "covariance"
+    square_memory(compute, factor.shape[1] if by_columns else factor.shape[0], 5, f"the {kernel.route} route",
+                  "the other side of the data may be smaller: use method.route=auto")
     side = factor.T @ factor if by_columns else factor @ factor.T
     lift = _from_directions if by_columns else _from_vectors
     rank = min(factor.shape)
@@ -98,7 +100,7 @@ def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -
 
 def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute) -> Solved:
     size = len(side)
-    values, vectors = power_iteration(side, options.components, options.wanted(rank), compute.generator())
+    values, vectors = power_iteration(side, options, rank, compute.generator())
     return Solved(values, lambda q: (vectors[:, :q], None), size, False, _floor(values, size), POWER_TOLERANCE)
 
 
@@ -136,6 +138,7 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
     size = kernel.size
     complete = size <= WHOLE_SVD if options.solver == "auto" else options.solver == "dense"
     if complete:
+        square_memory(compute, size, 6, "the whole spectrum of LLE", "use method.eigensolve.solver=krylov")
         vectors = _smallest_costs(kernel)
     else:
         count = min(options.wanted(8) + 1, size - 1)
