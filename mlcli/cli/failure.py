@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import typer
 
-from mlcli.errors import MlcliError, OutOfMemory, StorageError, UsageError
+from mlcli.errors import Interrupted, MlcliError, OutOfMemory, StorageError, Terminated, UsageError
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -134,10 +134,9 @@ def say(text: str) -> None:
 
 def stopped(stop: BaseException, form: Form) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
-    number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
-    name = signal.Signals(number).name
-    error = MlcliError("STOPPED", f"stopped by {name}")
-    error.exit_code = 128 + number
+    error: MlcliError = Interrupted("STOPPED", "stopped by SIGINT")
+    if isinstance(stop, Stopped) and stop.number == signal.SIGTERM:
+        error = Terminated("STOPPED", "stopped by SIGTERM")
     say(rendered(error, form))
     return error.exit_code
 

@@ -11,6 +11,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
+from mlcli.data.arrow_text import arrow_text
 from mlcli.data.cells import warn_of_underflow
 from mlcli.data.diagnose import rescan
 from mlcli.data.header import Head, read_head
@@ -79,7 +80,7 @@ def _batches(arrow: Any, text: Text, layout: Layout, compute: Compute) -> Iterat
     texts = sorted({column for column in (choice.id, *choice.labels) if column is not None})
     types = dict.fromkeys(map(str, choice.values), arrow.float64()) | dict.fromkeys(map(str, texts), arrow.string())
     with csv.open_csv(
-            text.stream(layout.skip),
+            arrow_text(text, layout.skip, compute),
             csv.ReadOptions(column_names=[str(column) for column in range(layout.width)], block_size=block,
                             use_threads=compute.thread_count() > 1),
             csv.ParseOptions(delimiter=text.separator, newlines_in_values=True, ignore_empty_lines=layout.width > 1),

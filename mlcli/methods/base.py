@@ -122,11 +122,15 @@ class Method(Options):
 
     def settle(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
-        if not isinstance(data, self.accepts):
-            kinds = " or ".join(kind.kind for kind in self.accepts)
-            raise ConfigError("KIND", f"{self.name} takes {kinds}, not {data.kind}", where="input.kind",
-                              hint="choose another method, or give the data in another form")
+        self.require_kind(data.kind)
         return self.replace(eigensolve=self.eigensolve.settled(self.limit(data)), **self.settled_stages(data))
+
+    def require_kind(self, kind: str) -> None:
+        """Raises ConfigError where the method cannot take this kind of input."""
+        kinds = [accepted.kind for accepted in self.accepts]
+        if kind not in kinds:
+            raise ConfigError("KIND", f"{self.name} takes {' or '.join(kinds)}, not {kind}", where="input.kind",
+                              hint="choose another method, or give the data in another form")
 
     def with_components(self, count: int) -> Self:
         """This method with the count of axes that were kept in the end; a share of variance stays a share."""

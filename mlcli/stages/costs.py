@@ -10,13 +10,14 @@ import numpy as np
 
 from mlcli.stages.graph import Graph
 
-PASSES = 6  # a streamed kernel's spectrum takes about this many
+PASSES = 4  # a streamed kernel's spectrum takes about this many
 WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth having
 
 # seconds of one core for one step of each algorithm
 HEAP_STEP = {"native": 2.6e-9, "scipy": 6.7e-9}  # Dijkstra: an edge relaxed, or a level of the heap
 CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ relaxations
-RELAXATION = {"v4": 2.2e-11, "v3": 4e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep, thick
+RELAXATION = {"v4": 2.2e-11, "v3": 4e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
+ENTRY = {"v4": 1.1e-9, "v3": 1.5e-9, "base": 3e-9}  # one distance found, squared and multiplied into the product
 
 
 @dataclass(frozen=True)
@@ -42,10 +43,11 @@ def floyd_cost(graph: Graph, threads: int, native: bool) -> Cost:
     return Cost("floyd", float(graph.size) ** 3 * CUBE_STEP["native" if native else "scipy"] / used, 0.0, used)
 
 
-def elimination_cost(relaxations: float, numeric: float, level: str, threads: int) -> Cost:
-    """The relaxations of a pass, after `numeric` relaxations of elimination."""
-    rate = RELAXATION.get(level, RELAXATION["base"])
-    return Cost("elimination", relaxations * rate / threads, numeric * rate / threads, threads)
+def elimination_cost(size: int, relaxations: float, numeric: float, level: str, threads: int) -> Cost:
+    """The relaxations and the entries of a pass, after `numeric` relaxations of elimination."""
+    rate, entry = RELAXATION.get(level, RELAXATION["base"]), ENTRY.get(level, ENTRY["base"])
+    seconds = relaxations * rate + float(size) ** 2 * entry
+    return Cost("elimination", seconds / threads, numeric * rate / threads, threads)
 
 
 def product_rate(threads: int) -> float:
