@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+import numpy as np
+
 from mlcli.base.compute import Compute
 from mlcli.base.threads import allowed
 from mlcli.errors import ConfigError
@@ -18,6 +20,9 @@ from mlcli.stages.streamed import STORED
 Algorithm = Literal["auto", "dijkstra", "floyd", "elimination"]
 Precision = Literal["auto", "float32", "float64"]
 Store = Literal["auto", "memory", "disk", "streamed"]
+
+
+DEAR = 4e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
 
 
 @dataclass(frozen=True)
@@ -43,7 +48,7 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
     elimination = _elimination(graph, algorithm)
     costs = _costs(graph, elimination)
     chosen = min(costs.values(), key=lambda c: c.preparation + c.seconds) if algorithm == "auto" else costs[algorithm]
-    stored = _store(graph.size, store, chosen.algorithm, compute)
+    stored = _store(graph.size, store, chosen, compute)
     narrow = precision == "float32" or (precision == "auto" and stored == "streamed")
     kind: Kind = "float32" if narrow and chosen.algorithm == "elimination" else "float64"
     eliminated = elimination if chosen.algorithm == "elimination" else None
@@ -73,14 +78,13 @@ def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:
     return costs
 
 
-def _store(size: int, store: Store, algorithm: str, compute: Compute) -> str:
-    """In memory where that is little, or where rows are dear; else computed anew in every pass."""
+def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
+    """In memory where that is little: twice as much where a distance is dear, all that fits where it is a search."""
     if store != "auto":
         return store
-    whole, limit = 8.0 * size * size, compute.memory_bytes()
-    if whole <= min(STORED, limit / 2) or (algorithm != "elimination" and whole <= limit / 2):
-        return "memory"
-    return "streamed"
+    dear = cost.seconds * cost.threads > DEAR * float(size) ** 2
+    room = np.inf if cost.algorithm != "elimination" else 2 * STORED if dear else STORED
+    return "memory" if 8.0 * size * size <= min(room, compute.memory_bytes() / 2) else "streamed"
 
 
 def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None) -> float:
