@@ -2,7 +2,6 @@
 
 import platform
 import time
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import typer
@@ -11,8 +10,8 @@ import mlcli
 from mlcli.cli.behavior import Json
 from mlcli.cli.output import print_json
 from mlcli.errors import NumericalError
+from mlcli.rundir.machine import libraries, packages
 
-PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
 SIZE = 64  # of the test matrix
 WORST = 10.0  # residual and departure from orthogonality, in units of size times rounding
 
@@ -32,37 +31,17 @@ def doctor(json: Json = False) -> None:
 
 def facts() -> dict[str, Any]:
     """Versions, libraries, cores, memory and the self-test as plain values."""
+    import scipy.linalg  # noqa: F401 (brings its own BLAS)
+
     from mlcli.base.compute import Compute, container_memory, machine_memory
 
     eigensolver = self_test()
     return {
         "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": platform.platform(),
-        "packages": {name: installed(name) for name in PACKAGES}, "blas": libraries(),
+        "packages": packages(), "blas": libraries(),
         "cores": Compute().thread_count(), "memory": machine_memory(), "container_memory": container_memory() or None,
         "native": None, "eigensolver": eigensolver,
     }
-
-
-def installed(name: str) -> str | None:
-    """A package's version, if it is there."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def libraries() -> list[dict[str, Any]]:
-    """The numerical libraries in use, with their kernel and threads."""
-    import scipy.linalg  # noqa: F401 (brings its own BLAS)
-    from threadpoolctl import threadpool_info
-
-    return [{"library": f"{info['internal_api']} {info.get('version') or ''}".strip(), "used_by": user_of(info),
-             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in threadpool_info()]
-
-
-def user_of(info: dict[str, Any]) -> str:
-    """The package that a library came with."""
-    return next((name for name in ("numpy", "scipy") if f"{name}.libs" in info["filepath"]), "system")
 
 
 def self_test() -> dict[str, Any]:

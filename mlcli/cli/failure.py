@@ -10,6 +10,7 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import typer
 
@@ -34,6 +35,7 @@ class Form:
 
     json: bool = False
     debug: bool = False
+    run: str = ""  # which of several runs went wrong
 
     @classmethod
     def of(cls, arguments: Sequence[str]) -> "Form":
@@ -112,10 +114,14 @@ def written_down(error: Exception) -> str:
 def rendered(error: MlcliError, form: Form) -> str:
     """An error as one line of text or of JSON."""
     if form.json:
-        fields = {"code": error.code, "exit": error.exit_code, "what": error.what, "where": error.where,
-                  "hint": error.hint}
-        return json.dumps({"error": fields})
-    return f"mlcli: error[{error.code}]: {escaped(str(error))}"
+        return json.dumps({"error": fields_of(error), **({"run": form.run} if form.run else {})})
+    return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"
+
+
+def fields_of(error: MlcliError) -> dict[str, Any]:
+    """An error as plain values."""
+    return {"code": error.code, "exit": error.exit_code, "what": error.what, "where": error.where,
+            "hint": error.hint}
 
 
 def escaped(text: str) -> str:

@@ -10,9 +10,9 @@ from mlcli.cli import behavior
 from mlcli.cli.failure import escaped
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
-from mlcli.config.build import build, from_outside, runs_of
-from mlcli.config.layers import assignment
-from mlcli.config.run_config import RunConfig
+from mlcli.config.build import build, from_outside, layers_of
+from mlcli.config.explain import located
+from mlcli.config.layers import Layer, assignment
 from mlcli.errors import UsageError
 
 What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False, help="A data file, or a YAML file.")]
@@ -34,7 +34,10 @@ def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignmen
     """
     from mlcli.planning import plan as planned
 
-    document = planned(_config(what, assignments or [], flags), measure)
+    layer = _layer(what, assignments or [], flags)
+    config = build(layer)
+    with located(layer):
+        document = planned(config, measure)
     if json:
         print_json(document)
     else:
@@ -43,12 +46,12 @@ def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignmen
     raise typer.Exit(0 if document["fits"] else 82)
 
 
-def _config(what: str, assignments: list[str], flags: dict[str, Any]) -> RunConfig:
+def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
     """The one run that a data file with flags, or a YAML file, describes."""
     if Path(what).suffix not in (".yaml", ".yml"):
         given = layer_of(flags).over(assignment("input.path", what, "DATA"))
-        return build(from_outside(os.environ, assignments, given))
-    runs = runs_of(Path(what), from_outside(os.environ, assignments, layer_of(flags)))
+        return from_outside(os.environ, assignments, given)
+    runs = layers_of(Path(what), from_outside(os.environ, assignments, layer_of(flags)))
     if len(runs) > 1:
         raise UsageError("ONE-RUN", f"the file describes {len(runs)} runs", where=what,
                          hint="plan one of them, with the swept options given by --set in a file without `sweep`")

@@ -34,7 +34,7 @@ def write_csv(table: Table, stream: BinaryIO) -> None:
     """Writes a table as CSV; every number reads back to the same bits."""
     warn_of_formulas(table)
     texts = [table.ids, *table.labels.values()]
-    stream.write((",".join(quoted([*text_names(table), *table.columns])) + "\n").encode())
+    stream.write((",".join(quoted([*noted_names(table), *table.columns])) + "\n").encode())
     for start in range(0, len(table.ids), ROWS):
         rows = slice(start, start + ROWS)
         parts = [quoted(column[rows]) for column in texts]
@@ -63,7 +63,7 @@ def write_parquet(table: Table, stream: BinaryIO) -> None:
 
     texts = [arrow.array(column, arrow.string()) for column in (table.ids, *table.labels.values())]
     numbers = [arrow.array(np.ascontiguousarray(column)) for column in table.values.T]
-    content = arrow.table([*texts, *numbers], names=[*text_names(table), *table.columns])
+    content = arrow.table([*texts, *numbers], names=[*noted_names(table), *table.columns])
     parquet.write_table(content, stream, write_page_checksum=True)
 
 
@@ -73,17 +73,24 @@ def write_npy(table: Table, stream: BinaryIO) -> None:
 
 
 def text_names(table: Table) -> list[str]:
-    """The headers of ids and labels, told apart from the columns' own names."""
+    """The headers under which ids and labels are written, told apart from the columns' own names."""
     taken = set(table.columns)
     names = []
     for name, suffix in [(table.id_name, "_id"), *((label, "_label") for label in table.labels)]:
         unique = name
         while unique in taken:
             unique += suffix
-        if unique != name:
-            note("W-RENAMED", f"column {shown(name)} is written as {shown(unique)}, as the name is taken", name=unique)
         taken.add(unique)
         names.append(unique)
+    return names
+
+
+def noted_names(table: Table) -> list[str]:
+    """The same, with a warning for each that is not its own."""
+    names = text_names(table)
+    for name, unique in zip((table.id_name, *table.labels), names, strict=True):
+        if unique != name:
+            note("W-RENAMED", f"column {shown(name)} is written as {shown(unique)}, as the name is taken", name=unique)
     return names
 
 

@@ -46,10 +46,9 @@ class Elimination:
         """The relaxations of the numeric elimination."""
         return float(self._native.work)
 
-    @property
-    def relaxations(self) -> int:
+    def relaxations(self, precision: Precision) -> int:
         """The relaxations of one pass over all blocks, what merging and unused lanes add included."""
-        return int(self._native.relaxations)
+        return int(self._native.relaxations(_lanes(precision)))
 
     @property
     def pieces(self) -> int:
@@ -61,10 +60,9 @@ class Elimination:
         """The vertices on the longest path of the elimination tree."""
         return int(self._native.depth)
 
-    @property
-    def blocks(self) -> int:
+    def blocks(self, precision: Precision) -> int:
         """The number of blocks that the sources are divided into."""
-        return -(-self.size // int(kernels().LANES))
+        return -(-self.size // _lanes(precision))
 
     def bytes(self, precision: Precision) -> int:
         """The memory that the analysis and its weights take."""
@@ -73,7 +71,7 @@ class Elimination:
     def block_bytes(self, precision: Precision, stored: bool) -> int:
         """The memory that one thread needs to sweep a block: to write distances (stored), or to fold them."""
         rows = 2 * self.depth + (self.size if stored else 0)
-        return rows * int(kernels().LANES) * np.dtype(precision).itemsize
+        return rows * _lanes(precision) * np.dtype(precision).itemsize
 
     def weights(self, precision: Precision) -> "Weights":
         """Room for the weights, holding the graph's lengths; `Weights.factor` eliminates."""
@@ -88,6 +86,7 @@ class Weights:
         sweeper = library.SweeperSingle if precision == "float32" else library.SweeperDouble
         self._native = sweeper(elimination._native)
         self.stages: list[int] = elimination._native.tasks()
+        self.blocks = int(self._native.blocks)
 
     def factor(self, stage: int, task: int) -> None:
         """One task of a stage; the tasks of a stage may run at the same time, after all stages before it."""
@@ -117,6 +116,10 @@ class Weights:
         """The block's rows of D ∘ D times `vectors` (n x b), with row sums; the graph must be in one piece."""
         sums = self._native.fold(block, np.ascontiguousarray(vectors, dtype=np.float64))
         return Folded(self.sources(block), *sums)
+
+
+def _lanes(precision: Precision) -> int:
+    return 256 // np.dtype(precision).itemsize  # sources in a block: BLOCK in src/kernels.hpp
 
 
 def _own(values: Any, kind: type) -> Any:

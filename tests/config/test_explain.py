@@ -126,3 +126,8 @@ def test_services_that_this_version_lacks(tmp_path: Path) -> None:
 
 def test_a_memory_limit_is_checked_before_the_run(tmp_path: Path) -> None:
     assert refused(tmp_path, INPUT + "compute: {memory_limit: 8X}\n").startswith("78 E-MEMORY-LIMIT: '8X' is not")
+
+
+def test_whole_numbers_have_no_exponent(tmp_path: Path) -> None:
+    message = refused(tmp_path, "input: {path: a.csv}\ncompute: {seed: 1e3}\n")
+    assert "whole numbers are written without a point or an exponent: 1000" in message

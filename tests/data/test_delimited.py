@@ -1,6 +1,7 @@
 """CSV and TSV: the right table for every good file, and the same numbers on the fast and the slow road."""
 
 import csv
+import gzip
 import io
 import math
 import tempfile
@@ -12,11 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mlcli.base.compute import Compute
 from mlcli.data.input import Input
 from mlcli.data.numbers import MISSING, fault, is_number, number
 from mlcli.data.read import read
-from mlcli.errors import DataError
-from tests.data.helpers import noted, table_of
+from mlcli.errors import DataError, RefusedByPlan
+from tests.data.helpers import feed, noted, refused, table_of, written
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -254,3 +256,35 @@ def test_the_header_rule(cells: list[str]) -> None:
 
 def test_a_long_run_of_blank_lines_between_rows(tmp_path: Path) -> None:
     assert table_of(tmp_path, "a,b\n1,2\n" + "\n" * (5 << 20) + "3,4\n").values.tolist() == [[1, 2], [3, 4]]
+
+
+@pytest.mark.parametrize(("name", "content", "options"), [
+    ("plain.csv", b"a,b\n1,2\n3,4\n", {}),
+    ("marked.csv", b"\xef\xbb\xbfa,b\n1,2\n3,4\n", {}),
+    ("headless.csv", b"\xef\xbb\xbf1,2\n3,4\n", {}),
+    ("other.csv", "ä,b\n1,2\n3,4\n".encode("latin-1"), {"encoding": "latin-1"}),
+    ("wide.csv", "a,b\n1,2\n3,4\n".encode("utf-16"), {"encoding": "utf-16"}),
+    ("small.csv.gz", gzip.compress(b"a,b\n1,2\n3,4\n"), {}),
+    ("-", b"a,b\n1,2\n3,4\n", {}),
+], ids=["plain", "marked", "headless", "latin-1", "utf-16", "gzip", "stdin"])
+def test_no_thread_of_arrow_holds_a_python_object(name: str, content: bytes, options: dict[str, Any], tmp_path: Path,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its read-ahead may still run when the interpreter ends, and a Python file would then abort the process."""
+    import pyarrow
+    from pyarrow import csv
+
+    handed: list[Any] = []
+    real = csv.open_csv
+    monkeypatch.setattr(csv, "open_csv", lambda file, *rest: handed.append(file) or real(file, *rest))
+    if name == "-":
+        feed(monkeypatch, content)
+        table = read(Input(path="-", **options))
+    else:
+        table = table_of(tmp_path, content, name, **options)
+    assert table.values.tolist() == [[1, 2], [3, 4]]
+    assert [type(file) for file in handed] in ([pyarrow.OSFile], [pyarrow.BufferReader])
+
+
+def test_a_text_in_memory_is_held_against_the_limit(tmp_path: Path) -> None:
+    path = written(tmp_path, gzip.compress(b"a,b\n" + b"1," + b"0" * 900_000 + b"1\n"), "long.csv.gz")
+    refused(path, RefusedByPlan, "MEMORY", Compute(memory_limit=500_000))

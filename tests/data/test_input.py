@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 
 from mlcli.data.input import Input
+from mlcli.errors import ConfigError
+from tests.data.helpers import refused, written
 
 
 def test_lists_of_names_are_taken_as_they_stand_in_yaml() -> None:
@@ -35,3 +38,8 @@ def test_reading_and_writing_import_no_heavy_library_before_they_need_it() -> No
                "print([name for name in ('pyarrow', 'scipy', 'rich', 'typer') if name in sys.modules])")
     found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "[]"
+
+
+def test_a_label_column_is_named_once(tmp_path: Path) -> None:
+    path = written(tmp_path, "a,b,c\n1,2,x\n3,4,y\n")
+    refused(path, ConfigError, "INPUT-OPTION", label_columns=("c", "c"))

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from mlcli.errors import ConfigError, DataError, MlcliError
-from tests.data.helpers import refused, table_of, written
+from tests.data.helpers import feed, refused, table_of, written
 
 SMALL = b"id,a,b\nx,1.5,2\ny,3,4\nz,5,6\n"
 PACK: dict[str, Callable[[bytes], bytes]] = {
@@ -102,3 +102,13 @@ def test_binary_formats_are_not_read_compressed(tmp_path: Path, name: str) -> No
 def test_gzip_under_a_plain_name_is_named(tmp_path: Path) -> None:
     error = refused(written(tmp_path, gzip.compress(SMALL)), DataError, "NOT-TEXT")
     assert ".csv.gz" in error.hint
+
+
+@pytest.mark.parametrize(("content", "remedy"), [
+    (gzip.compress(SMALL), "zcat FILE | mlcli"), (b"BZh9", "bzcat FILE | mlcli"), (b"PAR1", "write it to a file"),
+    (b"\x93NUMPY", "write it to a file")], ids=["gzip", "bz2", "parquet", "npy"])
+def test_on_standard_input_the_remedy_is_a_pipe_or_a_file(content: bytes, remedy: str,
+                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    feed(monkeypatch, content)
+    error = refused("-", DataError, "NOT-TEXT")
+    assert remedy in error.hint and "input.format" not in error.hint

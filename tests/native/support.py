@@ -12,7 +12,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
 from mlcli.stages.graph import Graph, undirected
 
-needs_native = pytest.mark.skipif(not native.available(), reason="the native kernels are absent")
+needs_native = pytest.mark.skipif(not native.available(), reason="native kernels not built, or MLCLI_SIMD=none")
 TOLERANCE = {"float64": 1e-12, "float32": 1e-6}
 
 
@@ -106,7 +106,7 @@ def eliminated(graph: Graph, order: Indices, precision: native.elimination.Preci
 def by_elimination(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64",
                    out: Any = np.float64) -> AnyArray:
     weights, distances = eliminated(graph, order, precision), np.full((graph.size, graph.size), np.nan, dtype=out)
-    for block in range(-(-graph.size // 64)):
+    for block in range(weights.blocks):
         weights.distances(block, distances)
     return distances
 

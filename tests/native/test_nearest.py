@@ -65,6 +65,10 @@ def test_refined_distances_are_symmetric_and_exact(columns: int, level: str) -> 
     assert np.allclose(matrix, cdist(points, points, "sqeuclidean"), rtol=1e-13, atol=0)
 
 
+def test_strips_are_the_kernels_own() -> None:
+    assert kernels().STRIP == native.STRIP
+
+
 def test_missing_candidates() -> None:
     points = np.array([[0.0], [1.0], [5.0]])
     indices, squared = native.refine(points[:1], points, np.array([[-1, 2, 1]]), 3)

@@ -94,12 +94,12 @@ def test_fold(precision: str, columns: int, level: str) -> None:
     seen = []
     try:
         kernels().choose_level(level)
-        for block in range(-(-graph.size // 64)):
+        for block in range(weights.blocks):
             folded = weights.fold(block, vectors)
             rows = squared[folded.sources]
             relative = 10 * TOLERANCE[precision]
-            scale = (rows @ np.abs(vectors)).max(initial=0)
-            assert np.abs(folded.products - rows @ vectors).max(initial=0) <= relative * scale
+            apart, size = np.abs(folded.products - rows @ vectors), rows @ np.abs(vectors)
+            assert np.all(apart <= relative * size)
             assert np.allclose(folded.squares, rows.sum(axis=1), rtol=relative, atol=0)
             assert np.allclose(folded.fourths, (rows**2).sum(axis=1), rtol=relative, atol=0)
             seen.append(folded.sources)
@@ -141,8 +141,10 @@ def test_threads_change_nothing() -> None:
 def test_what_an_elimination_says_of_itself() -> None:
     graph = GRAPHS["path"]
     elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, np.arange(200))
-    assert (elimination.size, elimination.fill, elimination.pieces, elimination.blocks) == (200, 199, 1, 4)
-    assert elimination.relaxations >= 200 * elimination.fill
+    assert (elimination.size, elimination.fill, elimination.pieces, elimination.blocks("float32")) == (200, 199, 1, 4)
+    for precision in ("float32", "float64"):
+        assert elimination.relaxations(precision) >= 200 * elimination.fill
+        assert elimination.weights(precision).blocks == elimination.blocks(precision)
     assert elimination.bytes("float64") > elimination.bytes("float32") > 0
     assert elimination.block_bytes("float32", stored=True) > elimination.block_bytes("float32", stored=False)
     assert native.Elimination(*GRAPHS["no edges"].__dict__.values(), np.arange(5)).pieces == 5

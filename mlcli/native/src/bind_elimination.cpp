@@ -52,20 +52,20 @@ template <class T> struct Sweeper {
     }
     nb::object sources(std::int64_t block) const {
         check_block(block);
-        std::int64_t vertices[LANES];
+        std::int64_t vertices[BLOCK<T>];
         return array(vertices, weights.sources(block, vertices));
     }
     template <class Out> void distances(std::int64_t block, Matrix<Out> out) const {
         check_block(block);
         const std::int64_t size = elimination.graph().vertices;
-        std::int64_t vertices[LANES];
+        std::int64_t vertices[BLOCK<T>];
         const int count = weights.sources(block, vertices);
         require(static_cast<std::int64_t>(out.shape(1)) == size, "out must have a column for every vertex");
         const bool whole = static_cast<std::int64_t>(out.shape(0)) == size && size != count;
         require(whole || out.shape(0) == static_cast<std::size_t>(count),
                 "out must have a row for every source of the block, or for every vertex");
         const bool by_vertex = static_cast<std::int64_t>(out.shape(0)) == size;
-        Out *rows[LANES];
+        Out *rows[BLOCK<T>];
         for (int i = 0; i < count; ++i) rows[i] = out.data() + (by_vertex ? vertices[i] : i) * size;
         nb::gil_scoped_release release;
         weights.distances(block, rows);
@@ -74,7 +74,7 @@ template <class T> struct Sweeper {
         check_block(block);
         require(static_cast<std::int64_t>(q.shape(0)) == elimination.graph().vertices, "q must have a row for every vertex");
         require(elimination.symbolic->pieces() == 1, "the graph must be in one piece");
-        std::int64_t vertices[LANES];
+        std::int64_t vertices[BLOCK<T>];
         const int count = weights.sources(block, vertices), columns = static_cast<int>(q.shape(1));
         std::vector<double> product(count * columns), squares(count), fourths(count);
         {
@@ -93,6 +93,7 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
             nb::gil_scoped_release release;
             new (self) S(e);
         }, nb::keep_alive<1, 2>(), "elimination"_a)
+        .def_prop_ro("lanes", [](const S &) { return BLOCK<T>; })
         .def_prop_ro("blocks", [](const S &s) { return s.weights.blocks(); })
         .def("factor", &S::factor, "stage"_a, "task"_a)
         .def("sources", &S::sources, "block"_a)
@@ -104,7 +105,6 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
 }  // namespace
 
 void bind_elimination(nb::module_ &m) {
-    m.attr("LANES") = LANES;
     nb::class_<Elimination>(m, "Elimination")
         .def(nb::init<Vector<std::int64_t>, Vector<std::int64_t>, Vector<double>, Vector<std::int64_t>>(),
              "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(), "order"_a.noconvert())
@@ -115,7 +115,10 @@ void bind_elimination(nb::module_ &m) {
         .def_prop_ro("depth", [](const Elimination &e) { return e.symbolic->plan().depth; })
         .def_prop_ro("nodes", [](const Elimination &e) { return e.symbolic->nodes.size(); })
         .def_prop_ro("bytes", [](const Elimination &e) { return e.symbolic->bytes(); })
-        .def_prop_ro("relaxations", [](const Elimination &e) { return e.symbolic->relaxations(LANES); })
+        .def("relaxations", [](const Elimination &e, int lanes) {
+            require(lanes > 0, "there must be lanes");
+            return e.symbolic->relaxations(lanes);
+        }, "lanes"_a)
         .def_prop_ro("work", &Elimination::work)
         .def("tasks", &Elimination::tasks);
     bind_sweeper<float>(m, "SweeperSingle");

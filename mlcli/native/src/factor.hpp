@@ -24,35 +24,41 @@ INLINE int lower_bound(const std::uint32_t *list, int low, int high, std::uint32
     return low;
 }
 
+// A source's columns [from, to) of its list, each with the target's column that it stands for.
+struct Stretch {
+    int from, to;
+    std::uint32_t column[COLUMNS];
+    int span() const { return static_cast<int>(column[to - from - 1] - column[0]) + 1; }
+};
+
 // The source's rows spread out to the target's columns, so that the product runs over whole vectors.
 template <class T>
-static void spread(const Factor<T> &f, const T *rows, const Node &source, const std::uint32_t *list, int j0, int j1,
-                   T *const *c, int count) {
-    const std::uint32_t low = f.where[list[j0]], span = f.where[list[j1 - 1]] - low + 1;
+static void spread(const Factor<T> &f, const T *rows, const Node &source, const Stretch &s, T *const *c, int count) {
+    const int low = static_cast<int>(s.column[0]), span = s.span();
     for (int v = 0; v < source.rows; ++v) {
         T *out = f.wide + static_cast<std::int64_t>(v) * span;
-        for (std::uint32_t i = 0; i < span; ++i) out[i] = static_cast<T>(__builtin_inff());
-        const T *row = rows + static_cast<std::int64_t>(v) * source.width;
-        for (int j = j0; j < j1; ++j) out[f.where[list[j]] - low] = row[j];
+        for (int i = 0; i < span; ++i) out[i] = static_cast<T>(__builtin_inff());
+        const T *row = rows + static_cast<std::int64_t>(v) * source.width + s.from;
+        for (int j = 0; j < s.to - s.from; ++j) out[s.column[j] - low] = row[j];
     }
     update(c, count, f.packed, f.wide - low, span, source.rows, low, low + span);
 }
 
 // The product in the source's columns, its entries then taken to the target's one by one.
 template <class T>
-static void scatter(const Factor<T> &f, const T *rows, const Node &source, const std::uint32_t *list, int j0, int j1,
-                    T *const *c, int count) {
-    const std::int64_t span = j1 - j0;
+static void scatter(const Factor<T> &f, const T *rows, const Node &source, const Stretch &s, T *const *c, int count) {
+    const int size = s.to - s.from;
     T *product[PANEL];
     for (int r = 0; r < count; ++r) {
-        product[r] = f.wide + r * span - j0;
-        for (int j = j0; j < j1; ++j) product[r][j] = static_cast<T>(__builtin_inff());
+        product[r] = f.wide + r * size - s.from;
+        for (int j = 0; j < size; ++j) product[r][s.from + j] = static_cast<T>(__builtin_inff());
     }
-    update(product, count, f.packed, rows, source.width, source.rows, j0, j1);
+    update(product, count, f.packed, rows, source.width, source.rows, s.from, s.to);
     for (int r = 0; r < count; ++r)
-        for (int j = j0; j < j1; ++j) {
-            T &value = c[r][f.where[list[j]]];
-            value = product[r][j] < value ? product[r][j] : value;
+        for (int j = 0; j < size; ++j) {
+            const T found = product[r][s.from + j];
+            T &value = c[r][s.column[j]];
+            value = found < value ? found : value;
         }
 }
 
@@ -61,24 +67,25 @@ template <class T>
 static void contribute(const Factor<T> &f, const Node &target, const Contribution &part, int low, int high) {
     const Node &source = f.plan.node[part.source];
     const std::uint32_t *list = f.plan.lists + source.list, *columns = f.plan.lists + target.list;
-    const int j0 = low == 0 ? 0 : lower_bound(list, 0, part.high, columns[low]);
-    const int j1 = high == target.ups + target.rows ? part.high : lower_bound(list, j0, part.high, columns[high]);
-    if (j0 == j1) return;
+    Stretch s;
+    s.from = low == 0 ? 0 : lower_bound(list, 0, part.high, columns[low]);
+    s.to = high == target.ups + target.rows ? part.high : lower_bound(list, s.from, part.high, columns[high]);
+    if (s.from == s.to) return;
+    for (int j = s.from; j < s.to; ++j) s.column[j - s.from] = f.where[list[j]];
     const T *rows = f.values + source.values;
-    const int count = part.high - part.low;
+    const int count = part.high - part.low, size = s.to - s.from, first = static_cast<int>(s.column[0]);
     T *c[PANEL];
     for (int r = 0; r < count; ++r)
         c[r] = f.values + target.values
                + static_cast<std::int64_t>(f.where[list[part.low + r]] - target.ups) * target.width;
     pack(rows + part.low, source.width, source.rows, count, f.packed);
-    const int first = static_cast<int>(f.where[list[j0]]), span = static_cast<int>(f.where[list[j1 - 1]]) - first + 1;
-    if (span == j1 - j0)
-        update(c, count, f.packed, rows + (j0 - first), source.width, source.rows, first, first + span);
-    else if (static_cast<double>(source.rows) * (count * (span - (j1 - j0)) / 8.0 + span + 2 * (j1 - j0))
-             < 3.0 * count * (j1 - j0))
-        spread(f, rows, source, list, j0, j1, c, count);
+    const double spreading = source.rows * (count * (s.span() - size) / 8.0 + s.span() + 2 * size);
+    if (s.span() == size)
+        update(c, count, f.packed, rows + (s.from - first), source.width, source.rows, first, first + size);
+    else if (spreading < 3.0 * count * size)
+        spread(f, rows, source, s, c, count);
     else
-        scatter(f, rows, source, list, j0, j1, c, count);
+        scatter(f, rows, source, s, c, count);
 }
 
 // Eliminates the node's own rows, deepest first, over columns [low, high): four rows at a time take what all

@@ -4,19 +4,18 @@
 
 namespace mlcli {
 
-constexpr int LANES = 64;  // sources in a block
+template <class T> constexpr int BLOCK = 256 / sizeof(T);  // sources in a block: rows of equal bytes, so that stacks fit the cache
 
 template <class T> struct Kernels {
-    std::int64_t (*sweep_scratch)(const Plan &, int first, int count);  // numbers of T
-    std::int64_t (*factor_scratch)();
+    std::int64_t (*factor_scratch)();  // numbers of T
     // Columns [low, high) of a node; `where` holds plan.depth integers.
     void (*eliminate)(const Plan &, T *values, int node, int low, int high, std::uint32_t *where, T *scratch);
-    // Rows of distances from `count` sources; `kept` holds vertices x LANES numbers.
+    // Rows of distances from `count` sources; `kept` holds vertices x BLOCK numbers.
     void (*distances32)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
                         float *const *out);
     void (*distances64)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
                         double *const *out);
-    // product (columns x LANES), squares and fourths (LANES) start at zero.
+    // product (columns x BLOCK), squares and fourths (BLOCK) start at zero.
     void (*fold)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, const double *q,
                  int columns, double *product, double *squares, double *fourths);
     // Floyd-Warshall on a matrix of `size` rows: the rows of a pivot strip, then any other strip.

@@ -128,16 +128,23 @@ template <class T> struct Lanes {
 #endif
 
 // The first `count` lanes at p; nothing beyond them is touched.
+#if defined(__AVX512F__)
+INLINE __m512 load_some(const float *p, int count) { return _mm512_maskz_loadu_ps((1u << count) - 1, p); }
+INLINE __m512d load_some(const double *p, int count) { return _mm512_maskz_loadu_pd((1u << count) - 1, p); }
+INLINE void store_some(float *p, __m512 v, int count) { _mm512_mask_storeu_ps(p, (1u << count) - 1, v); }
+INLINE void store_some(double *p, __m512d v, int count) { _mm512_mask_storeu_pd(p, (1u << count) - 1, v); }
+#else
 template <class T> INLINE typename Lanes<T>::V load_some(const T *p, int count) {
     T lanes[Lanes<T>::width] = {};
-    std::memcpy(lanes, p, count * sizeof(T));
+    for (int i = 0; i < count; ++i) lanes[i] = p[i];
     return Lanes<T>::load(lanes);
 }
 
 template <class T> INLINE void store_some(T *p, typename Lanes<T>::V v, int count) {
     T lanes[Lanes<T>::width];
     Lanes<T>::store(lanes, v);
-    std::memcpy(p, lanes, count * sizeof(T));
+    for (int i = 0; i < count; ++i) p[i] = lanes[i];
 }
+#endif
 
 }  // namespace mlcli::LEVEL

@@ -9,29 +9,29 @@
 namespace mlcli::LEVEL {
 
 template <class T>
-static Sweep<T, LANES> prepared(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch) {
-    return {plan, values, first, count, scratch, scratch + static_cast<std::int64_t>(plan.depth) * LANES, rows,
+static Sweep<T, BLOCK<T>> prepared(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch) {
+    return {plan, values, first, count, scratch, scratch + static_cast<std::int64_t>(plan.depth) * BLOCK<T>, rows,
             plan.node_of[first], plan.node_of[first + count - 1]};
 }
 
 template <class T, class Out>
 static void distances(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
                       Out *const *out) {
-    Keep<T, LANES> keep{kept};
+    Keep<T, BLOCK<T>> keep{kept};
     sweep(prepared(plan, values, first, count, rows, scratch), keep);
-    turn<T, LANES>(plan, kept, count, out);
+    turn<T, BLOCK<T>>(plan, kept, count, out);
 }
 
 template <class T>
 static void fold(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch,
                  const double *q, int columns, double *product, double *squares, double *fourths) {
-    Fold<T, LANES> sink{plan, q, columns, product, squares, fourths};
+    Fold<T, BLOCK<T>> sink{plan, q, columns, product, squares, fourths};
     sweep(prepared(plan, values, first, count, rows, scratch), sink);
     sink.flush();
 }
 
 template <class T> static const Kernels<T> table = {
-    Sweep<T, LANES>::scratch, Factor<T>::scratch, eliminate<T>, distances<T, float>, distances<T, double>, fold<T>,
+    Factor<T>::scratch, eliminate<T>, distances<T, float>, distances<T, double>, fold<T>,
     floyd_pivot<T>, floyd_rows<T>, select<T>, refine};
 
 extern const Kernels<float> *const single;

@@ -31,12 +31,12 @@ INLINE void update_rest(T *const *c, std::int64_t column, const T *a, const T *b
                         int count) {
     using L = Lanes<T>;
     typename L::V sum[R];
-    UNROLL for (int r = 0; r < R; ++r) sum[r] = load_some<T>(c[r] + column, count);
+    UNROLL for (int r = 0; r < R; ++r) sum[r] = load_some(c[r] + column, count);
     for (int v = 0; v < depth; ++v, a += R, b += stride) {
-        const typename L::V row = load_some<T>(b + column, count);
+        const typename L::V row = load_some(b + column, count);
         UNROLL for (int r = 0; r < R; ++r) sum[r] = L::min(sum[r], L::add(L::fill(a[r]), row));
     }
-    UNROLL for (int r = 0; r < R; ++r) store_some<T>(c[r] + column, sum[r], count);
+    UNROLL for (int r = 0; r < R; ++r) store_some(c[r] + column, sum[r], count);
 }
 
 template <class T, int R>

@@ -6,7 +6,7 @@
 namespace mlcli {
 namespace {
 
-constexpr double SMALL = 2e7;  // relaxations that are not worth dividing
+constexpr double SMALL = 3e6;  // relaxations that are not worth dividing
 constexpr double PARTS = 32;   // subtrees of more than a part of all work are divided
 
 // For each node the first node of its subtree; nodes of a subtree are an interval.

@@ -1,6 +1,7 @@
 // What becomes of finished rows of distances: written out by source, or folded into products and sums.
 #pragma once
 #include "sweep.hpp"
+#include "turn.hpp"
 
 namespace mlcli::LEVEL {
 
@@ -12,22 +13,6 @@ template <class T, int LANES> struct Keep {
             std::memcpy(rows + static_cast<std::int64_t>(node.top - r) * LANES, finished + r * LANES, LANES * sizeof(T));
     }
 };
-
-// out[lane][vertex] = rows[position of vertex][lane], sixteen vertices at a time.
-template <class T, int LANES, class Out>
-static void turn(const Plan &plan, const T *rows, int count, Out *const *out) {
-    constexpr int TILE = 16;
-    Out tile[LANES][TILE];
-    for (int start = 0; start < plan.vertices; start += TILE) {
-        const int width = plan.vertices - start < TILE ? plan.vertices - start : TILE;
-        for (int i = 0; i < width; ++i) {
-            const T *row = rows + static_cast<std::int64_t>(plan.position[start + i]) * LANES;
-            for (int lane = 0; lane < LANES; ++lane) tile[lane][i] = static_cast<Out>(row[lane]);
-        }
-        for (int lane = 0; lane < count; ++lane)
-            std::memcpy(out[lane] + start, tile[lane], width * sizeof(Out));
-    }
-}
 
 // product[j][lane] += sum over rows of squared[row][lane] q[row][j]; J columns of q at once.
 template <int J, int LANES>

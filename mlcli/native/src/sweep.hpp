@@ -15,10 +15,7 @@ template <class T, int LANES> struct Sweep {
     std::uint32_t *rows;  // depth -> row of `risen`
     int from, to;         // the nodes that hold the sources
 
-    static std::int64_t scratch(const Plan &plan, int first, int count) {
-        const Node &low = plan.node[plan.node_of[first]], &high = plan.node[plan.node_of[first + count - 1]];
-        return (2ll * plan.depth + high.last() - low.first() + 1) * LANES;
-    }
+    std::int64_t risen_rows() const { return plan.depth + plan.node[to].last() - plan.node[from].first() + 1ll; }
     std::uint32_t local(int position) const {
         return static_cast<std::uint32_t>(plan.depth + position - plan.node[from].first());
     }
@@ -85,9 +82,7 @@ template <class T, int LANES> static void name_rows(const Sweep<T, LANES> &s, in
 
 template <class T, int LANES> static void rise(const Sweep<T, LANES> &s) {
     const T infinity = static_cast<T>(__builtin_inff());
-    const std::int64_t size = Sweep<T, LANES>::scratch(s.plan, s.first, s.count)
-                              - static_cast<std::int64_t>(s.plan.depth) * LANES;
-    for (std::int64_t i = 0; i < size; ++i) s.risen[i] = infinity;
+    for (std::int64_t i = 0; i < s.risen_rows() * LANES; ++i) s.risen[i] = infinity;
     for (int i = 0; i < s.count; ++i) s.risen[static_cast<std::int64_t>(s.local(s.first + i)) * LANES + i] = 0;
     for (int d = 0; d < s.plan.depth; ++d) s.rows[d] = static_cast<std::uint32_t>(d);
     for (int i = s.from; i <= s.to; ++i) {

@@ -15,7 +15,7 @@ template <class T> Weights<T>::Weights(std::shared_ptr<const Symbolic> symbolic,
 template <class T> void Weights<T>::eliminate(const Task &task) const {
     const Plan plan = symbolic_->plan();
     const Kernels<T> &kernel = kernels<T>();
-    Buffer<T> scratch(kernel.factor_scratch());
+    const typename Pool<T>::Loan scratch(factors_, kernel.factor_scratch());
     std::vector<std::uint32_t> where(plan.depth);
     auto run = [&](std::int32_t node, std::int32_t low, std::int32_t high) {
         if (low < high) kernel.eliminate(plan, values_.get(), node, low, high, where.data(), scratch.get());
@@ -33,11 +33,16 @@ template <class T> void Weights<T>::eliminate(const Task &task) const {
 }
 
 template <class T> std::int64_t Weights<T>::blocks() const {
-    return (symbolic_->plan().vertices + LANES - 1) / LANES;
+    return (symbolic_->plan().vertices + BLOCK<T> - 1) / BLOCK<T>;
 }
 
 template <class T> int Weights<T>::count(std::int64_t block) const {
-    return std::min(LANES, symbolic_->plan().vertices - first(block));
+    return std::min(BLOCK<T>, symbolic_->plan().vertices - first(block));
+}
+
+// The finished rows and the risen ones by depth, and those of the nodes that hold the sources.
+template <class T> std::int64_t Weights<T>::scratch_size() const {
+    return (2ll * symbolic_->plan().depth + BLOCK<T> + 2 * PANEL) * BLOCK<T>;
 }
 
 template <class T> int Weights<T>::sources(std::int64_t block, std::int64_t *vertices) const {
@@ -67,8 +72,8 @@ template <class T> template <class Out> void Weights<T>::distances(std::int64_t 
     const Plan plan = symbolic_->plan();
     const Kernels<T> &kernel = kernels<T>();
     std::vector<std::uint32_t> rows(plan.depth + 1);
-    Buffer<T> scratch(kernel.sweep_scratch(plan, first(block), count(block)));
-    Buffer<T> kept(static_cast<std::int64_t>(plan.vertices) * LANES);
+    const typename Pool<T>::Loan scratch(scratch_, scratch_size());
+    const typename Pool<T>::Loan kept(kept_, static_cast<std::int64_t>(plan.vertices) * BLOCK<T>);
     write(kernel, plan, values_.get(), first(block), count(block), rows.data(), scratch.get(), kept.get(), out);
 }
 
@@ -79,13 +84,13 @@ void Weights<T>::fold(std::int64_t block, const double *q, int columns, double *
     const Kernels<T> &kernel = kernels<T>();
     const int lanes = count(block);
     std::vector<std::uint32_t> rows(plan.depth + 1);
-    Buffer<T> scratch(kernel.sweep_scratch(plan, first(block), lanes));
-    std::vector<double> sums((columns + 2) * LANES, 0.0);
-    double *const second = sums.data() + columns * LANES, *const fourth = second + LANES;
+    const typename Pool<T>::Loan scratch(scratch_, scratch_size());
+    std::vector<double> sums((columns + 2) * BLOCK<T>, 0.0);
+    double *const second = sums.data() + columns * BLOCK<T>, *const fourth = second + BLOCK<T>;
     kernel.fold(plan, values_.get(), first(block), lanes, rows.data(), scratch.get(), q, columns, sums.data(), second,
                 fourth);
     for (int lane = 0; lane < lanes; ++lane) {
-        for (int j = 0; j < columns; ++j) product[lane * columns + j] = sums[j * LANES + lane];
+        for (int j = 0; j < columns; ++j) product[lane * columns + j] = sums[j * BLOCK<T> + lane];
         squares[lane] = second[lane];
         fourths[lane] = fourth[lane];
     }

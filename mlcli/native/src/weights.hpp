@@ -1,24 +1,12 @@
 // The numbers of an elimination in one precision: they are eliminated task by task, then swept block by block.
 #pragma once
 #include <memory>
-#include <new>
 
+#include "buffer.hpp"
 #include "kernels.hpp"
 #include "schedule.hpp"
 
 namespace mlcli {
-
-// Numbers on a boundary of 64 bytes, uninitialized.
-template <class T> class Buffer {
-public:
-    explicit Buffer(std::int64_t size)
-        : numbers_(static_cast<T *>(::operator new[](static_cast<std::size_t>(size) * sizeof(T), std::align_val_t(64)))) {}
-    T *get() const { return numbers_.get(); }
-
-private:
-    struct Free { void operator()(T *p) const { ::operator delete[](p, std::align_val_t(64)); } };
-    std::unique_ptr<T[], Free> numbers_;
-};
 
 template <class T> class Weights {
 public:
@@ -35,9 +23,11 @@ public:
 private:
     std::shared_ptr<const Symbolic> symbolic_;
     Buffer<T> values_;
+    mutable Pool<T> factors_, scratch_, kept_;
 
-    int first(std::int64_t block) const { return static_cast<int>(block * LANES); }
+    int first(std::int64_t block) const { return static_cast<int>(block * BLOCK<T>); }
     int count(std::int64_t block) const;
+    std::int64_t scratch_size() const;
 };
 
 }  // namespace mlcli
