@@ -34,13 +34,14 @@ def facts() -> dict[str, Any]:
     import scipy.linalg  # noqa: F401 (brings its own BLAS)
 
     from mlcli.base.compute import Compute, container_memory, machine_memory
+    from mlcli.native import describe
 
     eigensolver = self_test()
     return {
         "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": platform.platform(),
         "packages": packages(), "blas": libraries(),
         "cores": Compute().thread_count(), "memory": machine_memory(), "container_memory": container_memory() or None,
-        "native": None, "eigensolver": eigensolver,
+        "native": describe(), "eigensolver": eigensolver,
     }
 
 
@@ -72,7 +73,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"cores allowed: {found['cores']}",
         f"memory: {found['memory'] / gib:.1f} GiB, limit of the container: "
         f"{f'{container / gib:.1f} GiB' if container else 'none'}",
-        "native kernels: absent; numpy and scipy compute",
+        f"native kernels: {found['native']}" + ("; numpy and scipy compute" if found["native"] == "absent" else ""),
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
     ]

@@ -43,7 +43,7 @@ class EliminationRows:
 
     def __init__(self, analysis: Analysis, precision: Precision) -> None:
         self._weights = analysis.native.weights(precision)
-        self.blocks = analysis.native.blocks
+        self.blocks = analysis.native.blocks(precision)
         stages = self._weights.stages
         with ThreadPoolExecutor(allowed()) as pool:
             for stage, count in enumerate(stages):

@@ -74,7 +74,7 @@ def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:
     costs = {"dijkstra": dijkstra_cost(graph, threads, native), "floyd": floyd_cost(graph, threads, native)}
     if elimination is not None:
         work = elimination.native
-        costs["elimination"] = elimination_cost(graph.size, work.relaxations, work.work, describe(), threads)
+        costs["elimination"] = elimination_cost(graph.size, work.relaxations("float32"), work.work, describe(), threads)
     return costs
 
 
