@@ -65,8 +65,9 @@ def errors_page() -> str:
     branches = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     head = ["# Exit codes, errors and warnings",
             "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
-            "on standard error. After any nonzero exit the output directory is absent, with one exception: where the run was "
-            "already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays. Codes from 130 to 143 are "
+            "on standard error. After any nonzero exit the output directory is absent, with one exception: where the "
+            "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays. "
+            "Codes from 130 to 143 are "
             "ended by a signal or by memory, and a retry can help; the others want something changed first.",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]
     exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
