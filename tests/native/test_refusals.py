@@ -99,8 +99,8 @@ def test_native_is_there_where_required() -> None:
 @pytest.mark.parametrize("level", ["base", "none"])
 def test_the_environment_names_a_level(level: str) -> None:
     program = "from mlcli import native; print(native.describe())"
-    done = subprocess.run([sys.executable, "-c", program], env={**os.environ, "MLCLI_SIMD": level}, capture_output=True,
-                          text=True, check=True)
+    command = [sys.executable, "-P", "-c", program]  # -P: the installed package, not the source tree
+    done = subprocess.run(command, env={**os.environ, "MLCLI_SIMD": level}, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == {"base": "base", "none": "absent"}[level]
 
 
