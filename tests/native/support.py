@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.sparse as sparse
 from scipy.sparse.csgraph import dijkstra
 
 from mlcli import native
@@ -81,8 +80,7 @@ GRAPHS = {
 
 
 def expected(graph: Graph) -> Array:
-    matrix = sparse.csr_array((graph.lengths, graph.indices, graph.starts), shape=(graph.size, graph.size))
-    result: Array = dijkstra(matrix, directed=True)
+    result: Array = dijkstra(graph.matrix(), directed=True)
     return result
 
 
