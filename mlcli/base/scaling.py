@@ -4,6 +4,8 @@ import numpy as np
 
 from mlcli.base.types import Array
 
+NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multiplying by them is exact
+
 
 def exponent_of(values: Array) -> int:
     """The e for which 2**-e * values has its largest size in [0.5, 1); 0 for all zeros."""
@@ -16,4 +18,6 @@ def scaled(values: Array, exponent: int) -> Array:
     if exponent == 0:
         return values
     with np.errstate(over="ignore", under="ignore"):
+        if abs(exponent) <= NORMAL:
+            return values * np.ldexp(1.0, exponent)  # the same, several times faster
         return np.ldexp(values, exponent)

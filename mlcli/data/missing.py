@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
-from mlcli.data.cells import refuse_nonfinite
+from mlcli.data.cells import all_finite, refuse_nonfinite
 from mlcli.data.scales import exponents, means, times_power
 from mlcli.data.table import Table
 from mlcli.data.wording import counted, listed, place
@@ -26,7 +26,8 @@ def refuse(table: Table) -> None:
 
 def kept_rows(table: Table) -> AnyArray:
     """Which rows have a finite number in every column; at least one must."""
-    kept: AnyArray = np.all(np.isfinite(table.values), axis=1)
+    kept: AnyArray = (np.ones(len(table.values), dtype=bool) if all_finite(table.values)
+                      else np.all(np.isfinite(table.values), axis=1))
     if not kept.any():
         raise DataError("EMPTY", f"every one of the {counted(len(kept), 'row')} has a missing or infinite cell",
                         where=where_of(table), hint="leave columns out with --columns, or choose prepare.missing: mean")
@@ -57,9 +58,9 @@ def column_means(table: Table) -> Array:
 
 def filled(table: Table, fill: Array) -> Array:
     """The values with every missing or infinite cell replaced by its column's fill."""
+    if all_finite(table.values):
+        return table.values
     present = np.isfinite(table.values)
     count = int(present.size - np.count_nonzero(present))
-    if count == 0:
-        return table.values
     note("W-FILLED", f"{counted(count, 'cell')} missing or infinite, filled with the means of the columns", cells=count)
     return np.where(present, table.values, fill)

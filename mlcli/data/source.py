@@ -6,10 +6,13 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 from typing import Any, BinaryIO, cast
 
 from mlcli.base.compute import Compute
@@ -17,6 +20,7 @@ from mlcli.data.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 
 CHUNK = 1 << 20
+SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
 
 
 @dataclass(frozen=True)
@@ -25,9 +29,14 @@ class Opened:
 
     path: str
     size: int  # bytes
-    sha256: str
+    digest: Callable[[], str]  # waits for the sha256
     content: bytes | None = None  # of standard input
     descriptor: int = -1
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of all bytes, once it is computed."""
+        return self.digest()
 
     def stream(self) -> BinaryIO:
         """The bytes from the start, independent of every other stream."""
@@ -81,14 +90,22 @@ def opened(path: str, compute: Compute) -> Iterator[Opened]:
 
 
 def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
-    """One `Opened`, with its state compared before and after; raises StorageError."""
-    before, digest = _state(descriptor), _digest(descriptor)
-    try:
-        yield Opened(path, before[0], digest, descriptor=descriptor)
-    except MlcliError:
-        _require_same(path, before == _state(descriptor))
-        raise
-    _require_same(path, before == _state(descriptor) and digest == _digest(descriptor))
+    """One `Opened`, hashed beside its reading, with its state compared before and after; raises StorageError."""
+    before, ended = _state(descriptor), Event()
+    fresh = time.time() - before[1] / 1e9 < SETTLED
+    with ThreadPoolExecutor(1) as pool:
+        digest = pool.submit(_digest, descriptor, ended)
+        try:
+            if fresh:
+                digest.result()
+            yield Opened(path, before[0], digest.result, descriptor=descriptor)
+            same = before == _state(descriptor) and not (fresh and digest.result() != _digest(descriptor, ended))
+        except MlcliError:
+            _require_same(path, before == _state(descriptor))
+            raise
+        finally:
+            ended.set()
+    _require_same(path, same)
 
 
 def _require_same(path: str, same: bool) -> None:
@@ -98,16 +115,19 @@ def _require_same(path: str, same: bool) -> None:
                            hint="wait until it is written, or work on a copy")
 
 
-def _state(descriptor: int) -> tuple[int, int]:
-    """Size in bytes and time of the last change in nanoseconds."""
+def _state(descriptor: int) -> tuple[int, int, int]:
+    """Size in bytes, and times of the last change of content and of anything, in nanoseconds."""
     status = os.fstat(descriptor)
-    return status.st_size, status.st_mtime_ns
+    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _digest(descriptor: int) -> str:
-    """The sha256 of the whole file."""
+def _digest(descriptor: int, ended: Event) -> str:
+    """The sha256 of the whole file, given up when nobody waits for it any more."""
+    found, piece = hashlib.sha256(), memoryview(bytearray(CHUNK))
     with Positioned(descriptor) as file:
-        return hashlib.file_digest(cast(io.BytesIO, file), "sha256").hexdigest()
+        while not ended.is_set() and (count := file.readinto(piece)):
+            found.update(piece[:count])
+    return found.hexdigest()
 
 
 def open_regular(path: str) -> int:
@@ -148,4 +168,5 @@ def standard_input(compute: Compute) -> Opened:
     while chunk := sys.stdin.buffer.read(CHUNK):
         content += chunk
         compute.require(len(content), "standard input", "write it to a file and read that")
-    return Opened("-", len(content), hashlib.sha256(content).hexdigest(), content=bytes(content))
+    whole = bytes(content)
+    return Opened("-", len(whole), lambda: hashlib.sha256(whole).hexdigest(), content=whole)

@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.inputs import Dissimilarities, Features, Similarities
 from mlcli.base.inputs import Input as MethodInput
 from mlcli.base.types import AnyArray, Array
+from mlcli.data.row_numbers import taken
 
 
 @dataclass(frozen=True)
@@ -26,7 +27,7 @@ class Table:
 
     values: Array  # n x d; NaN where missing (features only)
     columns: tuple[str, ...]  # d
-    ids: tuple[str, ...]  # n
+    ids: Sequence[str]  # n: a tuple, or RowNumbers where the file has none
     id_name: str = "id"
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # label column -> n texts
     kind: str = "features"
@@ -45,6 +46,6 @@ class Table:
         chosen = np.asarray(rows, dtype=np.int64)
         square = self.kind != "features" and self.columns == self.ids
         values = self.values[np.ix_(chosen, chosen)] if square else self.values[chosen]
-        ids = tuple(self.ids[row] for row in chosen)
-        labels = {name: tuple(texts[row] for row in chosen) for name, texts in self.labels.items()}
-        return replace(self, values=values, ids=ids, labels=labels, columns=ids if square else self.columns)
+        ids = taken(self.ids, chosen)
+        labels = {name: tuple(texts[row] for row in chosen.tolist()) for name, texts in self.labels.items()}
+        return replace(self, values=values, ids=ids, labels=labels, columns=tuple(ids) if square else self.columns)

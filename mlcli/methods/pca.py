@@ -26,6 +26,7 @@ class PCA(Method):
     """
 
     accepts: ClassVar = (Features,)
+    reach: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     name: Literal["pca"] = "pca"
     route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), "
                           "the data itself (svd), by power iteration (power), or the smaller side (auto).")

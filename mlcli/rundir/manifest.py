@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcli import __version__
+from mlcli.base import blas
 from mlcli.errors import InputMissing, UnsafeFile
 from mlcli.rundir.names import MANIFEST
 
@@ -20,7 +21,8 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
     """Writes run.json with the facts of a run, the machine's, and the hash of every other file."""
     files = {path.name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in sorted(folder.iterdir())}
     manifest = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-                **facts, "versions": versions(), "blas": blas(), "files": files}
+                **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settled().facts(),
+                "files": files}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
@@ -62,7 +64,7 @@ def versions() -> dict[str, str]:
             **{name: version(name) for name in PACKAGES}}
 
 
-def blas() -> list[dict[str, Any]]:
+def libraries() -> list[dict[str, Any]]:
     """The linear algebra libraries loaded, with their kernels and threads."""
     from threadpoolctl import threadpool_info
 

@@ -4,7 +4,10 @@ A kernel is a symmetric linear operator on n points. Centering it moves the orig
 feature space to the mean of the points: H K H with H = I - 11ᵀ/n.
 """
 
-from dataclasses import dataclass
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal
 
@@ -13,9 +16,13 @@ import scipy.sparse as sparse
 from scipy.sparse.linalg import splu
 
 from mlcli.base.compute import Compute
+from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 
+BLOCK = 1 << 19  # numbers of a factor centered at once: what fits the cache
+BLOCKS = 8  # that a thread works through before its sum is added to the others
+WIDE = 1000  # columns above which FᵀF is too large for every thread to have its own
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
 
 
@@ -69,36 +76,111 @@ class Dense:
 
 @dataclass(frozen=True)
 class Factored:
-    """A kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual."""
+    """A kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual.
+
+    Where the columns' side is solved, F is centered a block of rows at a time whenever it is
+    used, so that a second copy of the data is never held.
+    """
 
     factor: Array  # n x d
     route: Route = "auto"
+    means: tuple[Array, ...] = ()  # d each, taken from the rows of `factor` one after the other
 
-    def apply(self, block: Array) -> Array:
-        """K times a block of vectors (n x b)."""
-        return self.factor @ (self.factor.T @ block)
+    @property
+    def by_columns(self) -> bool:
+        """Whether FᵀF is solved, rather than FFᵀ."""
+        rows, columns = self.factor.shape
+        return self.route == "covariance" or (self.route != "dual" and columns <= rows)
 
     @property
     def trace(self) -> float:
         """The sum of the eigenvalues."""
-        return float(np.einsum("ij,ij->", self.factor, self.factor))
+        return float(np.trace(self.side)) if self.means else float(np.einsum("ij,ij->", self.factor, self.factor))
 
     @property
     def frobenius(self) -> float:
         """The root of the sum of squared eigenvalues."""
-        return float(np.linalg.norm(self.gram()))
+        return float(np.linalg.norm(self.side))
 
-    def gram(self) -> Array:
-        """FᵀF or FFᵀ, whichever is smaller; the same eigenvalues but for zeros."""
-        rows, columns = self.factor.shape
-        return self.factor.T @ self.factor if columns <= rows else self.factor @ self.factor.T
+    @cached_property
+    def side(self) -> Array:
+        """FᵀF or FFᵀ, the one that is solved; the same eigenvalues but for zeros."""
+        if not self.by_columns:
+            return self.factor @ self.factor.T
+        return self._total(lambda rows, block: block.T @ block)
+
+    def _total(self, part: Callable[[slice, Array], Array]) -> Array:
+        """The sum of a part for every block of rows."""
+
+        def subtotal(rows: slice) -> Array:
+            return functools.reduce(operator.iadd, (part(*piece) for piece in self._blocks(rows)))
+
+        return functools.reduce(operator.iadd, in_order(subtotal, self._pieces()))
+
+    def _pieces(self) -> list[slice]:
+        """The rows cut into pieces of several blocks, one for each call of a thread."""
+        rows = len(self.factor)
+        size = self._block * BLOCKS if self.means and self.factor.shape[1] <= WIDE else max(rows, 1)
+        return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+    @property
+    def _block(self) -> int:
+        """Rows centered at once: never so few that adding up their FᵀF would cost more than making it."""
+        columns = max(self.factor.shape[1], 1)
+        return max(columns, BLOCK // columns)
+
+    def _blocks(self, rows: slice) -> Iterator[tuple[slice, Array]]:
+        """Blocks of the rows of F in a piece; each is overwritten by the next."""
+        if not self.means:
+            yield rows, self.factor[rows]
+            return
+        room = np.empty((min(self._block, rows.stop - rows.start), self.factor.shape[1]))
+        for start in range(rows.start, rows.stop, self._block):
+            chosen = slice(start, min(start + self._block, rows.stop))
+            block = np.subtract(self.factor[chosen], self.means[0], out=room[: chosen.stop - start])
+            for mean in self.means[1:]:
+                block -= mean
+            yield chosen, block
+
+    def apply(self, block: Array) -> Array:
+        """K times a block of vectors (n x b)."""
+        return self.lifted(self.lowered(block))
+
+    def lifted(self, directions: Array) -> Array:
+        """F times a block of vectors (d x b)."""
+        result = np.empty((len(self.factor), directions.shape[1]))
+
+        def lift(rows: slice) -> None:
+            for chosen, block in self._blocks(rows):
+                np.matmul(block, directions, out=result[chosen])
+
+        for _ in in_order(lift, self._pieces()):
+            pass
+        return result
+
+    def lowered(self, vectors: Array) -> Array:
+        """Fᵀ times a block of vectors (n x b)."""
+        return self._total(lambda rows, block: block.T @ vectors[rows])
 
     def centered(self) -> tuple["Factored", Centering]:
         """The factor with its column means removed: twice, for data far from the origin."""
-        means = self.factor.mean(axis=0)
-        moved = self.factor - means
-        rest = moved.mean(axis=0)
-        return Factored(moved - rest, self.route), Centering(means + rest, across=False)
+        origin = Factored(self.factor, self.route, (np.zeros(self.factor.shape[1]),))
+        means = origin.column_means()
+        moved = replace(origin, means=(means,))
+        moved = replace(origin, means=(means, moved.column_means()))
+        centering = Centering(means + moved.means[1], across=False)
+        return (moved if self.by_columns and self.route != "svd" else moved.whole()), centering
+
+    def column_means(self) -> Array:
+        """The means of the columns of F."""
+        return self._total(lambda rows, block: block.sum(axis=0)) / len(self.factor)
+
+    def whole(self) -> "Factored":
+        """The same kernel with its centered factor held whole."""
+        factor = np.empty_like(self.factor)
+        for rows, block in self._blocks(slice(0, len(factor))):
+            factor[rows] = block
+        return Factored(factor, self.route)
 
 
 @dataclass(frozen=True)

@@ -73,19 +73,15 @@ def _enough(matrix: Array, trace: float, options: "Eigensolve", compute: Compute
 
 def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
     """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
-    factor = kernel.factor
-    smaller = "covariance" if factor.shape[1] <= factor.shape[0] else "dual"
-    by_columns = (kernel.route if kernel.route in ("covariance", "dual") else smaller) == "covariance"
-    side = factor.T @ factor if by_columns else factor @ factor.T
-    lift = _from_directions if by_columns else _from_vectors
-    rank = min(factor.shape)
+    side, size, rank = kernel.side, max(kernel.factor.shape), min(kernel.factor.shape)
+    lift = _from_directions if kernel.by_columns else _from_vectors
     if kernel.route == "power":
         solved = _solve_power(side, rank, options, compute)
     else:
         solved = _solve_matrix(side, float(np.trace(side)), options, compute)
     values = solved.values[:rank]
-    floor = 10 * max(factor.shape) * EPS * float(values[:1].max(initial=0.0))
-    return Solved(values, lambda q: lift(factor, values[:q], solved.take(q)[0], floor), max(factor.shape),
+    floor = 10 * size * EPS * float(values[:1].max(initial=0.0))
+    return Solved(values, lambda q: lift(kernel, values[:q], solved.take(q)[0], floor), size,
                   solved.complete, floor, solved.tolerance)
 
 
@@ -95,20 +91,20 @@ def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute
     return Solved(values, lambda q: (vectors[:, :q], None), size, False, _floor(values, size), POWER_TOLERANCE)
 
 
-def _from_directions(factor: Array, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
+def _from_directions(kernel: Factored, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
     """V = F W / √λ from the eigenvectors W of FᵀF."""
-    return _over_roots(factor @ directions, values, floor), directions
+    return _over_roots(kernel.lifted(directions), values, floor), directions
 
 
-def _from_vectors(factor: Array, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
+def _from_vectors(kernel: Factored, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
     """W = FᵀV / √λ from the eigenvectors V of FFᵀ, made orthonormal again, and V = F W / √λ from those.
 
     Errors of V along the leading axes grow by the ratio of roots in FᵀV, and making W orthonormal removes them.
     """
     positive = int(np.sum(values > floor))
-    directions = np.zeros((factor.shape[1], vectors.shape[1]))
-    directions[:, :positive] = orthonormal(factor.T @ vectors[:, :positive])
-    return _over_roots(factor @ directions, values, floor), directions
+    directions = np.zeros((kernel.factor.shape[1], vectors.shape[1]))
+    directions[:, :positive] = orthonormal(kernel.lowered(vectors[:, :positive]))
+    return _over_roots(kernel.lifted(directions), values, floor), directions
 
 
 def _over_roots(columns: Array, values: Array, floor: float) -> Array:
