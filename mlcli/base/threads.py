@@ -1,5 +1,6 @@
 """How many threads the numerical kernels may use, set once for the length of a run, and work shared among them."""
 
+import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -8,6 +9,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
+LATE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by libraries that are loaded only during the run (SciPy's)
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -24,7 +26,8 @@ def threads_limited(count: int) -> Iterator[None]:
     """Limits the linear algebra libraries, pyarrow where it is in use already, and the stages to `count` threads."""
     from threadpoolctl import threadpool_limits
 
-    token = _allowed.set(count)
+    token, before = _allowed.set(count), {name: os.environ.get(name) for name in LATE}
+    os.environ.update(dict.fromkeys(LATE, str(count)))
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].set_cpu_count(count)
     try:
@@ -32,6 +35,8 @@ def threads_limited(count: int) -> Iterator[None]:
             yield
     finally:
         _allowed.reset(token)
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 def in_order(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R]:

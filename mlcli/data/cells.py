@@ -4,23 +4,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.wording import counted, joined, shown
 from mlcli.errors import DataError
 
 EXAMPLES = 5
 ROWS = 4096  # rows looked at together
-PIECE = 512  # rows whose finiteness is looked at together
 
 
 def row_blocks(rows: int, size: int = ROWS) -> list[slice]:
     """The rows in blocks, so that temporary arrays stay small."""
     return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
-
-
-def all_finite(values: Array) -> bool:
-    """Whether every cell is a finite number, looked at in pieces that stay in the processor's cache."""
-    return all(np.isfinite(values[rows]).all() for rows in row_blocks(len(values), PIECE))
 
 
 def positions(mask: AnyArray, ids: Sequence[str], columns: Sequence[str]) -> str:

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
-from mlcli.data.cells import all_finite, refuse_nonfinite
+from mlcli.data.cells import refuse_nonfinite
 from mlcli.data.scales import exponents, means, times_power
 from mlcli.data.table import Table
 from mlcli.data.wording import counted, listed, place

@@ -7,11 +7,12 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
-from mlcli.data.cells import all_finite, row_blocks
+from mlcli.data.cells import row_blocks
 from mlcli.data.numbers import NUMBERS
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table

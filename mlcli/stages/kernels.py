@@ -9,16 +9,17 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import scipy.sparse as sparse
-from scipy.sparse.linalg import splu
 
 from mlcli.base.compute import Compute
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 BLOCK = 1 << 19  # numbers of a factor centered at once: what fits the cache
 BLOCKS = 8  # that a thread works through before its sum is added to the others
@@ -120,7 +121,7 @@ class Factored:
     def _pieces(self) -> list[slice]:
         """The rows cut into pieces of several blocks, one for each call of a thread."""
         rows = len(self.factor)
-        size = self._block * BLOCKS if self.means and self.factor.shape[1] <= WIDE else max(rows, 1)
+        size = self._block * BLOCKS if self.factor.shape[1] <= WIDE else max(rows, 1)
         return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
     @property
@@ -131,13 +132,12 @@ class Factored:
 
     def _blocks(self, rows: slice) -> Iterator[tuple[slice, Array]]:
         """Blocks of the rows of F in a piece; each is overwritten by the next."""
-        if not self.means:
-            yield rows, self.factor[rows]
-            return
-        room = np.empty((min(self._block, rows.stop - rows.start), self.factor.shape[1]))
+        room = np.empty((min(self._block, rows.stop - rows.start), self.factor.shape[1])) if self.means else None
         for start in range(rows.start, rows.stop, self._block):
             chosen = slice(start, min(start + self._block, rows.stop))
-            block = np.subtract(self.factor[chosen], self.means[0], out=room[: chosen.stop - start])
+            block = self.factor[chosen]
+            if room is not None:
+                block = np.subtract(block, self.means[0], out=room[: chosen.stop - start])
             for mean in self.means[1:]:
                 block -= mean
             yield chosen, block
@@ -164,10 +164,9 @@ class Factored:
 
     def centered(self) -> tuple["Factored", Centering]:
         """The factor with its column means removed: twice, for data far from the origin."""
-        origin = Factored(self.factor, self.route, (np.zeros(self.factor.shape[1]),))
-        means = origin.column_means()
-        moved = replace(origin, means=(means,))
-        moved = replace(origin, means=(means, moved.column_means()))
+        means = self.column_means()
+        moved = replace(self, means=(means,))
+        moved = replace(self, means=(means, moved.column_means()))
         centering = Centering(means + moved.means[1], across=False)
         return (moved if self.by_columns and self.route != "svd" else moved.whole()), centering
 
@@ -190,7 +189,7 @@ class Inverse:
     `trace` and `frobenius` are unknown until the whole spectrum is computed.
     """
 
-    root: sparse.csr_array  # R, n x n, rows that sum to zero
+    root: "sparse.csr_array"  # R, n x n, rows that sum to zero
 
     trace = frobenius = float("nan")
 
@@ -202,6 +201,9 @@ class Inverse:
     @cached_property
     def factorization(self):  # type: ignore[no-untyped-def]
         """The sparse factorization of M + shift, made once."""
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
         cost = (self.root.T @ self.root + self.shift * sparse.eye_array(self.root.shape[0])).tocsc()
         try:
             return splu(cost, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
