@@ -8,18 +8,17 @@ import stat
 import sys
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Event
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from mlcli.base.compute import Compute
+from mlcli.data.digest import Digest, require_same, state
+from mlcli.data.positioned import CHUNK, Positioned
 from mlcli.data.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 
-CHUNK = 1 << 20
 SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
 
 
@@ -45,34 +44,6 @@ class Opened:
         return cast(BinaryIO, io.BufferedReader(Positioned(self.descriptor), CHUNK))
 
 
-class Positioned(io.RawIOBase):
-    """A file read at a position of its own, whoever else reads the same descriptor."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor, self._position = os.dup(descriptor), 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = os.preadv(self._descriptor, [buffer], self._position)
-        self._position += count
-        return count
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = (0, self._position, os.fstat(self._descriptor).st_size)[whence]
-        self._position = start + offset
-        return self._position
-
-    def close(self) -> None:
-        if not self.closed:
-            os.close(self._descriptor)
-        super().close()
-
-
 @contextmanager
 def opened(path: str, compute: Compute) -> Iterator[Opened]:
     """Opens the input, and afterwards makes sure that it stayed the same."""
@@ -90,44 +61,22 @@ def opened(path: str, compute: Compute) -> Iterator[Opened]:
 
 
 def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
-    """One `Opened`, hashed beside its reading, with its state compared before and after; raises StorageError."""
-    before, ended = _state(descriptor), Event()
+    """One `Opened`, with its state compared before and after; raises StorageError."""
+    before = state(descriptor)
     fresh = time.time() - before[1] / 1e9 < SETTLED
-    with ThreadPoolExecutor(1) as pool:
-        digest = pool.submit(_digest, descriptor, ended)
-        try:
-            if fresh:
-                digest.result()
-            yield Opened(path, before[0], digest.result, descriptor=descriptor)
-            same = before == _state(descriptor) and not (fresh and digest.result() != _digest(descriptor, ended))
-        except MlcliError:
-            _require_same(path, before == _state(descriptor))
-            raise
-        finally:
-            ended.set()
-    _require_same(path, same)
-
-
-def _require_same(path: str, same: bool) -> None:
-    """Refuses a file that changed under the reader."""
-    if not same:
-        raise StorageError("CHANGED", "the file changed while it was read", where=place(path),
-                           hint="wait until it is written, or work on a copy")
-
-
-def _state(descriptor: int) -> tuple[int, int, int]:
-    """Size in bytes, and times of the last change of content and of anything, in nanoseconds."""
-    status = os.fstat(descriptor)
-    return status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _digest(descriptor: int, ended: Event) -> str:
-    """The sha256 of the whole file, given up when nobody waits for it any more."""
-    found, piece = hashlib.sha256(), memoryview(bytearray(CHUNK))
-    with Positioned(descriptor) as file:
-        while not ended.is_set() and (count := file.readinto(piece)):
-            found.update(piece[:count])
-    return found.hexdigest()
+    digest = Digest(path, descriptor)
+    if fresh:
+        digest.result()
+    try:
+        yield Opened(path, before[0], digest.result, descriptor=descriptor)
+    except BaseException as error:
+        digest.stop()
+        if isinstance(error, MlcliError):
+            require_same(path, before == state(descriptor))
+        raise
+    require_same(path, before == state(descriptor))
+    if fresh:
+        require_same(path, digest.result() == Digest(path, descriptor).result())
 
 
 def open_regular(path: str) -> int:

@@ -1,6 +1,6 @@
 """The table: what is read, prepared, embedded and written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -16,9 +16,14 @@ class Source:
     """Where a table came from."""
 
     path: str  # as the user gave it
-    sha256: str  # of the file's bytes
+    digest: Callable[[], str]  # waits for the sha256 of the file's bytes
     bytes: int
     format: str
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of the file's bytes; raises StorageError where the file changed before it was known."""
+        return self.digest()
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 19  # numbers of a factor centered at once: what fits the cache
 BLOCKS = 8  # that a thread works through before its sum is added to the others
+SAMPLE = 4096  # rows whose mean is near enough to that of all
+TRIFLE = 0.01  # share of a column's squares that a shift may be off by and cost no digits
 WIDE = 1000  # columns above which FᵀF is too large for every thread to have its own
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
 
@@ -86,6 +88,7 @@ class Factored:
     factor: Array  # n x d
     route: Route = "auto"
     means: tuple[Array, ...] = ()  # d each, taken from the rows of `factor` one after the other
+    held: Array | None = None  # FᵀF, where it is known already
 
     @property
     def by_columns(self) -> bool:
@@ -106,6 +109,8 @@ class Factored:
     @cached_property
     def side(self) -> Array:
         """FᵀF or FFᵀ, the one that is solved; the same eigenvalues but for zeros."""
+        if self.held is not None:
+            return self.held
         if not self.by_columns:
             return self.factor @ self.factor.T
         return self._total(lambda rows, block: block.T @ block)
@@ -164,11 +169,28 @@ class Factored:
 
     def centered(self) -> tuple["Factored", Centering]:
         """The factor with its column means removed: twice, for data far from the origin."""
+        kernel = self._centered_at_once() or self._centered_twice()
+        centering = Centering(kernel.means[0] + kernel.means[1], across=False)
+        return (kernel if self.by_columns and self.route != "svd" else kernel.whole()), centering
+
+    def _centered_at_once(self) -> "Factored | None":
+        """One pass for means and FᵀF, from a shift near the means; None where the rest they leave is no trifle."""
+        rows, columns = self.factor.shape
+        if not self.by_columns or self.route == "svd" or rows <= SAMPLE or columns > WIDE:
+            return None
+        near = self.factor[:: rows // SAMPLE].mean(axis=0)
+        moved = replace(self, means=(near,))
+        sums = moved._total(lambda rows, block: np.vstack([block.T @ block, block.sum(axis=0)]))
+        rest = sums[-1] / rows
+        side = sums[:-1] - rows * np.outer(rest, rest)
+        small = bool(np.all(rows * rest**2 <= TRIFLE * np.diag(side)))
+        return replace(self, means=(near, rest), held=side) if small else None
+
+    def _centered_twice(self) -> "Factored":
+        """One pass for the means, and another for what rounding left of them."""
         means = self.column_means()
         moved = replace(self, means=(means,))
-        moved = replace(self, means=(means, moved.column_means()))
-        centering = Centering(means + moved.means[1], across=False)
-        return (moved if self.by_columns and self.route != "svd" else moved.whole()), centering
+        return replace(self, means=(means, moved.column_means()))
 
     def column_means(self) -> Array:
         """The means of the columns of F."""

@@ -34,7 +34,8 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
       "sys/fs/cgroup/a/cpu.max": "400000 100000\n"}, 1),
     ({"proc/self/cgroup": "0::/docker/x\n", "sys/fs/cgroup/cpu.max": "50000 100000\n"}, 1),  # ours is the mount's root
     ({"proc/self/cgroup": "0::/../other\n", "sys/fs/cgroup/cpu.max": "300000 100000\n"}, 3),
-    ({"proc/self/cgroup": "5:memory:/\n4:cpu,cpuacct:/job\n", "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us": "600000\n",
+    ({"proc/self/cgroup": "5:memory:/\n4:cpu,cpuacct:/job\n",
+      "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_quota_us": "600000\n",
       "sys/fs/cgroup/cpu,cpuacct/job/cpu.cfs_period_us": "100000\n"}, 6),
     ({"proc/self/cgroup": "4:cpu,cpuacct:/job\n", "sys/fs/cgroup/cpu/job/cpu.cfs_quota_us": "-1\n",
       "sys/fs/cgroup/cpu/job/cpu.cfs_period_us": "100000\n"}, 0),
@@ -82,8 +83,10 @@ def test_chosen_threads_go_before_the_environment(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(("files", "environment", "limit"), [
     ({}, {}, 0),
     ({"sys/fs/cgroup/memory.max": "1000"}, {}, 1000),
-    ({"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/memory.max": "max", "sys/fs/cgroup/a/memory.max": "5000"}, {}, 5000),
-    ({"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/memory.max": "4000", "sys/fs/cgroup/a/memory.max": "5000"}, {}, 4000),
+    ({"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/memory.max": "max",
+      "sys/fs/cgroup/a/memory.max": "5000"}, {}, 5000),
+    ({"proc/self/cgroup": "0::/a/b", "sys/fs/cgroup/a/b/memory.max": "4000",
+      "sys/fs/cgroup/a/memory.max": "5000"}, {}, 4000),
     ({"proc/self/cgroup": "4:memory:/job\n", "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "7000",
       "sys/fs/cgroup/memory/memory.limit_in_bytes": "9223372036854771712"}, {}, 7000),
     ({"proc/self/cgroup": "4:cpu:/job\n", "sys/fs/cgroup/memory/job/memory.limit_in_bytes": "7000"}, {}, 0),
@@ -102,6 +105,7 @@ def test_the_job_limits_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_first_core_tells_the_processor(tmp_path: Path) -> None:
-    root = tree(tmp_path, {"proc/cpuinfo": "processor\t: 0\nvendor_id\t: A\nflags\t\t: x y\n\nprocessor\t: 1\nvendor_id\t: B\n"})
+    root = tree(tmp_path, {
+        "proc/cpuinfo": "processor\t: 0\nvendor_id\t: A\nflags\t\t: x y\n\nprocessor\t: 1\nvendor_id\t: B\n"})
     assert machine.processor(root) == ("A", frozenset({"x", "y"}))
     assert machine.processor(tmp_path / "nowhere") == ("", frozenset())

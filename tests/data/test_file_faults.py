@@ -1,11 +1,13 @@
 """Every way a file can be bad ends in its own error with its own exit code (failure table, group A)."""
 
+import hashlib
 import os
 from pathlib import Path
 
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.data.digest import Digest
 from mlcli.data.input import Input
 from mlcli.data.read import read
 from mlcli.errors import (
@@ -246,3 +248,22 @@ def test_a_shorter_csv_is_read_only_up_to_a_whole_row(tmp_path: Path, cut: int) 
     assert rows[-1] == full[len(rows) - 1] or not whole[:cut].endswith(b"\n")
     assert rows[-1][0] == full[len(rows) - 1][0]
     assert last
+
+
+def test_a_file_that_changes_before_its_hash_is_known_is_refused(tmp_path: Path) -> None:
+    from mlcli.data.source import SETTLED
+
+    path = Path(written(tmp_path, "a,b\n" + "1,2\n" * 2_000_000))
+    old = path.stat().st_mtime - 10 * SETTLED
+    os.utime(path, (old, old))
+    table = read(Input(path=str(path)))
+    assert table.source is not None
+    assert table.source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+    descriptor = os.open(path, os.O_RDWR)
+    digest = Digest(str(path), descriptor)
+    os.write(descriptor, b"A")  # the hash needs some ten milliseconds more
+    with pytest.raises(StorageError) as caught:
+        digest.result()
+    os.close(descriptor)
+    assert caught.value.code == "E-CHANGED"

@@ -70,6 +70,31 @@ def test_pca_holds_no_second_copy_of_the_data() -> None:
 
 @pytest.mark.parametrize("exponent", [-101, -100, -7, 7, 100, 101])
 def test_data_within_reach_is_not_scaled_and_gives_the_same_bits(exponent: int) -> None:
-    unit, moved = (PCA().fit(Features(np.ldexp(POINTS, power), RowNumbers.up_to(700)), COMPUTE) for power in (0, exponent))
+    unit, moved = (PCA().fit(Features(np.ldexp(POINTS, power), RowNumbers.up_to(700)), COMPUTE)
+                   for power in (0, exponent))
     assert np.array_equal(np.ldexp(unit.embedding, exponent), moved.embedding)
     assert np.array_equal(unit.spectrum.proportions, moved.spectrum.proportions)
+
+
+@pytest.mark.parametrize("kind", ["plain", "far", "drifting", "constant column", "outlier"])
+def test_one_pass_from_a_shift_is_as_accurate_as_two(kind: str) -> None:
+    generator = np.random.default_rng(2)
+    points = generator.standard_normal((3 * kernels.SAMPLE, 4)) * [4, 3, 2, 1]
+    if kind == "far":
+        points = np.round(points, 3) + 1e8
+    elif kind == "drifting":
+        points[:, 0] += np.linspace(0, 1e6, len(points))
+    elif kind == "constant column":
+        points[:, 1] = 1.1
+    elif kind == "outlier":
+        points[5, 2] = 1e12
+    kernel, _ = Factored(points).centered()
+    exact = points.astype(np.longdouble)
+    exact -= exact.mean(axis=0)
+    wanted = (exact.T @ exact).astype(float)
+    sizes = np.sqrt(np.diag(wanted))
+    assert np.abs(kernel.side - wanted).max() <= 1e-12 * np.outer(sizes, sizes).max()
+    assert np.all(np.abs(np.diag(kernel.side) - np.diag(wanted)) <= 1e-12 * np.diag(wanted) + 1e-25)
+    assert np.all(np.abs(kernel.column_means()) <= 1e-12 * sizes / np.sqrt(len(points)) + EPS**2)
+    if kind in ("plain", "constant column"):
+        assert (kernel.held is not None) == (kind == "plain")
