@@ -25,7 +25,8 @@ def root_of(folder: Path, vendor: str = "AuthenticAMD", flags: str = FLAGS) -> P
     return folder
 
 
-def settle(folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], environment: dict[str, str]) -> blas.Settings:
+def settle(folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str],
+           environment: dict[str, str]) -> blas.Settings:
     """What a start with these arguments sets, in a context of its own."""
     monkeypatch.delitem(sys.modules, "numpy")
     monkeypatch.setattr("mlcli.base.machine.affinity", lambda: 8)
@@ -93,7 +94,8 @@ def test_core_type_only_where_it_is_right(tmp_path: Path, vendor: str, flags: st
 
 
 def test_a_run_records_its_threads_and_what_was_set(tmp_path: Path) -> None:
-    environment = {name: value for name, value in os.environ.items() if name not in (*blas.POOLS, "SLURM_CPUS_PER_TASK")}
+    left_out = (*blas.POOLS, "SLURM_CPUS_PER_TASK")
+    environment = {name: value for name, value in os.environ.items() if name not in left_out}
     environment |= {"MLCLI_THREADS": "1", "MLCLI_NO_BLAS_TUNE": "1"}
     command = [sys.executable, "-m", "mlcli", "embed", str(write_points(tmp_path / "a.csv")), "-q", "-o"]
     subprocess.run([*command, str(tmp_path / "one")], env=environment, check=True)

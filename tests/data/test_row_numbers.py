@@ -15,7 +15,7 @@ FIVE = ("1", "2", "3", "4", "5")
 
 def test_equal_to_the_tuple_of_texts() -> None:
     ids = RowNumbers.up_to(5)
-    assert ids == FIVE and (FIVE == ids) is True and tuple(ids) == FIVE and hash(ids) == hash(FIVE)
+    assert ids == FIVE and FIVE.__eq__(ids) is NotImplemented and tuple(ids) == FIVE and hash(ids) == hash(FIVE)
     assert ids != FIVE[:4] and ids != ("1", "2", "3", "4", "x") and ids != list(FIVE)
     assert ids == RowNumbers(np.arange(1, 6)) and ids != RowNumbers.up_to(4)
 
