@@ -23,7 +23,8 @@ class Digest:
         """The hash, once it is there; raises StorageError where the file changed or cannot be read."""
         self._thread.join()
         if self._error is not None:
-            raise StorageError("READ", f"reading failed: {self._error.strerror or self._error}", where=place(self._path),
+            reason = self._error.strerror or self._error
+            raise StorageError("READ", f"reading failed: {reason}", where=place(self._path),
                                hint="check the disk or the network file system, and try again")
         require_same(self._path, self._same)
         return self._text
