@@ -4,10 +4,13 @@
 # The image runs as any user, without HOME and on a read-only root: mlcli writes to its output and TMPDIR only.
 
 FROM python:3.13-slim AS build
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends g++ \
+ && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
 COPY pyproject.toml README.md LICENSE ./
 COPY mlcli mlcli
-RUN pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
+RUN MLCLI_REQUIRE_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python -m venv --without-pip /opt/mlcli \
  && pip --python /opt/mlcli/bin/python install --no-cache-dir --compile /wheels/*.whl
 

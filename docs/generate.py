@@ -65,17 +65,20 @@ def errors_page() -> str:
     branches = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     head = ["# Exit codes, errors and warnings",
             "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
-            "on standard error. After any nonzero exit the output directory is absent. Codes from 130 to 143 are "
-            "ended by a signal or by memory, and a retry can help; the others want something changed first.",
+            "on standard error. After any nonzero exit the output directory is absent, with one exception: where the "
+            "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays. "
+            "Codes from 130 to 143 are ended by a signal or by memory, and a retry can help; the others want something "
+            "changed first.",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]
     exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
-    ends = ["| 130, 143 | Stopped by Ctrl-C or SIGTERM; nothing is left behind. |",
-            "| 141 | The reader of standard output has gone. |"]
+    ends = ["| 141 | The reader of standard output has gone. |"]
     listed = ["## Error codes", "| code | exit | says | what to do |", "|---|---|---|---|",
               *(f"| `E-{code}` | {number} | {says} | {hint} |" for (code, number), (says, hint) in raised_codes())]
     notes = ["## Warnings and notes", "Warnings stand in `run.json` and are told at the end of a run.",
-             "| code | says |", "|---|---|", *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
-    return "\n".join(["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, "", *spaced(listed), "", *spaced(notes)]) + "\n"
+             "| code | says |", "|---|---|",
+             *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
+    lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, "", *spaced(listed), "", *spaced(notes)]
+    return "\n".join(lines) + "\n"
 
 
 def spaced(lines: list[str]) -> list[str]:

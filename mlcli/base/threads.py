@@ -39,6 +39,15 @@ def threads_limited(count: int) -> Iterator[None]:
             os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """One thread for each call into linear algebra, where the threads are busy with blocks of their own."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield
+
+
 def in_order(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R]:
     """What `work` makes of each piece, in the order of the pieces, by as many threads as allowed.
 
@@ -48,10 +57,8 @@ def in_order(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R]:
     if count <= 1:
         yield from map(work, pieces)
         return
-    from threadpoolctl import threadpool_limits
-
     waiting: deque[Future[R]] = deque()
-    with threadpool_limits(limits=1), ThreadPoolExecutor(count) as pool:
+    with single_threaded_blas(), ThreadPoolExecutor(count) as pool:
         for piece in pieces:
             waiting.append(pool.submit(work, piece))
             if len(waiting) > count:

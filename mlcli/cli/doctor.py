@@ -2,7 +2,6 @@
 
 import platform
 import time
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import typer
@@ -12,8 +11,8 @@ from mlcli.base import blas, machine
 from mlcli.cli.behavior import Json
 from mlcli.cli.output import print_json
 from mlcli.errors import NumericalError
+from mlcli.rundir.machine import libraries, packages
 
-PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
 SIZE = 64  # of the test matrix
 WORST = 10.0  # residual and departure from orthogonality, in units of size times rounding
 
@@ -33,39 +32,20 @@ def doctor(json: Json = False) -> None:
 
 def facts() -> dict[str, Any]:
     """Versions, libraries, cores, memory and the self-test as plain values."""
+    import scipy.linalg  # noqa: F401 (brings its own BLAS)
+
     from mlcli.base.compute import Compute
+    from mlcli.native import describe
 
     eigensolver, threads = self_test(), Compute().allowed_threads()
     return {
         "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": platform.platform(),
-        "packages": {name: installed(name) for name in PACKAGES}, "blas": libraries(),
+        "packages": packages(), "blas": libraries(),
         "blas_settings": blas.settled().facts(), "cores": machine.affinity(), "threads": threads.count,
         "threads_source": threads.source, "memory": machine.machine_memory(),
         "container_memory": machine.memory_limit() or None,
-        "native": None, "eigensolver": eigensolver,
+        "native": describe(), "eigensolver": eigensolver,
     }
-
-
-def installed(name: str) -> str | None:
-    """A package's version, if it is there."""
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None
-
-
-def libraries() -> list[dict[str, Any]]:
-    """The numerical libraries in use, with their kernel and threads."""
-    import scipy.linalg  # noqa: F401 (brings its own BLAS)
-    from threadpoolctl import threadpool_info
-
-    return [{"library": f"{info['internal_api']} {info.get('version') or ''}".strip(), "used_by": user_of(info),
-             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in threadpool_info()]
-
-
-def user_of(info: dict[str, Any]) -> str:
-    """The package that a library came with."""
-    return next((name for name in ("numpy", "scipy") if f"{name}.libs" in info["filepath"]), "system")
 
 
 def self_test() -> dict[str, Any]:
@@ -98,7 +78,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"cores allowed: {found['cores']}; threads: {found['threads']} ({found['threads_source']})",
         f"memory: {found['memory'] / gib:.1f} GiB, limit of the container or job: "
         f"{f'{container / gib:.1f} GiB' if container else 'none'}",
-        "native kernels: absent; numpy and scipy compute",
+        f"native kernels: {found['native']}" + ("; numpy and scipy compute" if found["native"] == "absent" else ""),
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
     ]

@@ -11,6 +11,7 @@ from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
 from mlcli.cli.progress import mode_of
 from mlcli.config.build import build, from_outside
+from mlcli.config.explain import located
 from mlcli.config.layers import assignment
 
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="The file to read; - is standard input.")]
@@ -30,7 +31,9 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     Values also come from the environment: MLCLI__COMPUTE__THREADS=4 sets compute.threads.
     """
     given = layer_of(flags).over(assignment("input.path", data, "DATA"))
-    config = build(from_outside(os.environ, assignments or [], given))
-    summary = launch(config, Manner(force, quiet, json, mode_of(progress)))
+    layer = from_outside(os.environ, assignments or [], given)
+    config = build(layer)
+    with located(layer):
+        summary = launch(config, Manner(force, quiet, json, mode_of(progress)))
     if json:
         print_json(summary)

@@ -10,10 +10,11 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import typer
 
-from mlcli.errors import MlcliError, OutOfMemory, StorageError, UsageError
+from mlcli.errors import Interrupted, MlcliError, OutOfMemory, StorageError, Terminated, UsageError
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 BROKEN_PIPE = 128 + signal.SIGPIPE
@@ -34,6 +35,7 @@ class Form:
 
     json: bool = False
     debug: bool = False
+    run: str = ""  # which of several runs went wrong
 
     @classmethod
     def of(cls, arguments: Sequence[str]) -> "Form":
@@ -112,10 +114,14 @@ def written_down(error: Exception) -> str:
 def rendered(error: MlcliError, form: Form) -> str:
     """An error as one line of text or of JSON."""
     if form.json:
-        fields = {"code": error.code, "exit": error.exit_code, "what": error.what, "where": error.where,
-                  "hint": error.hint}
-        return json.dumps({"error": fields})
-    return f"mlcli: error[{error.code}]: {escaped(str(error))}"
+        return json.dumps({"error": fields_of(error), **({"run": form.run} if form.run else {})})
+    return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"
+
+
+def fields_of(error: MlcliError) -> dict[str, Any]:
+    """An error as plain values."""
+    return {"code": error.code, "exit": error.exit_code, "what": error.what, "where": error.where,
+            "hint": error.hint}
 
 
 def escaped(text: str) -> str:
@@ -134,10 +140,9 @@ def say(text: str) -> None:
 
 def stopped(stop: BaseException, form: Form) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
-    number = stop.number if isinstance(stop, Stopped) else signal.SIGINT
-    name = signal.Signals(number).name
-    error = MlcliError("STOPPED", f"stopped by {name}")
-    error.exit_code = 128 + number
+    error: MlcliError = Interrupted("STOPPED", "stopped by SIGINT")
+    if isinstance(stop, Stopped) and stop.number == signal.SIGTERM:
+        error = Terminated("STOPPED", "stopped by SIGTERM")
     say(rendered(error, form))
     return error.exit_code
 

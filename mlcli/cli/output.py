@@ -1,14 +1,13 @@
 """Standard output, JSON documents, and tables written to a file of their own."""
 
 import json
-import math
 import os
 import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from mlcli.errors import OutputRefused, UsageError
+from mlcli.rundir.plain import plain
 
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".npy": "npy"}
 
@@ -24,19 +23,6 @@ def print_json(document: Any) -> None:
     """One JSON document on standard output; numbers that JSON lacks become null."""
     text = json.dumps(plain(document), indent=2, allow_nan=False)
     standard_output().write(f"{text}\n".encode())
-
-
-def plain(value: Any) -> Any:
-    """A value in JSON's own types."""
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [plain(item) for item in value]
-    if hasattr(value, "tolist"):
-        return plain(value.tolist())
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    return value if value is None or isinstance(value, (bool, int, str)) else str(value)
 
 
 def write_out(table: Any, output: str, format: str | None) -> None:
@@ -78,7 +64,7 @@ def replace_whole(table: Any, path: Path, format: str) -> None:
     """Writes a hidden sibling and renames it, so that the file is there whole or not at all."""
     from mlcli.data.write import write_table
 
-    sibling = path.parent / f".{path.name}.{os.getpid()}"
+    sibling = path.parent / f".{path.name[:40]}.{os.getpid()}"  # names have a longest length
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         sibling.touch(exist_ok=False)

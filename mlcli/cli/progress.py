@@ -14,6 +14,8 @@ from typing import Any, Literal, Protocol, cast, get_args
 from mlcli.base.stage import Listener, Note, listening
 from mlcli.cli.failure import escaped, say
 from mlcli.errors import UsageError
+from mlcli.rundir.journal import recording
+from mlcli.rundir.plain import plain
 
 Mode = Literal["auto", "bar", "log", "json", "none"]
 VARIABLE = "MLCLI_PROGRESS"
@@ -25,14 +27,14 @@ class Shown(Listener, Protocol):
     """A listener that is shown between two moments."""
 
     def start(self) -> None: ...
-    def stop(self) -> None: ...
+    def stop(self, failed: bool = False) -> None: ...
 
 
 class Silent:
     """Shows nothing."""
 
     def start(self) -> None: ...
-    def stop(self) -> None: ...
+    def stop(self, failed: bool = False) -> None: ...
     def begin(self, stage: str) -> None: ...
     def end(self, stage: str) -> None: ...
     def advance(self, stage: str, done: int, total: int) -> None: ...
@@ -54,7 +56,7 @@ class Bar:
         """Takes hold of the terminal."""
         self.progress.start()
 
-    def stop(self) -> None:
+    def stop(self, failed: bool = False) -> None:
         """Gives the terminal back."""
         self.progress.stop()
 
@@ -90,7 +92,7 @@ class Log:
         """Starts the ticker."""
         threading.Thread(target=self.tick, name="progress", daemon=True).start()
 
-    def stop(self) -> None:
+    def stop(self, failed: bool = False) -> None:
         """Stops the ticker."""
         self.over.set()
 
@@ -132,14 +134,14 @@ class Events:
 
     def start(self) -> None: ...
 
-    def stop(self) -> None:
+    def stop(self, failed: bool = False) -> None:
         """Nothing more will come."""
-        self.emit("done")
+        self.emit("failed" if failed else "done")
 
     def emit(self, event: str, **facts: Any) -> None:
         """Writes one line."""
         seconds = round(time.monotonic() - self.started, 3)
-        say(json.dumps({"event": event, "seconds": seconds, **facts}, default=str))
+        say(json.dumps(plain({"event": event, "seconds": seconds, **facts}), allow_nan=False))
 
     def begin(self, stage: str) -> None:
         """A stage starts."""
@@ -152,29 +154,13 @@ class Events:
     def advance(self, stage: str, done: int, total: int) -> None:
         """A stage has come further; told at most ten times a second, and at its end."""
         now = time.monotonic()
-        if done >= total or now - self.last.get(stage, 0.0) >= FASTEST:
+        if stage and (done >= total or now - self.last.get(stage, 0.0) >= FASTEST):
             self.last[stage] = now
             self.emit("advance", stage=stage, done=done, total=total)
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""
         self.emit("note", code=note.code, message=note.message, facts=note.facts)
-
-
-@dataclass
-class Heard:
-    """Keeps the notes of a run that writes no journal."""
-
-    notes: list[Note] = field(default_factory=list)
-
-    def begin(self, stage: str) -> None: ...
-    def end(self, stage: str) -> None: ...
-    def advance(self, stage: str, done: int, total: int) -> None: ...
-
-    def note(self, note: Note) -> None:
-        """Keeps a note, once however often it is said."""
-        if note not in self.notes:
-            self.notes.append(note)
 
 
 def mode_of(asked: Mode | None) -> Mode:
@@ -190,16 +176,18 @@ def mode_of(asked: Mode | None) -> Mode:
 @contextmanager
 def watching(mode: Mode, quiet: bool, *, tell: bool = False) -> Iterator[None]:
     """Shows the progress of what runs inside the block, and with `tell` its warnings and notes at the end."""
-    shown, heard = shown_as(mode, quiet), Heard()
+    shown = shown_as(mode, quiet)
     shown.start()
     try:
-        with listening(shown), listening(heard):
+        with listening(shown), recording() as journal:
             yield
-    finally:
-        shown.stop()
+    except BaseException:
+        shown.stop(failed=True)
+        raise
+    shown.stop()
     if tell and not quiet and mode != "json":
-        for note in heard.notes:
-            say(told(note.code, note.message))
+        for item in (*journal.told("W-"), *journal.told("N-")):
+            say(told(item["code"], item["message"]))
 
 
 def told(code: str, message: str) -> str:

@@ -10,6 +10,8 @@ from mlcli.cli.flags import with_flags
 from mlcli.cli.output import write_out
 from mlcli.cli.progress import mode_of, watching
 from mlcli.cli.reuse_options import Assignments, Format, Output, Run, check_output, reading
+from mlcli.config.build import build
+from mlcli.config.explain import located
 
 New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
 
@@ -30,7 +32,8 @@ def project(run: Run, new: New, *, output: Output = "-", format: Format = None, 
     from mlcli import reuse
 
     check_output(output, format, force)
-    config = reading(new, assignments or [], flags)
-    with watching(mode_of(progress), quiet, tell=True):
+    layer = reading(new, assignments or [], flags)
+    config = build(layer)
+    with located(layer), watching(mode_of(progress), quiet, tell=True):
         table = reuse.project(Path(run), config.input, config.compute)
         write_out(table, output, format)

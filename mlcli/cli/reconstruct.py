@@ -10,6 +10,8 @@ from mlcli.cli.flags import with_flags
 from mlcli.cli.output import write_out
 from mlcli.cli.progress import mode_of, watching
 from mlcli.cli.reuse_options import Assignments, Format, Output, Run, check_output, reading
+from mlcli.config.build import build
+from mlcli.config.explain import located
 
 Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=False,
                                           help="Coordinates y1, y2, ... in the run's space; - is standard input.")]
@@ -27,7 +29,8 @@ def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format:
     from mlcli import reuse
 
     check_output(output, format, force)
-    config = reading(embedding, assignments or [], flags)
-    with watching(mode_of(progress), quiet, tell=True):
+    layer = reading(embedding, assignments or [], flags)
+    config = build(layer)
+    with located(layer), watching(mode_of(progress), quiet, tell=True):
         table = reuse.reconstruct(Path(run), config.input, config.compute)
         write_out(table, output, format)

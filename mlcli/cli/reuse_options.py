@@ -8,9 +8,8 @@ import typer
 
 from mlcli.cli.flags import layer_of
 from mlcli.cli.output import format_of, refuse_existing
-from mlcli.config.build import build, from_outside
-from mlcli.config.layers import assignment, from_assignments
-from mlcli.config.run_config import RunConfig
+from mlcli.config.build import from_outside
+from mlcli.config.layers import Layer, assignment, from_assignments
 from mlcli.errors import UsageError
 
 SECTIONS = ("input", "compute")
@@ -23,14 +22,14 @@ Assignments = Annotated[list[str] | None, typer.Option(
     "--set", metavar="KEY=VALUE", help="An option of how the file is read, as in input.header=false; repeatable.")]
 
 
-def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> RunConfig:
+def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> Layer:
     """How to read a file: the sections `input` and `compute` of a configuration."""
     others = [key for key in from_assignments(assignments).values if key not in SECTIONS]
     if others:
         raise UsageError("SET", f"{others[0][:80]!r} has no use here", where="--set",
                          hint="only input and compute can be set; the rest is fixed by the run")
     given = layer_of(flags).over(assignment("input.path", path, "the file"))
-    return build(from_outside(os.environ, assignments, given))
+    return from_outside(os.environ, assignments, given)
 
 
 def check_output(output: str, format: str | None, force: bool) -> None:

@@ -2,6 +2,7 @@
 
 import os
 from collections import Counter
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -9,12 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli import behavior
-from mlcli.cli.failure import Form, attempt
+from mlcli.cli.failure import Form, attempt, fields_of, understood
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
 from mlcli.cli.progress import mode_of
-from mlcli.config.build import from_outside, runs_of
+from mlcli.config.build import build, from_outside, layers_of
+from mlcli.config.explain import located
+from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, UsageError
 
@@ -36,16 +39,25 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     the exit code is that of the first failure.
     """
     outside = from_outside(os.environ, assignments or [], layer_of(flags))
-    runs = [config for path in configs for config in runs_of(Path(path), outside)]
-    refuse_shared(runs, len(configs), flags["output"])
+    layers = [layer for path in configs for layer in layers_of(Path(path), outside)]
+    runs = [Planned(build(layer), layer) for layer in layers]
+    refuse_shared([planned.config for planned in runs], len(configs), flags["output"])
     manner = Manner(force, quiet, json, mode_of(progress))
     if len(runs) == 1:
-        documents, code = [launch(runs[0], manner)], 0
+        documents, code = [launched(runs[0], manner)], 0
     else:
         documents, code = each(runs, manner, Form(json or manner.progress == "json", debug))
     if json:
         print_json(documents[0] if len(runs) == 1 else {"runs": documents})
     raise typer.Exit(code)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A checked run, and where each of its options comes from."""
+
+    config: RunConfig
+    layer: Layer
 
 
 def refuse_shared(runs: list[RunConfig], files: int, output: str | None) -> None:
@@ -59,17 +71,27 @@ def refuse_shared(runs: list[RunConfig], files: int, output: str | None) -> None
                           hint="set `output` in each file")
 
 
-def each(runs: list[RunConfig], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
-    """The summaries of all runs, and the exit code of the first that failed."""
+def each(runs: list[Planned], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
+    """The documents of all runs, and the exit code of the first that failed."""
     documents: list[dict[str, Any]] = []
-    codes = []
-    for config in runs:
-        codes.append(attempt(partial(carry_out, config, manner, documents), form))
-        if codes[-1]:
-            documents.append({"run": config.output, "exit": codes[-1]})
+    codes = [attempt(partial(carry_out, planned, manner, documents), replace(form, run=planned.config.output or ""))
+             for planned in runs]
     return documents, next((code for code in codes if code), 0)
 
 
-def carry_out(config: RunConfig, manner: Manner, documents: list[dict[str, Any]]) -> None:
-    """Runs one configuration and adds its summary."""
-    documents.append(launch(config, manner))
+def carry_out(planned: Planned, manner: Manner, documents: list[dict[str, Any]]) -> None:
+    """Runs one configuration and adds its summary, or what went wrong."""
+    try:
+        documents.append(launched(planned, manner))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        known = understood(error)
+        documents.append({"run": planned.config.output, "exit": known.exit_code, "error": fields_of(known)})
+        raise known from error
+
+
+def launched(planned: Planned, manner: Manner) -> dict[str, Any]:
+    """The summary of one run; raises what went wrong, with the place of an option at fault."""
+    with located(planned.layer):
+        return launch(planned.config, manner)

@@ -14,10 +14,8 @@ from mlcli.config.layers import Layer, from_assignments, from_environment, from_
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import expanded
 from mlcli.config.yaml_write import dump
+from mlcli.data.formats import ENDINGS
 from mlcli.errors import DependencyMissing
-
-ENDINGS = {".gz", ".zst", ".bz2", ".csv", ".tsv", ".tab", ".txt", ".parquet", ".pq", ".arrow", ".feather", ".ipc",
-           ".npy", ".npz", ".phy", ".phylip", ".dist", ".lsmat"}
 
 
 def from_outside(environment: Mapping[str, str], assignments: Iterable[str], flags: Layer) -> Layer:
@@ -25,9 +23,14 @@ def from_outside(environment: Mapping[str, str], assignments: Iterable[str], fla
     return flags.over(from_assignments(assignments).over(from_environment(environment)))
 
 
+def layers_of(path: Path, outside: Layer) -> list[Layer]:
+    """The runs that a YAML file describes under the layers from outside, not yet checked: one, or a sweep's."""
+    return expanded(from_file(path), outside, f"runs/{path.stem}")
+
+
 def runs_of(path: Path, outside: Layer) -> list[RunConfig]:
     """The runs that a YAML file describes under the layers from outside: one, or those of its sweep."""
-    return [build(layer) for layer in expanded(from_file(path), outside, f"runs/{path.stem}")]
+    return [build(layer) for layer in layers_of(path, outside)]
 
 
 def build(layer: Layer) -> RunConfig:

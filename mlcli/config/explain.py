@@ -1,7 +1,8 @@
 """What is wrong with a configuration, in plain words and with the place of the value."""
 
 import difflib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from pydantic import ValidationError
@@ -27,6 +28,19 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))
+
+
+@contextmanager
+def located(layer: Layer) -> Iterator[None]:
+    """Tells of options refused later, once the data is known, which layer set them."""
+    try:
+        yield
+    except ConfigError as error:
+        origin = layer.place_of(error.where)
+        if not origin:
+            raise
+        raise type(error)(error.code.removeprefix("E-"), error.what, where=f"{origin}: {error.where}",
+                          hint=error.hint) from error
 
 
 def is_above(keys: Keys, problems: Iterable[Keys]) -> bool:
@@ -76,6 +90,8 @@ def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:
         return f"write {path}: {{{TAG}: {value[:40]}}}"
     if isinstance(value, str):
         return suggestion(value, expected.split("'")[1::2])
+    if isinstance(value, float) and value.is_integer() and "a whole number" in expected:
+        return f"whole numbers are written without a point or an exponent: {show(int(value))}"
     quotable = "a text" in expected and isinstance(value, (int, float))
     return f"write it in quotes: '{show(value)}'" if quotable else ""
 

@@ -29,6 +29,11 @@ class Layer:
         above = (self.origins[keys[:size]] for size in range(len(keys), -1, -1) if keys[:size] in self.origins)
         return self.origins.get(keys) or next(below, "") or next(above, "")
 
+    def place_of(self, path: str) -> str:
+        """Where the value at a dotted path, or one inside it, was set; empty where it is a default."""
+        keys = tuple(path.split("."))
+        return self.origin(keys) if any(known[:len(keys)] == keys for known in self.origins) else ""
+
 
 def from_file(path: Path) -> Layer:
     """What a YAML file says."""
@@ -70,7 +75,7 @@ def assignment(path: str, value: Any, origin: str) -> Layer:
 
 def value_of(text: str, origin: str) -> Any:
     """A value from a single text: quoted, a flow list or mapping, or a plain scalar by YAML 1.2's rules."""
-    plain = text.strip()
+    plain = text.strip() or text  # blanks alone are meant, as in input.separator=' '
     if plain[:1] in ("[", "{", '"', "'"):
         return yaml_file.parse(plain, lambda mark: origin).value
     try:

@@ -13,14 +13,14 @@ from mlcli.base.stage import advance, note
 from mlcli.base.types import Array
 from mlcli.data.arrow import arrow_faults, corrupt, pyarrow
 from mlcli.data.input import Input
+from mlcli.data.numbers import EXACT
 from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
-from mlcli.data.wording import counted, joined, place, shown
+from mlcli.data.wording import LISTED, counted, joined, place, shown
 from mlcli.errors import DataError
 
 PANDAS_INDEX = "__index_level_0__"
-EXACT = 2**53  # the largest integer up to which every one is a double
 BATCH = 1 << 16  # rows read at once
 TOGETHER = 24  # columns of Parquet read at once: few enough for the memory, enough to fill lines of it
 ROWS = 4096  # rows turned from columns at once
@@ -159,7 +159,7 @@ def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
     """Refuses columns whose type cannot be used as it is chosen, each with its type."""
     bad = [column for column in choice.values if not is_numeric(types[column])]
     if bad:
-        parts = [f"{shown(choice.names[column])} is of type {types[column]}" for column in bad[:5]]
+        parts = [f"{shown(choice.names[column])} is of type {types[column]}" for column in bad[:LISTED]]
         texts = all(is_text(types[column]) for column in bad)
         raise DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
                         f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",

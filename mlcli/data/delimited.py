@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.stage import advance, note
+from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
+from mlcli.data.arrow_text import arrow_text
+from mlcli.data.cells import warn_of_underflow
 from mlcli.data.diagnose import rescan
+from mlcli.data.digest import changed
 from mlcli.data.header import Head, read_head
 from mlcli.data.input import Input
 from mlcli.data.layout import Layout, require_numbers
@@ -19,8 +22,8 @@ from mlcli.data.numbers import MISSING
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
 from mlcli.data.text import Text, surveyed
-from mlcli.data.wording import counted, place, shown
-from mlcli.errors import DataError, StorageError
+from mlcli.data.wording import place, shown
+from mlcli.errors import DataError
 
 SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 
@@ -78,7 +81,7 @@ def _batches(arrow: Any, text: Text, layout: Layout, compute: Compute) -> Iterat
     texts = sorted({column for column in (choice.id, *choice.labels) if column is not None})
     types = dict.fromkeys(map(str, choice.values), arrow.float64()) | dict.fromkeys(map(str, texts), arrow.string())
     with csv.open_csv(
-            text.stream(layout.skip),
+            arrow_text(text, layout.skip, compute),
             csv.ReadOptions(column_names=[str(column) for column in range(layout.width)], block_size=block,
                             use_threads=compute.thread_count() > 1),
             csv.ParseOptions(delimiter=text.separator, newlines_in_values=True, ignore_empty_lines=layout.width > 1),
@@ -94,8 +97,7 @@ def _take(batch: Any, text: Text, layout: Layout, found: Found) -> None:
         return
     stop, columns = found.rows + batch.num_rows, len(layout.choice.values)
     if stop > len(found.values):
-        raise StorageError("CHANGED", "the file changed while it was read", where=place(text.path),
-                           hint="wait until it is written, or work on a copy")
+        raise changed(text.path)
     block = found.values[found.rows:stop]
     numbers = batch.select(list(range(columns)))
     block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
@@ -135,9 +137,3 @@ def _sheet(layout: Layout, found: Found) -> Sheet:
     return Sheet(found.values[: found.rows], layout.choice.columns, layout.named,
                  None if layout.choice.id is None else tuple(found.ids),
                  layout.choice.id_name if layout.named else "", labels)
-
-
-def warn_of_underflow(cells: int) -> None:
-    """Notes numbers too small for a double."""
-    if cells:
-        note("W-UNDERFLOW", f"{counted(cells, 'number')} too small for double precision read as 0", cells=cells)

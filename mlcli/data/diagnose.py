@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 from mlcli.data.layout import Layout
 from mlcli.data.numbers import MISSING, fault
 from mlcli.data.text import Text
-from mlcli.data.wording import counted, joined, listed, place, shown, shown_cell
+from mlcli.data.wording import LISTED, counted, joined, listed, place, shown, shown_cell
 from mlcli.errors import DataError
 
-EXAMPLES = 5
 WINDOW = 1000  # rows after the first bad one that tell a text column from a bad cell
 
 
@@ -23,7 +22,7 @@ class Cells:
     def add(self, line: int, row: int, column: int, cell: str) -> None:
         """Counts a cell, and keeps the first few."""
         self.total += 1
-        if len(self.first) < EXAMPLES:
+        if len(self.first) < LISTED:
             self.first.append((line, row, column, cell))
 
 

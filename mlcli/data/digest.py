@@ -54,5 +54,10 @@ def state(descriptor: int) -> tuple[int, int, int]:
 def require_same(path: str, same: bool) -> None:
     """Refuses a file that changed under the reader."""
     if not same:
-        raise StorageError("CHANGED", "the file changed while it was read", where=place(path),
-                           hint="wait until it is written, or work on a copy")
+        raise changed(path)
+
+
+def changed(path: str) -> StorageError:
+    """The error for a file that did not stay the same."""
+    return StorageError("CHANGED", "the file changed while it was read", where=place(path),
+                        hint="wait until it is written, or work on a copy")

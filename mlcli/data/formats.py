@@ -4,13 +4,14 @@ from pathlib import PurePath
 from typing import BinaryIO
 
 from mlcli.data.input import Input
+from mlcli.data.signatures import signature_of
 from mlcli.data.source import Opened
 from mlcli.data.streams import COMPRESSED, compression
 from mlcli.errors import ConfigError
 
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
             ".feather": "arrow", ".ipc": "arrow", ".npy": "npy", ".npz": "npz", ".phy": "phylip", ".phylip": "phylip"}
-SIGNATURES = {b"PAR1": "parquet", b"ARROW1": "arrow", b"\x93NUMPY": "npy", b"PK\x03\x04": "npz"}
+ENDINGS = {*SUFFIXES, *COMPRESSED, ".txt", ".dist", ".lsmat"}  # that a name of data may have
 TEXTS = ("csv", "tsv", "phylip")
 
 
@@ -43,8 +44,8 @@ def _guessed(opened: Opened) -> str:
 
 def _signed(stream: BinaryIO) -> str:
     """The format that the first bytes give away."""
-    start = stream.read(8)
-    return next((format for signature, format in SIGNATURES.items() if start.startswith(signature)), "csv")
+    found = signature_of(stream.read(8))
+    return found.format if found is not None and found.format else "csv"
 
 
 def separator_of(input: Input, format: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Strict, field_validator
 
 from mlcli.base.options import Options, option
+from mlcli.data.wording import duplicates, listed
 from mlcli.errors import ConfigError
 
 Names = Annotated[tuple[str, ...], Strict(False)]
@@ -62,6 +63,9 @@ def check(input: Input) -> None:
     if input.columns and input.square:
         _refuse(f"columns cannot be chosen with kind {input.kind}, where rows and columns are the same points",
                 "input.columns")
+    again = duplicates(input.label_columns)
+    if again:
+        _refuse(f"label columns are named more than once: {listed(again)}", "input.label_columns")
     if input.id_column is not None and input.id_column in input.label_columns:
         _refuse(f"column {input.id_column!r} is named both as id and as label", "input.label_columns")
 

@@ -47,9 +47,8 @@ def square_layout(text: Text, head: Head) -> Layout:
         return _headless(head, choose(numbered("x", len(cells)), text.input, row_names=0))
     if not holds_names(text, cells):
         return _headless(head, choose(numbered("x", len(cells)), text.input))
-    others = len(text.input.label_columns)
-    with_ids = cells[0] == "" or rows - 1 == len(cells) - others - 1
-    return _headed(head, choose(cells, text.input, 0 if with_ids and text.input.id_column is None else None))
+    counted_ids = text.input.id_column is None and rows == len(cells) - len(text.input.label_columns)
+    return _headed(head, choose(cells, text.input, 0 if cells[0] == "" or counted_ids else None))
 
 
 def _ids_without_header(text: Text, cells: Sequence[str], rows: int) -> bool:

@@ -33,8 +33,9 @@ def kept_rows(table: Table) -> AnyArray:
         raise DataError("EMPTY", f"every one of the {counted(len(kept), 'row')} has a missing or infinite cell",
                         where=where_of(table), hint="leave columns out with --columns, or choose prepare.missing: mean")
     if not kept.all():
-        count = int(np.count_nonzero(~kept))
-        note("W-DROPPED", f"{counted(count, 'row')} with missing or infinite cells dropped", rows=count)
+        dropped = [table.ids[row] for row in np.flatnonzero(~kept).tolist()]
+        note("W-DROPPED", f"{counted(len(dropped), 'row')} with missing or infinite cells dropped: {listed(dropped)}",
+             rows=len(dropped))
     return kept
 
 

@@ -11,6 +11,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.input import Input
+from mlcli.data.numbers import EXACT
 from mlcli.data.selection import choose
 from mlcli.data.sheet import Sheet, numbered, require_content
 from mlcli.data.source import Opened
@@ -22,7 +23,6 @@ LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
 HEADER_LIMIT = 64 << 10  # bytes
 CHUNK = 16 << 20  # bytes
 KINDS = "fiub"  # floating, signed, unsigned, boolean
-EXACT = 2**53
 
 
 @dataclass(frozen=True)

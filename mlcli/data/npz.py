@@ -1,5 +1,6 @@
 """NPZ archives: one array of a zip file, its size checked from the directory first."""
 
+import errno
 import zipfile
 import zlib
 from typing import BinaryIO, cast
@@ -26,11 +27,10 @@ def read_npz(opened: Opened, input: Input, compute: Compute) -> Sheet:
             require_modest(entry, input)
             with archive.open(entry) as array:
                 return array_sheet(cast(BinaryIO, array), entry.file_size, input.path, input, compute)
-    except FAULTS as error:
-        raise corrupt(opened.path, "NPZ", error) from None
-    except OSError as error:
-        if error.errno:
-            raise
+    except (*FAULTS, OSError) as error:
+        cause = error.__context__ if isinstance(error, zipfile.BadZipFile) else error
+        if isinstance(cause, OSError) and cause.errno not in (None, errno.EINVAL):  # the disk's fault, not the file's
+            raise cause from None
         raise corrupt(opened.path, "NPZ", error) from None
 
 

@@ -10,6 +10,8 @@ NUMBERS = {point: re.compile(rf"[+-]?(?:[0-9]+(?:{re.escape(point)}[0-9]*)?|{re.
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)
 BLANKS = " \t"  # allowed around a number
 
+EXACT = 2**53  # up to here every integer is a double
+
 Fault = Literal["", "text", "overflow", "underflow"]
 
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.types import Array
+from mlcli.data.cells import warn_of_underflow
 from mlcli.data.input import Input
 from mlcli.data.numbers import MISSING, fault, is_number, number
 from mlcli.data.sheet import Sheet, require_content
@@ -25,6 +26,7 @@ class Lines:
     lines: Iterator[str]
     path: str
     number: int = 0
+    underflows: int = 0
 
     def take(self) -> str:
         """The next line that is not blank; raises DataError at the end."""
@@ -82,6 +84,7 @@ def matrix(text: Text, size: int, strict: bool) -> Sheet:
         values[row, :expected] = row_values(lines, numbers, expected, row, text.input.decimal)
         names.append(name)
     require_end(lines)
+    warn_of_underflow(lines.underflows)
     if lower:
         values += np.tril(values, -1).T
     return Sheet(values, tuple(names), True, tuple(names))
@@ -105,7 +108,9 @@ def row_values(lines: Lines, numbers: list[str], expected: int, row: int, decima
     if len(numbers) != expected:
         raise lines.fault(f"row {row + 1} has {counted(len(numbers), 'number')} where {expected} are needed")
     for cell in numbers:
-        if fault(cell, decimal) in ("text", "overflow"):
+        wrong = fault(cell, decimal)
+        lines.underflows += wrong == "underflow"
+        if wrong in ("text", "overflow"):
             raise lines.fault(f"{shown_cell(cell)} in row {row + 1} is not a number in double precision")
     return np.array([number(cell, decimal) for cell in numbers])
 

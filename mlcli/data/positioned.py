@@ -1,5 +1,6 @@
 """Several readers of one open file, each at a position of its own."""
 
+import errno
 import io
 import os
 from typing import Any
@@ -28,9 +29,14 @@ class Positioned(io.RawIOBase):
         return count
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        start = (0, self._position, os.fstat(self._descriptor).st_size)[whence]
-        self._position = start + offset
-        return self._position
+        position = (0, self._position, self.size())[whence] + offset
+        if position < 0:
+            raise OSError(errno.EINVAL, "the position is before the start")
+        self._position = position
+        return position
+
+    def size(self) -> int:
+        return os.fstat(self._descriptor).st_size
 
     def close(self) -> None:
         if not self.closed:

@@ -25,6 +25,7 @@ from mlcli.data.table import Source, Table
 from mlcli.data.text import Text
 from mlcli.errors import ConfigError
 
+ARRAYS = ("npy", "npz")  # formats without names of columns
 LayoutOf = Callable[[Text, Head], Layout]
 READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
     "parquet": read_parquet, "arrow": read_arrow, "npy": read_npy, "npz": read_npz, "phylip": read_phylip}
@@ -60,6 +61,30 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
             return _table(sheet, matched_points(sheet, points, input), points, input, source)
         wanted = tuple(columns)
         return _table(sheet, matched_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+
+
+@stage("read")
+def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: Compute | None = None) -> Table:
+    """Coordinates in the space of a run: the columns of its axes, under ids in a column that need not be there."""
+    compute = compute or Compute()
+    check(input)
+    with opened(input.path, compute) as file:
+        format = format_of(file, input)
+        input = input.replace(columns=() if format in ARRAYS else tuple(axes))
+        sheet = _with_ids_if_there(file, input, format, id_name, compute)
+        source = Source(input.path, file.digest, file.size, format)
+        return _table(sheet, sheet.values, sheet.columns, input, source)
+
+
+def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, compute: Compute) -> Sheet:
+    """What the file holds, with its ids by the name given in `input`, else by `id_name`, else without."""
+    if input.id_column is None and format not in ARRAYS:
+        try:
+            return read_sheet(file, input.replace(id_column=id_name), format, compute, features_layout)
+        except ConfigError as error:
+            if (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
+                raise
+    return read_sheet(file, input, format, compute, features_layout)
 
 
 def read_sheet(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:

@@ -56,7 +56,7 @@ def _position(name: str, positions: dict[str, int], where: str) -> int:
     """The column of a name; raises ConfigError with the nearest name."""
     if name not in positions:
         raise ConfigError("UNKNOWN-COLUMN", f"there is no column {shown(name)}", where=where,
-                          hint=nearest(name, list(positions)))
+                          hint=nearest(name, [known for known in positions if known]))
     return positions[name]
 
 

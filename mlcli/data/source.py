@@ -41,7 +41,16 @@ class Opened:
         """The bytes from the start, independent of every other stream."""
         if self.content is not None:
             return io.BytesIO(self.content)
-        return cast(BinaryIO, io.BufferedReader(Positioned(self.descriptor), CHUNK))
+        return cast(BinaryIO, Clipped(Positioned(self.descriptor), CHUNK))
+
+
+class Clipped(io.BufferedReader):
+    """A file that takes no memory for more bytes than it has, whatever a damaged header asks for."""
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        if size is not None and size > CHUNK:
+            size = min(size, cast(Positioned, self.raw).size())
+        return super().read(size)
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from mlcli.data.input import Input
 from mlcli.data.sheet import Sheet, require_unique_ids
 from mlcli.data.symmetry import symmetric
 from mlcli.data.triangles import warn_if_squared
-from mlcli.data.wording import counted, joined, listed, place, shown
+from mlcli.data.wording import LISTED, counted, joined, listed, place, shown
 from mlcli.errors import DataError
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
@@ -119,7 +119,7 @@ def hollow(values: Array, ids: tuple[str, ...], where: str) -> Array:
     largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values)))
     bad = np.flatnonzero(diagonal > ROUNDING * largest)
     if len(bad):
-        parts = [f"{values[row, row]:.17g} at {shown(ids[row])}" for row in bad[:5]]
+        parts = [f"{values[row, row]:.17g} at {shown(ids[row])}" for row in bad[:LISTED]]
         raise DataError("DIAGONAL", f"{counted(len(bad), 'point')} with a dissimilarity to itself: "
                         + joined(parts, len(bad)), where=where, hint="the diagonal must be zero")
     if diagonal.any():

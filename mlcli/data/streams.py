@@ -13,14 +13,13 @@ from mlcli.base.compute import parse_bytes
 from mlcli.data.arrow import arrow_faults, corrupt, pyarrow
 from mlcli.data.input import Input
 from mlcli.data.positioned import CHUNK
+from mlcli.data.signatures import Signature, signature_of
 from mlcli.data.source import Opened
 from mlcli.data.wording import place
 from mlcli.errors import DataError
 
 COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
 FREE = 1 << 20  # bytes: content up to this size may be compressed to any ratio
-SIGNATURES = {b"PAR1": "Parquet", b"ARROW1": "Arrow", b"\x93NUMPY": "NPY", b"PK\x03\x04": "a zip archive",
-              b"\x1f\x8b": "gzip", b"\x28\xb5\x2f\xfd": "zstd", b"BZh": "bz2"}
 WIDE = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -128,12 +127,19 @@ def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
     """Refuses what is plainly no text of this encoding; raises DataError."""
-    for signature, kind in SIGNATURES.items():
-        if start.startswith(signature):
-            raise DataError("NOT-TEXT", f"the file is {kind}, not text", where=place(path),
-                            hint="give input.format, or name the file by its content (.csv.gz, .parquet, .npy)")
+    found = signature_of(start)
+    if found is not None:
+        raise DataError("NOT-TEXT", f"the content is {found.name}, not text", where=place(path),
+                        hint=_remedy(found, path))
     if encoding == "utf-8" and start.startswith(WIDE):
         raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give input.encoding=utf-16")
+
+
+def _remedy(found: Signature, path: str) -> str:
+    """What to do about a content that is no text."""
+    if path != "-":
+        return "give input.format, or name the file by its content (.csv.gz, .parquet, .npy)"
+    return f"pipe the text in: {found.tool} FILE | mlcli ..." if found.tool else "write it to a file and read that"
 
 
 def _undecodable(error: UnicodeError, path: str, encoding: str, read: int, lines: int) -> DataError:

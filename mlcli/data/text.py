@@ -26,6 +26,7 @@ OVERLAP = 320  # bytes of a chunk that are searched again with the next
 class Survey:
     """What one pass over the text tells."""
 
+    size: int  # bytes, as UTF-8 without a byte order mark
     lines: int  # that are not blank
     ends: int  # line ends, blank lines included
     longest: int  # bytes
@@ -87,9 +88,10 @@ def surveyed(opened: Opened, input: Input, separator: str) -> Text:
 
 def survey(stream: BinaryIO, path: str) -> Survey:
     """Counts lines and looks for what the fast reader must not be trusted with."""
-    lines = ends = longest = open_line = quotes = 0
+    size = lines = ends = longest = open_line = quotes = 0
     tail, tiny = b"", False
     while chunk := stream.read(CHUNK):
+        size += len(chunk)
         stops = np.flatnonzero(np.isin(np.frombuffer(chunk, np.uint8), (10, 13)))
         lengths = np.diff(stops, prepend=-1 - open_line) - 1
         longest = max(longest, int(lengths.max(initial=0)), open_line)
@@ -99,7 +101,7 @@ def survey(stream: BinaryIO, path: str) -> Survey:
         tiny = tiny or TINY.search(tail + chunk) is not None or ZEROS in tail + chunk
         tail = chunk[-OVERLAP:]
         _require_bounded(max(longest, open_line), path, lines)
-    return Survey(lines + (open_line > 0), ends, max(longest, open_line), tiny, quotes)
+    return Survey(size, lines + (open_line > 0), ends, max(longest, open_line), tiny, quotes)
 
 
 def _require_bounded(longest: int, path: str, lines: int) -> None:

@@ -39,7 +39,7 @@ def write_table(table: Table, path: Path, format: str) -> None:
 def write_csv(table: Table, stream: BinaryIO) -> None:
     """Writes a table as CSV; every number has the fewest digits that read back to the same bits."""
     warn_of_formulas(table)
-    header = text_cells([*text_names(table), *table.columns])
+    header = text_cells([*noted_names(table), *table.columns])
     stream.write((",".join(header.to_pylist()) + "\n").encode())
     blocks = row_blocks(len(table.ids), max(1, CELLS // (1 + len(table.columns))))
     for text in in_order(partial(csv_text, table), blocks):
@@ -103,7 +103,7 @@ def write_parquet(table: Table, stream: BinaryIO) -> None:
     arrow = pyarrow()
     from pyarrow import parquet
 
-    names = text_names(table)
+    names = noted_names(table)
     types = [arrow.string()] * len(names) + [arrow.float64()] * len(table.columns)
     schema = arrow.schema(list(zip([*names, *table.columns], types, strict=True)))
     with parquet.ParquetWriter(stream, schema, write_page_checksum=True, use_dictionary=names[1:]) as writer:
@@ -119,17 +119,24 @@ def write_npy(table: Table, stream: BinaryIO) -> None:
 
 
 def text_names(table: Table) -> list[str]:
-    """The headers of ids and labels, told apart from the columns' own names."""
+    """The headers under which ids and labels are written, told apart from the columns' own names."""
     taken = set(table.columns)
     names = []
     for name, suffix in [(table.id_name, "_id"), *((label, "_label") for label in table.labels)]:
         unique = name
         while unique in taken:
             unique += suffix
-        if unique != name:
-            note("W-RENAMED", f"column {shown(name)} is written as {shown(unique)}, as the name is taken", name=unique)
         taken.add(unique)
         names.append(unique)
+    return names
+
+
+def noted_names(table: Table) -> list[str]:
+    """The same, with a warning for each that is not its own."""
+    names = text_names(table)
+    for name, unique in zip((table.id_name, *table.labels), names, strict=True):
+        if unique != name:
+            note("W-RENAMED", f"column {shown(name)} is written as {shown(unique)}, as the name is taken", name=unique)
     return names
 
 

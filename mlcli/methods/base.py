@@ -9,9 +9,12 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Given, Input
 from mlcli.base.options import Options
 from mlcli.base.scaling import scaled
+from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note, stage
+from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, NumericalError
+from mlcli.stages.distances import row_blocks
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Centering
 from mlcli.stages.similarities import Similarity
@@ -30,6 +33,12 @@ class Decoder:
         return self.mean + embedding @ self.directions.T
 
 
+def linear_decoder(points: Array, spectrum: Spectrum) -> Decoder:
+    """The way back where the kernel is that of inner products: directions XᵀV / √λ."""
+    mean = points.mean(axis=0)
+    return Decoder(mean, (points - mean).T @ spectrum.inverse_roots())
+
+
 @dataclass(frozen=True)
 class Projector:
     """The way from new points to coordinates: rows of similarity, centered, times axes."""
@@ -43,9 +52,11 @@ class Projector:
 
     @stage("project")
     def project(self, new: Array) -> Array:
-        """Coordinates (m x p) of new points, in the training data's units."""
-        rows = self.centering(self.similarity.rows(scaled(new, -self.exponent_in)))
-        coordinates = scaled(rows @ self.axes, self.exponent_out)
+        """Coordinates (m x p) of new points, in the training data's units; a few rows at a time."""
+        coordinates = np.empty((len(new), self.axes.shape[1]))
+        for block in row_blocks(len(new), max(len(self.axes), new.shape[1])):
+            rows = self.centering(self.similarity.rows(scaled(new[block], -self.exponent_in)))
+            coordinates[block] = scaled(rows @ self.axes, self.exponent_out)
         if not np.isfinite(coordinates).all():
             raise NumericalError("PROJECTION", "some projected coordinates are not finite",
                                  hint="the new points are too far from the training points for double precision")
@@ -77,13 +88,21 @@ class Model:
         """Features (m x d) of coordinates (m x p)."""
         return self.projector.reconstruct(embedding)
 
+    def placing(self, rows: Array) -> "Model":
+        """The model of landmarks with all points placed by their kernel rows (n x landmarks), axes turned anew."""
+        embedding = self.projector.centering(rows) @ self.projector.axes
+        signs = leading_signs(embedding)
+        spectrum = replace(self.spectrum, vectors=self.spectrum.vectors * signs)
+        projector = replace(self.projector, axes=self.projector.axes * signs)
+        return replace(self, embedding=embedding * signs, spectrum=spectrum, projector=projector)
+
     def in_units(self, exponent_in: int, exponent_out: int) -> "Model":
         """The model of 2**exponent_in times the data, whose coordinates are 2**exponent_out times these."""
         spectrum = self.spectrum.rescaled(2 * exponent_out)
         top = spectrum.values[:1]
         if np.any(self.spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
             note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
-        return Model(scaled(self.embedding, exponent_out), spectrum,
+        return Model(scaled(self.embedding, exponent_out) + 0.0, spectrum,
                      replace(self.projector, exponent_in=exponent_in, exponent_out=exponent_out), self.kept)
 
 
@@ -104,11 +123,15 @@ class Method(Options):
 
     def settle(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
-        if not isinstance(data, self.accepts):
-            kinds = " or ".join(kind.kind for kind in self.accepts)
-            raise ConfigError("KIND", f"{self.name} takes {kinds}, not {data.kind}", where="input.kind",
-                              hint="choose another method, or give the data in another form")
+        self.require_kind(data.kind)
         return self.replace(eigensolve=self.eigensolve.settled(self.limit(data)), **self.settled_stages(data))
+
+    def require_kind(self, kind: str) -> None:
+        """Raises ConfigError where the method cannot take this kind of input."""
+        kinds = [accepted.kind for accepted in self.accepts]
+        if kind not in kinds:
+            raise ConfigError("KIND", f"{self.name} takes {' or '.join(kinds)}, not {kind}", where="input.kind",
+                              hint="choose another method, or give the data in another form")
 
     def with_components(self, count: int) -> Self:
         """This method with the count of axes that were kept in the end; a share of variance stays a share."""
@@ -122,11 +145,27 @@ class Method(Options):
 
     def limit(self, data: Input) -> int:
         """The most axes that data of this shape can have."""
-        return len(data.values) - 1
+        return (self.landmark_count(data) or len(data.values)) - 1
+
+    def landmark_count(self, data: Input) -> int | None:
+        """The number of landmarks, where some are asked for; raises ConfigError where there are too many."""
+        count: int | None = getattr(self, "landmarks", None)
+        if count is not None and count > len(data.values):
+            raise ConfigError("LANDMARKS", f"{count} landmarks were asked for and there are {len(data.values)} points",
+                              where="method.landmarks", hint="ask for fewer, or leave landmarks out")
+        return count
 
     def exponents(self, data: Input) -> tuple[int, int]:
         """The powers of two that the input, and with it the coordinates, are scaled by."""
         return data.exponent, data.exponent
+
+    def plan(self, data: Input, compute: Compute, share: float | None) -> list[Step]:
+        """What a fit would do and cost; with a share, that part of the dearest work is done to measure it."""
+        return self.steps(data.normalized(), compute, share)
+
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """The stages of a fit with their costs."""
+        raise NotImplementedError
 
     def solve(self, data: Any, compute: Compute) -> Model:
         """The method's formula."""

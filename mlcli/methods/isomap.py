@@ -1,13 +1,17 @@
 """Isomap: classical scaling of geodesic distances."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
+from mlcli.base.steps import Step
+from mlcli.base.types import Indices
 from mlcli.methods.base import Method, Model, Projector
 from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Dense, square_memory
+from mlcli.stages.kernels import Dense
+from mlcli.stages.landmarks import choose_landmarks
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import Paths
 from mlcli.stages.pieces import connected_graph
@@ -21,6 +25,8 @@ class Isomap(Method):
     MDS embeds them. With all points as neighbors it is MDS. Geodesic distances are seldom
     Euclidean, so some eigenvalues are negative; they stay in the spectrum.
 
+    A new point is joined to its nearest training points, also where the graph is mutual.
+
     It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and
     where the graph falls into pieces (more neighbors help). Source: Tenenbaum, de Silva and
     Langford, "A global geometric framework for nonlinear dimensionality reduction", 2000.
@@ -32,20 +38,38 @@ class Isomap(Method):
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
     paths: Paths = Paths()
+    landmarks: int | None = option(
+        None, "Points that carry the fit; the others are placed by them (default: all).", ge=2)
     eigensolve: Eigensolve = Eigensolve()
+
+    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+        """The graph is made, for its fill decides the rest."""
+        step = self.neighbors.step(data, compute)
+        graph, _ = connected_graph(data, self.neighbors, self.graph)
+        return [step, *self.paths.steps(graph, compute, share)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
-        square_memory(compute, len(data.values), 5, "isomap", "take fewer rows")
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
-        distances = self.paths(graph)
-        kernel, centering = Dense(-0.5 * distances**2).centered()
-        spectrum = self.eigensolve(kernel, len(distances) - 1, compute)
-        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph,
-                               data.values if isinstance(data, Features) else None)
+        points = data.values if isinstance(data, Features) else None
+        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph, points)
+        if self.landmarks is not None:
+            return self._by_landmarks(similarity, kept, compute)
+        kernel = self.paths.kernel(graph, compute)
+        spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         return Model(spectrum.coordinates(), spectrum,
-                     Projector(similarity, centering, spectrum.inverse_roots()), kept)
+                     Projector(similarity, kernel.centering, spectrum.inverse_roots()), kept)
+
+    def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
+        """The fit of some points, by whose distances the others are placed (de Silva and Tenenbaum, 2004)."""
+        graph = similarity.graph
+        landmarks = choose_landmarks(graph.size, self.landmarks or 0, compute.generator())
+        rows = -0.5 * self.paths.from_landmarks(graph, landmarks).T ** 2
+        kernel = Dense.of(rows[landmarks])
+        spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
+        projector = Projector(replace(similarity, landmarks=landmarks), kernel.centering, spectrum.inverse_roots())
+        return Model(spectrum.coordinates(), spectrum, projector, kept).placing(rows)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""

@@ -1,16 +1,21 @@
 """Kernel principal component analysis."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input, Similarities
 from mlcli.base.options import option
-from mlcli.methods.base import Method, Model, Projector
-from mlcli.methods.mds import linear_decoder
+from mlcli.base.steps import Step
+from mlcli.errors import ConfigError
+from mlcli.methods.base import Method, Model, Projector, linear_decoder
+from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words, kernel_cost
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernel_functions import Gaussian, KernelFunction, Linear
-from mlcli.stages.kernels import Dense, square_memory
+from mlcli.stages.kernels import Dense
 from mlcli.stages.similarities import Columns, KernelValues
+from mlcli.stages.streamed import fits_in_memory, kernel_of
 
 
 class KernelPCA(Method):
@@ -29,21 +34,41 @@ class KernelPCA(Method):
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
 
+    def steps(self, data: Features | Similarities, compute: Compute, share: float | None) -> list[Step]:
+        """The kernel, kept or streamed, and its spectrum."""
+        count, threads = len(data.values), compute.thread_count()
+        given, kept = isinstance(data, Similarities), fits_in_memory(count, compute)
+        one = 0.0 if given else kernel_cost(count, data.values.shape[1], threads)
+        if given or kept:
+            return [Step("kernel", f"{count} x {count}, in memory", one, 8.0 * 2 * count**2),
+                    Step("eigensolve", eigensolve_words(count), eigensolve_cost(count, threads), 8.0 * count**2)]
+        return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a kernel computed anew in each",
+                     PASSES * one, 8.0 * count * 128)]
+
     def solve(self, data: Features | Similarities, compute: Compute) -> Model:
         """H K H; coordinates are V √λ."""
-        square_memory(compute, len(data.values), 3, "kpca", "take fewer rows")
         similarity = self._similarity(data, compute)
-        centered, centering = Dense(similarity.rows(data.values)).centered()
-        spectrum = self.eigensolve(centered, len(data.values) - 1, compute)
+        kernel = (Dense.of(data.values.copy()) if isinstance(similarity, Columns)
+                  else kernel_of(similarity.function, similarity.points, compute))
+        spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         linear = isinstance(data, Features) and isinstance(self.kernel, Linear)
         decoder = linear_decoder(data.values, spectrum) if linear else None
         return Model(spectrum.coordinates(), spectrum,
-                     Projector(similarity, centering, spectrum.inverse_roots(), decoder))
+                     Projector(similarity, kernel.centering, spectrum.inverse_roots(), decoder))
 
     def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
         if isinstance(data, Similarities):
             return Columns()
-        return KernelValues(data.values, self.kernel.for_points(data.values, data.exponent, compute.generator()))
+        origin = data.values.mean(axis=0) if self.kernel.movable else np.zeros(data.values.shape[1])
+        points = data.values - origin
+        return KernelValues(points, self.kernel.for_points(points, data.exponent, compute.generator()), origin)
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """Nothing depends on the data; but a kernel function has no use beside a given kernel."""
+        if isinstance(data, Similarities) and self.kernel != Gaussian():
+            raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
+                              hint="leave the kernel's options out")
+        return {}
 
     def exponents(self, data: Input) -> tuple[int, int]:
         """A given kernel carries the square of a unit; a kernel function has its own power."""

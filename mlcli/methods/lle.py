@@ -7,7 +7,9 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
+from mlcli.base.steps import Step
 from mlcli.methods.base import Method, Model, Projector
+from mlcli.stages.costs import product_rate
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Inverse
 from mlcli.stages.neighbors import Neighbors
@@ -24,6 +26,8 @@ class LLE(Method):
     M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance: the
     weights say nothing of scale.
 
+    The whole spectrum, and with it a share of variance, is computed up to 600 points.
+
     A new point is placed at the weighted mean of its neighbors' coordinates; a training point
     is placed exactly on itself. It fails where neighborhoods are nearly flat in too few
     directions for the ridge to matter little. Source: Roweis and Saul, "Nonlinear dimensionality
@@ -36,16 +40,25 @@ class LLE(Method):
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
     eigensolve: Eigensolve = Eigensolve()
 
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Neighbors, local systems, and one sparse factorization, whose fill is not known before it is made."""
+        (rows, columns), threads = data.values.shape, compute.thread_count()
+        count = self.neighbors.count or 10
+        local = rows * count**2 * (columns + count) * 4 / product_rate(threads)
+        return [self.neighbors.step(data, compute), Step("weights", f"{rows} systems of {count}", local, 8.0 * 2**25),
+                Step("eigensolve", "block Krylov on one factorization in nested-dissection order, at least",
+                     rows * count**2 * 1e-7, rows * count**2 * 200.0)]
+
     def solve(self, data: Features, compute: Compute) -> Model:
         """Bottom vectors of M = (I - W)ᵀ(I - W), scaled to unit variance."""
         lists, kept = connected_lists(data, self.neighbors)
         data = data if kept is None else data.take(kept)
         weights = barycentric_weights(data.values, data.values, lists, self.ridge)
-        kernel, _ = Inverse(residual_matrix(weights, lists)).centered()
+        kernel = Inverse(residual_matrix(weights, lists))
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         embedding = spectrum.vectors * np.sqrt(len(data.values))
         similarity = Barycenters(self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
-        return Model(embedding, spectrum, Projector(similarity, kernel.centered()[1], embedding), kept)
+        return Model(embedding, spectrum, Projector(similarity, kernel.centering, embedding), kept)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""

@@ -7,13 +7,16 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
-from mlcli.methods.base import Decoder, Method, Model, Projector
+from mlcli.base.steps import Step
+from mlcli.base.types import Indices
+from mlcli.methods.base import Method, Model, Projector, linear_decoder
 from mlcli.stages.corrections import correction_for
+from mlcli.stages.costs import eigensolve_cost, eigensolve_words, kernel_cost
 from mlcli.stages.distances import squared_distances
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Dense, square_memory
+from mlcli.stages.landmarks import choose_landmarks
 from mlcli.stages.similarities import Distances, GivenDistances
-from mlcli.stages.spectrum import Spectrum
 
 
 class MDS(Method):
@@ -32,23 +35,35 @@ class MDS(Method):
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
+    landmarks: int | None = option(
+        None, "Points that carry the fit; the others are placed by them (default: all).", ge=2)
     eigensolve: Eigensolve = Eigensolve()
 
+    def steps(self, data: Dissimilarities | Features, compute: Compute, share: float | None) -> list[Step]:
+        """Distances of all pairs, held whole, and their spectrum."""
+        count, threads = self.landmarks or len(data.values), compute.thread_count()
+        found = 0.0 if isinstance(data, Dissimilarities) else kernel_cost(count, data.values.shape[1], threads)
+        seconds = (2 if self.correction == "none" else 4) * eigensolve_cost(count, threads)
+        return [Step("distances", f"{count} x {count}, in memory", found, 8.0 * 2 * count**2),
+                Step("eigensolve", eigensolve_words(count), seconds, 8.0 * count**2)]
+
     def solve(self, data: Dissimilarities | Features, compute: Compute) -> Model:
+        """The fit of all points, or of landmarks by which the others are placed."""
+        if self.landmarks is None:
+            return self.solve_all(data, compute)
+        landmarks = choose_landmarks(len(data.values), self.landmarks, compute.generator())
+        model = self.solve_all(data.take(landmarks), compute, landmarks)
+        return model.placing(model.projector.similarity.rows(data.values))
+
+    def solve_all(self, data: Dissimilarities | Features, compute: Compute, landmarks: Indices | None = None) -> Model:
         """K = -H D² H / 2; coordinates are V √λ."""
         points = data.values if isinstance(data, Features) else None
         square_memory(compute, len(data.values), 5, "mds", "of features, pca gives the same embedding in little memory")
         squared = data.values**2 if points is None else squared_distances(points, points)
         correction = correction_for(squared, self.correction, data.exponent)
-        kernel, centering = Dense(-0.5 * correction.off_diagonal(squared)).centered()
+        kernel = Dense.of(np.multiply(correction.off_diagonal(squared), -0.5))
         spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
-        similarity = GivenDistances(correction) if points is None else Distances(points, correction)
+        similarity = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
         decoder = None if points is None or correction.constant else linear_decoder(points, spectrum)
         return Model(spectrum.coordinates(), spectrum,
-                     Projector(similarity, centering, spectrum.inverse_roots(), decoder))
-
-
-def linear_decoder(points: np.ndarray, spectrum: Spectrum) -> Decoder:
-    """The way back where the kernel is that of inner products: directions XᵀV / √λ."""
-    mean = points.mean(axis=0)
-    return Decoder(mean, (points - mean).T @ spectrum.inverse_roots())
+                     Projector(similarity, kernel.centering, spectrum.inverse_roots(), decoder))

@@ -6,9 +6,11 @@ from typing import ClassVar, Literal
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
+from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Method, Model, Projector
+from mlcli.stages.costs import product_rate, solve_cost
 from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Factored, Route
+from mlcli.stages.factored import Factored, Route
 from mlcli.stages.similarities import Columns
 
 
@@ -37,12 +39,21 @@ class PCA(Method):
         """The smaller of n - 1 and d."""
         return min(len(data.values) - 1, data.values.shape[1])
 
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """One product and the eigenproblem of the smaller side."""
+        rows, columns = data.values.shape
+        side = min(rows, columns)
+        rate = product_rate(compute.thread_count())
+        how = f"{self.route}: the {'columns' if columns <= rows else 'rows'} are the smaller side ({side})"
+        return [Step("covariance", how, 2.0 * rows * columns * side / rate, 8.0 * (rows * columns + side**2)),
+                Step("eigensolve", "the whole spectrum", solve_cost(side, compute.thread_count()), 8.0 * 4 * side**2)]
+
     def solve(self, data: Features, compute: Compute) -> Model:
         """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
-        kernel, centering = Factored(data.values, self.route).centered()
+        kernel = Factored.of(data.values, self.route)
         spectrum = self.eigensolve(kernel, self.limit(data), compute)
         points = len(data.values)
         spectrum = replace(spectrum, divisor=max(points if self.divisor == "n" else points - 1, 1))
         directions = spectrum.feature_directions()
-        projector = Projector(Columns(), centering, directions, Decoder(centering.means, directions))
+        projector = Projector(Columns(), kernel.centering, directions, Decoder(kernel.centering.means, directions))
         return Model(spectrum.coordinates(), spectrum, projector)

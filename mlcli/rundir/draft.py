@@ -10,6 +10,9 @@ from pathlib import Path
 from mlcli.errors import OutputRefused, StorageError
 from mlcli.rundir.names import MANIFEST
 
+LONGEST_SHOWN = 80  # characters of a path in a message
+LONGEST = 40  # characters of the output's name in that of the draft, whose own name has a limit
+
 
 @contextmanager
 def draft(output: Path, *, force: bool) -> Iterator[Path]:
@@ -21,7 +24,7 @@ def draft(output: Path, *, force: bool) -> Iterator[Path]:
     output = Path.cwd() / output  # not resolved: a symbolic link must be seen
     _refuse_existing(output, force)
     made = _make_parents(output)
-    folder = output.parent / f".{output.name}.{secrets.token_hex(4)}.draft"
+    folder = output.parent / f".{output.name[:LONGEST]}.{secrets.token_hex(4)}.draft"
     try:
         _create(folder)
         yield folder
@@ -43,10 +46,10 @@ def writing(what: Path | str) -> Iterator[None]:
 
 
 def _refuse_existing(output: Path, force: bool) -> None:
+    if not _there(output):
+        return
     if output.is_symlink():
         raise OutputRefused("OUTPUT-LINK", "the output is a symbolic link", where=str(output), hint="name its target")
-    if not output.exists():
-        return
     if not output.is_dir():
         raise OutputRefused("OUTPUT-EXISTS", "the output exists and is not a directory", where=str(output),
                             hint="choose another with -o")
@@ -59,19 +62,35 @@ def _refuse_existing(output: Path, force: bool) -> None:
                             hint="choose another with -o, or replace it with --force")
 
 
+def _there(output: Path) -> bool:
+    """Whether anything has the output's name, a broken link included; raises OutputRefused where none can have it."""
+    try:
+        output.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:
+        raise _impossible("create the output", output, error) from error
+    return True
+
+
+def _impossible(what: str, where: Path, error: Exception) -> OutputRefused:
+    """The error for a place where nothing can be written."""
+    return OutputRefused("OUTPUT", f"cannot {what}: {getattr(error, 'strerror', None) or error}",
+                         where=str(where)[:LONGEST_SHOWN], hint="choose another place with -o")
+
+
 def _make_parents(output: Path) -> list[Path]:
     """Creates the parents that are missing and returns them, deepest first."""
     missing = []
-    for parent in output.parents:
-        if parent.exists():
-            break
-        missing.append(parent)
     try:
+        for parent in output.parents:
+            if parent.exists():
+                break
+            missing.append(parent)
         output.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         _remove_empty(missing)
-        raise OutputRefused("OUTPUT", f"cannot create the folder: {error.strerror}", where=str(output.parent),
-                            hint="choose another place with -o") from error
+        raise _impossible("create the folder", output.parent, error) from error
     return missing
 
 
@@ -79,27 +98,35 @@ def _create(folder: Path) -> None:
     try:
         folder.mkdir()
     except OSError as error:
-        raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror}", where=str(folder.parent),
-                            hint="choose another place with -o") from error
+        raise _impossible("write here", folder.parent, error) from error
 
 
 def _publish(folder: Path, output: Path, force: bool) -> None:
-    """Everything to disk, then the one rename that makes it visible."""
+    """Everything to disk, then the one rename that makes it visible; a signal on the way loses no run."""
     with writing(output):
         for path in (*folder.iterdir(), folder):
             _sync(path)
     replaced = folder.with_suffix(".replaced")
-    if output.exists() and force:
-        _rename(output, replaced)
     try:
+        if output.exists() and force:
+            _rename(output, replaced)
         _rename(folder, output)
-    except OutputRefused:
-        if replaced.exists():
-            _rename(replaced, output)
+        shutil.rmtree(replaced, ignore_errors=True)
+    except BaseException:
+        _settle(folder, output, replaced)
         raise
-    shutil.rmtree(replaced, ignore_errors=True)
     with writing(output):
         _sync(output.parent)
+
+
+def _settle(folder: Path, output: Path, replaced: Path) -> None:
+    """After an interrupted publication: the old run back in its place, or gone where the new one has it."""
+    if not replaced.exists():
+        return
+    if not output.exists():
+        _rename(replaced, output)
+    elif not folder.exists():
+        shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _rename(source: Path, target: Path) -> None:

@@ -2,19 +2,18 @@
 
 import hashlib
 import json
-import platform
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from mlcli import __version__
 from mlcli.base import blas
 from mlcli.errors import InputMissing, UnsafeFile
+from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import MANIFEST
+from mlcli.rundir.plain import plain
 
 FORMAT = 1
-PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic")
 
 
 def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
@@ -23,7 +22,7 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
     manifest = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
                 **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settled().facts(),
                 "files": files}
-    (folder / MANIFEST).write_text(json.dumps(manifest, indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    (folder / MANIFEST).write_text(json.dumps(plain(manifest), indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
@@ -56,17 +55,3 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def versions() -> dict[str, str]:
-    """Versions of Python and of the packages that compute."""
-    return {"python": platform.python_version(), "platform": platform.platform(),
-            **{name: version(name) for name in PACKAGES}}
-
-
-def libraries() -> list[dict[str, Any]]:
-    """The linear algebra libraries loaded, with their kernels and threads."""
-    from threadpoolctl import threadpool_info
-
-    keys = ("internal_api", "version", "architecture", "num_threads")
-    return [{key: pool.get(key) for key in keys} for pool in threadpool_info()]

@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.stages.kernels import Dense
@@ -46,17 +47,17 @@ def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
     """
     if rule == "none":
         return Correction("none", 0.0)
-    kernel = Dense(-0.5 * squared).centered()[0].matrix
+    kernel = Dense.of(-0.5 * squared).matrix
     spectrum = symmetric_eigenvalues(kernel)
     if spectrum[-1] >= -10 * len(squared) * EPS * np.abs(spectrum).max():
         return Correction(rule, 0.0)
     constant = -float(spectrum[-1]) if rule == "lingoes" else _cailliez(squared, kernel)
-    in_units = float(np.ldexp(constant, 2 * exponent if rule == "lingoes" else exponent))
-    note("N-CORRECTION", f"{rule} constant {in_units:.10g}", constant=in_units)
+    unit = 2 * exponent if rule == "lingoes" else exponent
+    note("N-CORRECTION", f"{rule} constant {shown(constant, unit)}", constant=float(scaled(np.asarray(constant), unit)))
     return Correction(rule, constant)
 
 
 def _cailliez(squared: Array, kernel: Array) -> float:
     size = len(squared)
-    roots = Dense(-0.5 * np.sqrt(squared)).centered()[0].matrix
+    roots = Dense.of(-0.5 * np.sqrt(squared)).matrix
     return largest_real_eigenvalue(np.block([[np.zeros((size, size)), 2 * kernel], [-np.eye(size), -4 * roots]]))

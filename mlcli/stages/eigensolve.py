@@ -12,10 +12,12 @@ from mlcli.base.signs import canonical_basis, leading_signs
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, NumericalError
-from mlcli.stages.kernels import Dense, Factored, Inverse, Kernel
+from mlcli.stages.factored import Factored
+from mlcli.stages.kernels import Dense, Inverse
 from mlcli.stages.linalg import EPS
-from mlcli.stages.solvers import Solved, solve
+from mlcli.stages.solvers import Kernel, Solved, solve
 from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.streamed import Streamed
 
 NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
 
@@ -27,8 +29,11 @@ class Eigensolve(Options):
     """How many axes to keep, and how the eigenvalues are computed."""
 
     components: Count | Share = option(2, "Axes to keep: a count, or a share of the variance such as 0.95.")
-    solver: Literal["auto", "dense", "lanczos"] = option(
-        "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (lanczos), or by size (auto).")
+    solver: Literal["auto", "dense", "krylov"] = option(
+        "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
+    tolerance: float | None = option(
+        None, "Residual of an iterative solver, relative to the top eigenvalue (default: 1e-11 stored, 1e-6 streamed).",
+        gt=0, lt=1)
     report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
 
     @stage("eigensolve")
@@ -45,7 +50,8 @@ class Eigensolve(Options):
         _note_negative(solved, notable)
         vectors, directions = _canonical_axes(solved, count)
         _verify(kernel, solved, vectors, directions)
-        return Spectrum(solved.values, vectors, directions, trace, solved.complete)
+        return Spectrum(solved.values, vectors, directions, trace, solved.complete,
+                        solved_frobenius=_frobenius(kernel, solved))
 
     def settled(self, limit: int) -> "Eigensolve":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
@@ -70,7 +76,8 @@ class Eigensolve(Options):
             return self._clip(self.components, available)
         if np.isnan(trace):
             raise ConfigError("SHARE", "a share of the variance needs the whole spectrum, which is not computed here",
-                              where="method.eigensolve.components", hint="give a count of axes, such as 2")
+                              where="method.eigensolve.components",
+                              hint="give a count of axes, such as 2, or set method.eigensolve.solver to dense")
         if available == 0:
             return self._clip(1, 0)
         cumulative = np.cumsum(solved.values[:available])
@@ -81,7 +88,7 @@ class Eigensolve(Options):
         if count <= available:
             return count
         if available == 0 and (count == 1 or not self.chosen("components")):
-            note("W-RANK", "all points coincide for this method: the embedding is zero")
+            note("W-RANK", "no eigenvalue is positive: the embedding is zero")
             return 1
         if self.chosen("components"):
             raise GeometryError("AXES", f"{count} axes were asked for and {available} eigenvalues are positive",
@@ -96,15 +103,20 @@ def _trace(kernel: Kernel, solved: Solved) -> float:
     return kernel.trace
 
 
+def _frobenius(kernel: Kernel, solved: Solved) -> float:
+    if solved.complete:
+        return float(np.linalg.norm(solved.values))
+    return kernel.frobenius if isinstance(kernel, Dense | Streamed) else float("nan")
+
+
 def _note_negative(solved: Solved, notable: float) -> None:
     """Warns of a kernel that is not one of inner products: its smallest eigenvalue is no rounding."""
     if not solved.complete or not solved.values[-1] < -max(notable * abs(solved.values[0]), solved.floor):
         return
     negative = solved.values[solved.values < 0]
-    share, ratio = float(-negative.sum() / np.abs(solved.values).sum()), float(-negative[-1] / solved.values[0])
-    note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size, the "
-         f"smallest {ratio:.1%} of the largest; they are kept in the spectrum and make no axes",
-         share=share, ratio=ratio)
+    share = float(-negative.sum() / np.abs(solved.values).sum())
+    note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size; they are kept in "
+         "the spectrum and make no axes", share=share)
 
 
 def _canonical_axes(solved: Solved, count: int) -> tuple[Array, Array | None]:
@@ -140,8 +152,8 @@ def _tied_groups(solved: Solved, count: int) -> list[tuple[int, int]]:
 
 def _verify(kernel: Kernel, solved: Solved, vectors: Array, directions: Array | None) -> None:
     """Raises NumericalError unless K v = λ v holds for every kept axis to 60 n eps (LAPACK's own line)."""
-    if isinstance(kernel, Inverse):
-        return  # its eigenvalues are computed from its vectors
+    if isinstance(kernel, Inverse | Streamed):
+        return  # eigenvalues computed from the vectors; residuals known from the passes themselves
     values = np.where(np.any(vectors != 0, axis=0), solved.values[: vectors.shape[1]], 0.0)
     residuals = _residuals(kernel, values, vectors, directions)
     scale = float(np.abs(solved.values).max(initial=0.0))

@@ -1,13 +1,16 @@
 """Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
 
-from typing import Annotated, Literal
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
 from mlcli.base.options import Options, option
+from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note
 from mlcli.base.types import Array
+from mlcli.errors import NumericalError
 from mlcli.stages.distances import squared_distances
 
 
@@ -15,6 +18,7 @@ class Linear(Options):
     """⟨x, y⟩: kernel PCA with it is PCA."""
 
     name: Literal["linear"] = "linear"
+    movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
 
     @property
     def unit_power(self) -> int:
@@ -29,11 +33,16 @@ class Linear(Options):
         """Values for all pairs (m x n)."""
         return left @ right.T
 
+    def against(self, points: Array) -> Callable[[Array], Array]:
+        """Values for blocks of rows."""
+        return lambda left: self(left, points)
+
 
 class Polynomial(Options):
     """(gamma ⟨x, y⟩ + coef0)**degree."""
 
     name: Literal["polynomial"] = "polynomial"
+    movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
     degree: int = option(3, "Degree of the polynomial.", ge=1)
     gamma: float = option(1.0, "Factor of the inner product.", gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
@@ -45,7 +54,7 @@ class Polynomial(Options):
 
     def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Polynomial":
         """The kernel for data in units of 2**exponent."""
-        return self.replace(gamma=float(np.ldexp(self.gamma, 2 * exponent)))
+        return self.replace(gamma=_in_range(self.gamma, 2 * exponent, "method.kernel.gamma"))
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Values for all pairs (m x n)."""
@@ -53,11 +62,16 @@ class Polynomial(Options):
             values: Array = (self.gamma * (left @ right.T) + self.coef0) ** self.degree
         return values
 
+    def against(self, points: Array) -> Callable[[Array], Array]:
+        """Values for blocks of rows."""
+        return lambda left: self(left, points)
+
 
 class Gaussian(Options):
     """exp(-rate ‖x - y‖²)."""
 
     name: Literal["gaussian"] = "gaussian"
+    movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
     rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median squared distance).", gt=0)
 
     @property
@@ -68,12 +82,14 @@ class Gaussian(Options):
     def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Gaussian":
         """The kernel for data in units of 2**exponent, with a default rate fixed from the data."""
         if self.rate is not None:
-            return self.replace(rate=float(np.ldexp(self.rate, 2 * exponent)))
+            return self.replace(rate=_in_range(self.rate, 2 * exponent, "method.kernel.rate"))
         sample = points if len(points) <= 1000 else points[generator.choice(len(points), 1000, replace=False)]
         squared = squared_distances(sample, sample)[np.triu_indices(len(sample), 1)]
-        middle = float(np.median(squared[squared > 0])) if np.any(squared > 0) else 1.0
-        rate = float(np.ldexp(1 / middle, -2 * exponent))
-        note("N-RATE", f"gaussian rate {rate:.6g}: one over the median squared distance", rate=rate)
+        if not np.any(squared > 0):
+            return self.replace(rate=1.0)
+        middle = float(np.median(squared[squared > 0]))
+        note("N-RATE", f"gaussian rate {shown(1 / middle, -2 * exponent)}: one over the median squared distance",
+             rate=float(scaled(np.asarray(1 / middle), -2 * exponent)))
         return self.replace(rate=1 / middle)
 
     def __call__(self, left: Array, right: Array) -> Array:
@@ -81,6 +97,31 @@ class Gaussian(Options):
         squared = squared_distances(left, right)
         squared *= -(self.rate or 0.0)
         return np.exp(squared, out=squared)
+
+    def against(self, points: Array) -> Callable[[Array], Array]:
+        """Values for blocks of rows, with all that depends on the points alone made ready: one product, one exp."""
+        rate, center = self.rate or 0.0, points.mean(axis=0)
+        right = points - center
+        norms = np.einsum("ij,ij->i", right, right)
+        right = np.column_stack([2 * rate * right, np.ones(len(right)), -rate * norms]).T
+
+        def values(left: Array) -> Array:
+            moved = left - center
+            own = -rate * np.einsum("ij,ij->i", moved, moved)
+            block = np.column_stack([moved, own, np.ones(len(moved))]) @ right
+            np.minimum(block, 0.0, out=block)
+            return np.exp(block, out=block)
+
+        return values
+
+
+def _in_range(value: float, exponent: int, path: str) -> float:
+    """2**exponent times a parameter; raises NumericalError where the data's size takes it out of range."""
+    moved = float(scaled(np.asarray(value), exponent))
+    if not 0 < moved < np.inf:
+        raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=path,
+                             hint="scale the data, for example with --scale standard")
+    return moved
 
 
 KernelFunction = Annotated[Linear | Polynomial | Gaussian, Field(discriminator="name")]

@@ -1,16 +1,23 @@
 """The nearest neighbors of points, exactly: ties by (distance, index), self excluded by index."""
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
-from mlcli.base.threads import allowed
-from mlcli.base.types import Array, Indices
+from mlcli import native
+from mlcli.base.stage import advance
+from mlcli.base.threads import allowed, single_threaded_blas
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.distances import pair_distances, row_blocks, squared_distances
 
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
 SPARE = 8  # candidates beyond k, so that rounding of the quick distances cannot hide a neighbor
+BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
+
+# Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
+Finder = Callable[[slice], tuple[Indices, "Array | float"]]
 
 
 @dataclass(frozen=True)
@@ -88,63 +95,87 @@ def _select(new: Array, points: Array, count: int, own: Indices | None) -> Lists
     """Quick candidates, exact distances among them, and a whole row again where candidates may not suffice."""
     indices = np.empty((len(new), count), dtype=np.int64)
     squared = np.empty((len(new), count))
-    for block, candidates, beyond in _candidates(new, points, count + SPARE + 1):
-        exact = _exact(new[block], points, candidates)
-        if own is not None:
-            exact[candidates == own[block, None]] = np.inf
-        indices[block], squared[block] = _first(exact, candidates, count)
+    candidates_of, width = _finder(new, points, count + SPARE + 1, own)
+
+    def work(block: slice) -> None:
+        candidates, beyond = candidates_of(block)
+        mine = None if own is None else own[block]
+        indices[block], squared[block] = refined(new[block], points, candidates, count, mine)
         for row in np.flatnonzero(squared[block][:, -1] >= beyond) + block.start:
-            everyone = np.arange(len(points))
-            whole = _exact(new[row : row + 1], points, everyone[None, :])
-            if own is not None:
-                whole[0, row] = np.inf
-            indices[row], squared[row] = (part[0] for part in _first(whole, everyone[None, :], count))
+            everyone = np.arange(len(points))[None, :]
+            found = refined(new[row : row + 1], points, everyone, count, None if own is None else own[row : row + 1])
+            indices[row], squared[row] = found[0][0], found[1][0]
+
+    with single_threaded_blas(), ThreadPoolExecutor(allowed()) as pool:
+        blocks = blocks_of(len(new), width)
+        for done, _ in enumerate(pool.map(work, blocks)):
+            advance(done + 1, len(blocks))
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())
 
 
-def _exact(new: Array, points: Array, candidates: Indices) -> Array:
-    """Squared distances from each new point to its own candidates (m x c)."""
+def blocks_of(rows: int, width: int) -> list[slice]:
+    """Blocks of rows for threads, of about BLOCK numbers each, and enough of them to share."""
+    step = max(1, min(BLOCK // max(width, 1), -(-rows // 8)))
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
+
+
+def refined(new: Array, points: Array, candidates: Indices, count: int, own: Indices | None) -> tuple[Indices, Array]:
+    """The `count` nearest of each row's candidates (m x c) by exact (squared distance, index)."""
+    if native.available():
+        return native.refine(new, points, candidates, count, own)
     rows = np.repeat(np.arange(len(new)), candidates.shape[1])
-    return pair_distances(new, points, rows, candidates.ravel()).reshape(candidates.shape)
+    exact = pair_distances(new, points, rows, candidates.ravel()).reshape(candidates.shape)
+    if own is not None:
+        exact[candidates == own[:, None]] = np.inf
+    order = np.lexsort((candidates, exact))[:, :count]
+    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(exact, order, axis=1)
 
 
-def _first(squared: Array, candidates: Indices, count: int) -> tuple[Indices, Array]:
-    """The first `count` candidates of each row by (distance, index)."""
-    order = np.lexsort((candidates, squared))[:, :count]
-    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(squared, order, axis=1)
-
-
-def _candidates(new: Array, points: Array, count: int) -> Iterator[tuple[slice, Indices, Array]]:
-    """For blocks of rows: candidates, and a squared distance that every other point is sure to reach."""
+def _finder(new: Array, points: Array, count: int, own: Indices | None) -> tuple[Finder, int]:
+    """How candidates are found, and how many numbers that takes for a row."""
     if count >= len(points):
         everyone = np.arange(len(points))
-        for block in row_blocks(len(new), len(points) * points.shape[1]):
-            size = block.stop - block.start
-            yield block, np.tile(everyone, (size, 1)), np.full(size, np.inf)
-    elif points.shape[1] <= TREE_COLUMNS:
-        yield from _tree_candidates(new, points, count)
-    else:
-        yield from _product_candidates(new, points, count)
+        return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
+    if points.shape[1] <= TREE_COLUMNS:
+        return _tree(new, points, count), 64 * count
+    return _products(new, points, count, own), len(points)
 
 
-def _tree_candidates(new: Array, points: Array, count: int) -> Iterator[tuple[slice, Indices, Array]]:
+def _tree(new: Array, points: Array, count: int) -> Finder:
     from scipy.spatial import KDTree
 
     tree = KDTree(points)
-    for block in row_blocks(len(new), count * points.shape[1]):
-        distances, candidates = tree.query(new[block], k=count, workers=allowed())
-        yield block, candidates.astype(np.int64), distances[:, -1] ** 2 * (1 - 1e-12)
+
+    def find(block: slice) -> tuple[Indices, Array]:
+        distances, candidates = tree.query(new[block], k=count)
+        return candidates.astype(np.int64), distances[:, -1] ** 2 * (1 - 1e-12)
+
+    return find
 
 
-def _product_candidates(new: Array, points: Array, count: int) -> Iterator[tuple[slice, Indices, Array]]:
+def _products(new: Array, points: Array, count: int, own: Indices | None) -> Finder:
+    """Through products in single precision of data centered first; ‖x - y‖² less ‖x‖², which is the row's own."""
     center = points.mean(axis=0)
-    moved, right = new - center, points - center
+    right = (points - center).astype(np.float32)
     norms = np.einsum("ij,ij->i", right, right)
-    rounding = 8 * (points.shape[1] + 4) * np.finfo(np.float64).eps
-    for block in row_blocks(len(new), len(points)):
-        left = moved[block]
+    rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
+
+    def find(block: slice) -> tuple[Indices, Array]:
+        left = (new[block] - center).astype(np.float32)
         own_norms = np.einsum("ij,ij->i", left, left)
-        quick = norms - 2 * (left @ right.T)  # ‖x - y‖² less ‖x‖², the same for the whole row
-        candidates = np.argpartition(quick, count - 1, axis=1)[:, :count]
-        last = np.take_along_axis(quick, candidates, axis=1).max(axis=1)
-        yield block, candidates, last + own_norms - rounding * (own_norms + norms.max())
+        quick = left @ right.T
+        quick *= -2
+        quick += norms
+        candidates, last = _smallest(quick, count, None if own is None else own[block])
+        return candidates, last.astype(np.float64) + own_norms - rounding * (own_norms + norms.max())
+
+    return find
+
+
+def _smallest(quick: AnyArray, count: int, own: Indices | None) -> tuple[Indices, AnyArray]:
+    """Columns of the `count` smallest numbers of each row, and the largest of those numbers."""
+    if native.available():
+        candidates, values = native.select_neighbors(quick, count, own)
+        return candidates, values[:, -1]
+    candidates = np.argpartition(quick, count - 1, axis=1)[:, :count]
+    return candidates, np.take_along_axis(quick, candidates, axis=1).max(axis=1)

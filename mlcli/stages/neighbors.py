@@ -5,12 +5,24 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note, stage
+from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError
-from mlcli.stages.nearest import Lists, nearest, nearest_in_matrix, nearest_of_new, within, within_matrix
+from mlcli.stages.costs import neighbors_cost
+from mlcli.stages.nearest import (
+    BLOCK,
+    TREE_COLUMNS,
+    Lists,
+    nearest,
+    nearest_in_matrix,
+    nearest_of_new,
+    within,
+    within_matrix,
+)
 
 Spatial = Features | Dissimilarities
 
@@ -60,6 +72,15 @@ class Neighbors(Options):
         if isinstance(data, Dissimilarities):
             return within_matrix(data.values, radius, own=True)
         return within(data.values, data.values, radius, own=True)
+
+    def step(self, data: Spatial, compute: Compute) -> Step:
+        """What the search for neighbors would cost."""
+        (rows, columns), tree = data.values.shape, data.values.shape[1] <= TREE_COLUMNS
+        if isinstance(data, Dissimilarities):
+            return Step("neighbors", "from the dissimilarities", rows**2 * 2e-8, 8.0 * BLOCK * 3)
+        seconds = neighbors_cost(rows, columns, self.count or 10, tree, compute.thread_count())
+        return Step("neighbors", "k-d tree" if tree else "products of all pairs, refined", seconds,
+                    8.0 * rows * columns + 8.0 * BLOCK * compute.thread_count())
 
     def lists_of_new(self, new: Array, points: Array, radius: float | None) -> Lists:
         """The neighbors of new points (m x d) among the training points; a radius that finds none takes the nearest."""

@@ -1,40 +1,110 @@
 """Shortest paths on the neighbor graph: geodesic distances (Tenenbaum, de Silva and Langford, 2000)."""
 
-from typing import Literal
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note, stage
-from mlcli.base.types import Array
+from mlcli.base.steps import Step
+from mlcli.base.threads import allowed
+from mlcli.base.types import Array, Indices
+from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words
 from mlcli.stages.distances import row_blocks
+from mlcli.stages.elimination import EliminationRows
+from mlcli.stages.floyd import floyd_warshall
+from mlcli.stages.geodesics import SWEEP_WIDTH, DijkstraRows, Engine, all_rows, dijkstra_rows, streamed
 from mlcli.stages.graph import Graph
+from mlcli.stages.kernels import Dense, over_tiles
 from mlcli.stages.nearest import Lists
-
-FLOYD = 0.2  # Floyd-Warshall's n³ steps are this many times cheaper than Dijkstra's (m + n) log n for each source
+from mlcli.stages.path_plan import Algorithm, PathPlan, Precision, Store, plan_paths
+from mlcli.stages.square import square_array
+from mlcli.stages.streamed import Streamed
 
 
 class Paths(Options):
-    """Which algorithm finds the shortest paths; all give the same distances."""
+    """How geodesic distances are found and kept; every choice gives the same distances."""
 
-    algorithm: Literal["auto", "dijkstra", "floyd"] = option(
-        "auto", "Shortest-path algorithm: from each point in turn (dijkstra), all at once (floyd), or the cheaper.")
+    algorithm: Algorithm = option(
+        "auto", "Shortest-path algorithm: from each point in turn (dijkstra), all at once (floyd), by sparse "
+        "elimination, or the cheapest (auto).")
+    store: Store = option(
+        "auto", "Where distances are kept: in memory, in a temporary file (disk), nowhere (streamed), or by size.")
+    precision: Precision = option("auto", "Precision of the distances (auto: double where they are kept).")
 
     @stage("paths")
-    def __call__(self, graph: Graph) -> Array:
-        """Lengths of the shortest paths between all points (n x n); infinite between pieces."""
-        distances = _floyd(graph) if self.chosen_for(graph) == "floyd" else _dijkstra(graph)
-        return np.minimum(distances, distances.T)
+    def kernel(self, graph: Graph, compute: Compute) -> Dense | Streamed:
+        """The centered kernel -H D² H / 2 of the graph's geodesic distances."""
+        plan = self.plan(graph, compute)
+        note("F-PATHS", plan.reason, algorithm=plan.algorithm, store=plan.store, precision=plan.precision,
+             seconds_predicted=round(plan.seconds, 3), fill=plan.elimination.native.fill if plan.elimination else None)
+        if plan.store == "streamed":
+            return streamed(_engine(graph, plan), graph)
+        kernel = self._distances(graph, plan, compute)
+        over_tiles(lambda rows: _square(kernel[rows]), len(kernel))
+        return Dense.of(kernel)
 
-    def chosen_for(self, graph: Graph) -> str:
-        """The algorithm that `auto` takes: Floyd's n³ where the graph is dense."""
-        if self.algorithm != "auto":
-            return self.algorithm
-        size = graph.size
-        cost_dijkstra = size * (2 * graph.edges + size) * np.log2(size + 1)
-        algorithm = "floyd" if FLOYD * size**3 < cost_dijkstra else "dijkstra"
-        note("F-PATHS", f"shortest paths by {algorithm}: {size} points, {graph.edges} edges")
-        return algorithm
+    @stage("paths")
+    def distances(self, graph: Graph, compute: Compute) -> Array:
+        """Lengths of the shortest paths between all points (n x n); infinite between pieces."""
+        return self._distances(graph, self.plan(graph, compute), compute)
+
+    @stage("paths")
+    def from_landmarks(self, graph: Graph, landmarks: Indices) -> Array:
+        """Lengths of the shortest paths from some points to all (m x n)."""
+        return dijkstra_rows(graph, landmarks)
+
+    def steps(self, graph: Graph, compute: Compute, share: float | None) -> list[Step]:
+        """What `kernel` and its spectrum would cost; with a share, so many blocks of a pass are timed."""
+        plan = self.plan(graph, compute)
+        passes = PASSES if plan.store == "streamed" else 1
+        measured = None if share is None or plan.algorithm == "floyd" else _measured(_engine(graph, plan), graph, share)
+        once = plan.cost.preparation
+        steps = [Step("paths", plan.reason, once if plan.store == "streamed" else once + plan.cost.seconds, plan.memory,
+                      None if plan.store == "streamed" else measured)]
+        how = f"block Krylov: about {passes} passes" if plan.store == "streamed" else eigensolve_words(graph.size)
+        seconds = passes * plan.cost.seconds if plan.store == "streamed" else eigensolve_cost(graph.size, allowed())
+        width = SWEEP_WIDTH * 2.0 * (passes + 1)
+        return [*steps, Step("eigensolve", how, seconds, 8.0 * graph.size * width,
+                             None if measured is None or plan.store != "streamed" else passes * measured)]
+
+    def plan(self, graph: Graph, compute: Compute) -> PathPlan:
+        """What `kernel` will do, and at what cost."""
+        return plan_paths(graph, self.algorithm, self.store, self.precision, compute)
+
+    def _distances(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
+        distances = square_array(graph.size, plan.store, compute)
+        if plan.algorithm == "floyd":
+            floyd_warshall(graph, distances)
+        else:
+            all_rows(_engine(graph, plan), distances)
+        return distances
+
+
+def _measured(engine: Engine, graph: Graph, share: float) -> float:
+    """Seconds of a whole pass, from the first blocks of one."""
+    count = max(allowed(), round(share * engine.blocks))
+    numbers = np.linspace(0, engine.blocks - 1, min(count, engine.blocks)).astype(int).tolist()
+    block = np.ones((graph.size, SWEEP_WIDTH))
+    with ThreadPoolExecutor(allowed()) as pool:
+        started = time.perf_counter()
+        for _ in pool.map(lambda number: engine.fold(number, block), numbers):
+            pass
+    return (time.perf_counter() - started) * engine.blocks / len(numbers)
+
+
+def _square(rows: Array) -> None:
+    """-D²/2 in place of D."""
+    rows *= rows
+    rows *= -0.5
+
+
+def _engine(graph: Graph, plan: PathPlan) -> Engine:
+    if plan.elimination is not None:
+        return EliminationRows(plan.elimination, plan.precision)
+    return DijkstraRows(graph)
 
 
 def paths_of_new(graph: Graph, lists: Lists) -> Array:
@@ -50,20 +120,3 @@ def paths_of_new(graph: Graph, lists: Lists) -> Array:
         sources = np.arange(size + block.start, size + block.stop)
         paths[block] = dijkstra(matrix, directed=True, indices=sources)[:, :size]
     return paths
-
-
-def _dijkstra(graph: Graph) -> Array:
-    from scipy.sparse.csgraph import dijkstra
-
-    matrix, size = graph.matrix(), graph.size
-    distances = np.empty((size, size))
-    for block in row_blocks(size, 16 * size):
-        distances[block] = dijkstra(matrix, directed=True, indices=np.arange(block.start, block.stop))
-    return distances
-
-
-def _floyd(graph: Graph) -> Array:
-    from scipy.sparse.csgraph import floyd_warshall
-
-    distances: Array = floyd_warshall(graph.matrix(), directed=True)
-    return distances

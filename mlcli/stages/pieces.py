@@ -1,6 +1,7 @@
 """The policies for a neighbor graph in pieces; rows are never lost without saying so."""
 
 from collections.abc import Callable, Sequence
+from decimal import ROUND_UP, Context, Decimal
 from typing import Literal
 
 import numpy as np
@@ -69,12 +70,12 @@ def _kept_rows(pieces: Indices) -> Indices:
     """The rows of the largest piece, with a warning that counts those left out."""
     kept = np.flatnonzero(pieces == 0)
     note("W-LARGEST-PIECE", f"kept the largest piece of the neighbor graph: {len(kept)} of {len(pieces)} points; "
-         "the others are listed in dropped.csv", kept=len(kept), dropped=len(pieces) - len(kept))
+         "the others are left out", kept=len(kept), dropped=len(pieces) - len(kept))
     return kept
 
 
 def _note_connected(edges: int) -> None:
-    note("W-CONNECTED", f"the neighbor graph was in pieces: {edges} edges were added to connect them", edges=edges)
+    note("W-CONNECTED", f"the neighbor graph was in pieces and was connected; edges added: {edges}", edges=edges)
 
 
 def _error_of_pieces(data: Spatial, neighbors: Neighbors, pieces: Indices,
@@ -106,8 +107,8 @@ def _first_ids(ids: Sequence[str], members: AnyArray) -> str:
 def _remedy(data: Spatial, neighbors: Neighbors, pieces: Indices, connected: Callable[[Lists], bool]) -> str:
     """What makes the graph whole: the smallest count of neighbors, or the smallest radius."""
     if neighbors.count is None:
-        radius = float(np.ldexp(_shortest_links(data, pieces)[2].max(), data.exponent))
-        return f"use a radius of {np.nextafter(radius, np.inf):.6g} or more"
+        radius = Decimal(float(np.ldexp(_shortest_links(data, pieces)[2].max(), data.exponent)))
+        return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
     low, high, most = neighbors.count, neighbors.count, len(data.values) - 1
     while high < most and not connected(nearest_lists(data, high)):
         low, high = high, min(2 * high, most)

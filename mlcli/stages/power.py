@@ -1,28 +1,38 @@
 """Power iteration with deflation: the textbook way to the leading eigenvectors."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 
+if TYPE_CHECKING:
+    from mlcli.stages.eigensolve import Eigensolve
+
 POWER_TOLERANCE = 1e-10  # residual at which an eigenvector counts as found, relative to the largest eigenvalue
 LIMIT = 50_000  # steps for one eigenvector; two eigenvalues closer than 1 - 23/LIMIT of each other need more
 
 
-def power_iteration(matrix: Array, components: int | float, count: int,
+def power_iteration(matrix: Array, options: "Eigensolve", rank: int,
                     generator: np.random.Generator) -> tuple[Array, Array]:
-    """Leading eigenpairs of a positive semidefinite matrix: `count` of them, or enough for a share of its trace."""
-    size = len(matrix)
-    vectors = np.zeros((size, 0))
+    """Leading eigenpairs of a positive semidefinite matrix: as many as are to be kept or reported."""
+    vectors = np.zeros((len(matrix), 0))
     values: list[float] = []
     trace = float(np.trace(matrix))
-    while len(values) < count and not (isinstance(components, float) and sum(values) >= components * trace):
+    while len(values) < rank and not _enough(values, trace, options):
         value, vector = _next(matrix, vectors, values, generator)
         values.append(value)
         vectors = np.column_stack([vectors, vector])
-        advance(len(values), count)
+        advance(len(values), options.wanted(rank))
     return np.array(values), vectors
+
+
+def _enough(values: list[float], trace: float, options: "Eigensolve") -> bool:
+    if isinstance(options.components, int):
+        return len(values) >= options.wanted(len(values) + 1)
+    return len(values) >= (options.report or 1) and sum(values) >= options.components * trace
 
 
 def _next(matrix: Array, found: Array, values: list[float], generator: np.random.Generator) -> tuple[float, Array]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.stages.corrections import Correction
 from mlcli.stages.distances import squared_distances
 from mlcli.stages.graph import Graph
@@ -31,12 +31,13 @@ class Columns:
 class KernelValues:
     """Values of a kernel function between new and training points."""
 
-    points: Array  # n x d
+    points: Array  # n x d, less the origin
     function: Linear | Polynomial | Gaussian
+    origin: Array  # d: the points' mean where a shift changes nothing, so that a far origin costs no digits
 
     def rows(self, new: Array) -> Array:
         """k(x, xⱼ) (m x n)."""
-        return self.function(new, self.points)
+        return self.function(new - self.origin, self.points)
 
 
 @dataclass(frozen=True)
@@ -56,10 +57,11 @@ class GivenDistances:
     """Minus half the squares of dissimilarities that the user gives: MDS of dissimilarities."""
 
     correction: Correction
+    landmarks: Indices | None = None  # the training points that count; None: all
 
     def rows(self, new: Array) -> Array:
-        """-δ²/2 (m x n), with the correction that the training dissimilarities had."""
-        return -0.5 * self.correction.squared(new**2)
+        """-δ²/2 (m x landmarks), with the correction that the training dissimilarities had."""
+        return -0.5 * self.correction.squared((new if self.landmarks is None else new[:, self.landmarks]) ** 2)
 
 
 @dataclass(frozen=True)
@@ -70,12 +72,14 @@ class Geodesics:
     radius: float | None
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
+    landmarks: Indices | None = None  # the training points that count; None: all
 
     def rows(self, new: Array) -> Array:
-        """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x n), found by shortest paths from x."""
+        """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""
         lists = (self.neighbors.lists_of_rows(new, self.radius) if self.points is None
                  else self.neighbors.lists_of_new(new, self.points, self.radius))
-        return -0.5 * paths_of_new(self.graph, lists) ** 2
+        paths = paths_of_new(self.graph, lists)
+        return -0.5 * (paths if self.landmarks is None else paths[:, self.landmarks]) ** 2
 
 
 @dataclass(frozen=True)

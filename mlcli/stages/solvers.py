@@ -1,23 +1,30 @@
-"""How each form of kernel is solved: LAPACK for the whole spectrum, Lanczos for its top, power iteration."""
+"""How each form of kernel is solved: LAPACK for the whole spectrum, block Krylov for its top, power iteration."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.stage import note
 from mlcli.base.types import Array
-from mlcli.stages.kernels import Dense, Factored, Inverse, Kernel
-from mlcli.stages.lanczos import TOLERANCE, lanczos
+from mlcli.stages.costs import WHOLE
+from mlcli.stages.factored import Factored
+from mlcli.stages.kernels import Dense, Inverse, square_memory, uncentered
+from mlcli.stages.krylov import SPARE, Ritz, krylov
+from mlcli.stages.landmarks import MOST, landmark_start
 from mlcli.stages.linalg import EPS, orthonormal, singular, symmetric_eigen
 from mlcli.stages.power import POWER_TOLERANCE, power_iteration
+from mlcli.stages.streamed import Streamed
 
 if TYPE_CHECKING:
     from mlcli.stages.eigensolve import Eigensolve
 
-WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth having
+Kernel = Dense | Factored | Inverse | Streamed
+
 WHOLE_SVD = 600  # the same for singular values of LLE's dense root
+STORED, PASSED = 1e-11, 1e-6  # residuals asked of a kernel in memory, and of one whose every pass is dear
 
 Take = Callable[[int], tuple[Array, Array | None]]
 
@@ -33,61 +40,65 @@ class Solved:
     floor: float  # eigenvalues up to here are zero in this arithmetic
     tolerance: float = 0.0  # residuals that an iterative solver leaves, relative
     by_roots: bool = False  # whether rounding is relative to the largest root (singular values), not eigenvalue
+    residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
 
 
 def solve(kernel: Kernel, options: "Eigensolve", compute: Compute) -> Solved:
     """The top of the kernel's spectrum, by the solver that fits its form and size."""
     if isinstance(kernel, Inverse):
         return _solve_inverse(kernel, options, compute)
-    if isinstance(kernel, Dense):
-        return _solve_matrix(kernel.matrix, kernel.trace, options, compute)
-    if kernel.route == "svd":
-        return _solve_svd(kernel)
-    return _solve_factored(kernel, options, compute)
+    if isinstance(kernel, Factored):
+        return _solve_svd(kernel) if kernel.route == "svd" else _solve_factored(kernel, options, compute)
+    return _solve_symmetric(kernel, options, compute)
 
 
-def _solve_matrix(matrix: Array, trace: float, options: "Eigensolve", compute: Compute) -> Solved:
-    size = len(matrix)
-    if (size > WHOLE and options.solver != "dense") or options.solver == "lanczos":
-        count = _enough(matrix, trace, options, compute)
-        if count * 4 <= size:
-            values, vectors = lanczos(matrix.__matmul__, size, count, compute.generator())
-            return Solved(values, lambda q: (vectors[:, :q], None), size, False, _floor(values, size), TOLERANCE)
-    values, vectors = symmetric_eigen(matrix)
+def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: Compute) -> Solved:
+    """The whole spectrum where the matrix is at hand and small; else its top, widened until a share is reached."""
+    size = kernel.size
+    if isinstance(kernel, Streamed) or options.solver == "krylov" or (options.solver == "auto" and size > WHOLE):
+        tolerance = options.tolerance or (PASSED if isinstance(kernel, Streamed) else STORED)
+        count = options.wanted(8)
+        while count + SPARE <= max(size // 4, options.wanted(0) + SPARE) and count + SPARE <= size:
+            width = max(count + SPARE, min(kernel.width, size // 8) if isinstance(kernel, Streamed) else 0)
+            landmarks = kernel.landmarks if isinstance(kernel, Streamed) else MOST
+            start = landmark_start(kernel.rows, size, width, landmarks, compute.generator())
+            ritz = krylov(kernel.apply, start, count, tolerance)
+            if isinstance(options.components, int) or ritz.values.sum() >= options.components * kernel.trace:
+                return _top_only(ritz, size, tolerance)
+            count *= 2
+    if isinstance(kernel, Streamed):
+        kernel = kernel.stored(compute)
+    values, vectors = symmetric_eigen(kernel.matrix)
     return Solved(values, lambda q: (vectors[:, :q], None), size, True, _floor(values, size))
 
 
-def _enough(matrix: Array, trace: float, options: "Eigensolve", compute: Compute) -> int:
-    """How many leading eigenvalues reach the share asked for: doubled until they do."""
-    size = len(matrix)
-    if isinstance(options.components, int):
-        return options.wanted(size)
-    count = max(16, options.report or 0)
-    while count * 4 <= size:
-        values, _ = lanczos(matrix.__matmul__, size, count, compute.generator())
-        if values.sum() >= options.components * trace:
-            return count
-        count *= 2
-    return size
+def _top_only(ritz: Ritz, size: int, tolerance: float) -> Solved:
+    note("F-KRYLOV", f"block Krylov: {ritz.passes} passes", passes=ritz.passes,
+         residuals=[float(f"{r:.3g}") for r in ritz.residuals])
+    return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, _floor(ritz.values, size),
+                  tolerance, residuals=ritz.residuals)
 
 
 def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
     """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
-    side, size, rank = kernel.side, max(kernel.factor.shape), min(kernel.factor.shape)
+    size, rank = max(kernel.factor.shape), min(kernel.factor.shape)
+    square_memory(compute, kernel.factor.shape[1 if kernel.by_columns else 0], 5, f"the {kernel.route} route",
+                  "the other side of the data may be smaller: use method.route=auto")
+    side = kernel.side
     lift = _from_directions if kernel.by_columns else _from_vectors
     if kernel.route == "power":
         solved = _solve_power(side, rank, options, compute)
     else:
-        solved = _solve_matrix(side, float(np.trace(side)), options, compute)
+        solved = _solve_symmetric(Dense(side, uncentered(len(side))), options, compute)
     values = solved.values[:rank]
     floor = 10 * size * EPS * float(values[:1].max(initial=0.0))
-    return Solved(values, lambda q: lift(kernel, values[:q], solved.take(q)[0], floor), size,
-                  solved.complete, floor, solved.tolerance)
+    return replace(solved, values=values, take=lambda q: lift(kernel, values[:q], solved.take(q)[0], floor),
+                   size=size, floor=floor)
 
 
 def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute) -> Solved:
     size = len(side)
-    values, vectors = power_iteration(side, options.components, options.wanted(rank), compute.generator())
+    values, vectors = power_iteration(side, options, rank, compute.generator())
     return Solved(values, lambda q: (vectors[:, :q], None), size, False, _floor(values, size), POWER_TOLERANCE)
 
 
@@ -122,19 +133,21 @@ def _solve_svd(kernel: Factored) -> Solved:
 
 def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> Solved:
     """The smallest costs of M, constant vector apart, as the largest eigenvalues of M⁺."""
-    size = kernel.root.shape[0]
-    if (size <= WHOLE_SVD and options.solver != "lanczos") or options.solver == "dense":
+    size = kernel.size
+    complete = size <= WHOLE_SVD if options.solver == "auto" else options.solver == "dense"
+    if complete:
+        square_memory(compute, size, 6, "the whole spectrum of LLE", "use method.eigensolve.solver=krylov")
         vectors = _smallest_costs(kernel)
-        complete = True
     else:
-        _, vectors = lanczos(kernel.apply, size, min(options.wanted(size) + 1, size - 1), compute.generator())
-        complete = False
+        count = min(options.wanted(8) + 1, size - 1)
+        start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
+        vectors = krylov(kernel.apply, start, count, options.tolerance or STORED).vectors
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
-    return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0, TOLERANCE)
+    return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0, STORED)
 
 
 def _smallest_costs(kernel: Inverse) -> Array:

@@ -23,16 +23,22 @@ class Spectrum:
     complete: bool  # whether `solved` is the whole spectrum
     divisor: float = 1.0  # the eigenvalues written are the kernel's over it (PCA's n or n - 1)
     exponent: int = 0
+    solved_frobenius: float = float("nan")  # root of the sum of all squared eigenvalues; NaN where unknown
 
     @property
     def values(self) -> Array:
         """The kernel's eigenvalues (m)."""
-        return scaled(self.solved, self.exponent)
+        return scaled(self.solved, self.exponent) + 0.0  # no -0
 
     @property
     def trace(self) -> float:
         """The sum of all eigenvalues of the kernel; NaN where unknown."""
         return float(scaled(np.asarray(self.solved_trace), self.exponent))
+
+    @property
+    def frobenius(self) -> float:
+        """The root of the sum of all squared eigenvalues of the kernel; NaN where unknown."""
+        return float(scaled(np.asarray(self.solved_frobenius), self.exponent))
 
     @property
     def eigenvalues(self) -> Array:
@@ -57,7 +63,7 @@ class Spectrum:
         total = float(np.abs(self.solved).sum())
         if not self.complete or total == 0:
             return float("nan")
-        return float(-self.solved[self.solved < 0].sum()) / total
+        return float(np.abs(self.solved[self.solved < 0]).sum()) / total
 
     def feature_directions(self) -> Array:
         """Unit directions in feature space (d x p); only where the kernel is F Fᵀ."""

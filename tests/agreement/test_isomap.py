@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.methods import Model
 from mlcli.stages.graph import Graph, graph_of
@@ -40,10 +41,10 @@ def test_the_graph_has_the_edges_of_vegan(name: str) -> None:
     assert {frozenset(edge) for edge in zip(rows.tolist(), ours.indices.tolist(), strict=True)} == expected
 
 
-@pytest.mark.parametrize("algorithm", ["dijkstra", "floyd"])
+@pytest.mark.parametrize("algorithm", ["dijkstra", "floyd", "elimination"])
 def test_geodesic_distances_are_those_of_vegan(algorithm: str) -> None:
     expected = read("isomap/BCI_bray_k3/geodesic.csv")
-    found = Paths(algorithm=algorithm)(graph("BCI_bray_k3"))
+    found = Paths(algorithm=algorithm).distances(graph("BCI_bray_k3"), Compute())
     assert np.abs(found - expected).max() < 1e-14 * expected.max()
 
 
@@ -71,7 +72,7 @@ def test_residual_variances_are_those_of_vegan(name: str) -> None:
     """Tenenbaum's form: over the whole matrix of geodesic distances with its diagonal."""
     expected = read(f"isomap/{name}/residual_variance.csv")[:, 0]
     model = fit(name, "dijkstra", len(expected))
-    found = residual_variances(Paths()(graph(name)), model.embedding)
+    found = residual_variances(Paths().distances(graph(name), Compute()), model.embedding)
     assert np.abs(found - expected).max() < TOLERANCE
 
 

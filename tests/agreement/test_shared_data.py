@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlcli.base.compute import Compute
 from mlcli.stages.graph import graph_of
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import Paths
@@ -15,7 +16,7 @@ SHARED = Path(__file__).parents[3] / "shared"
 DATA, EXPECTED = SHARED / "data", SHARED / "expected"
 
 NO_DATA = "no folder `shared` beside the repository"
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)]
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)
 
 
 def table(path: Path) -> np.ndarray:
@@ -27,7 +28,7 @@ def table(path: Path) -> np.ndarray:
 def test_faces_have_the_residual_variances_of_tenenbaum() -> None:
     """698 rendered heads, k = 6: 2 angles and a light. The images of 32 x 32 grey levels give the published curve."""
     points = support.features(np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False))
-    distances = Paths()(graph_of(Neighbors(count=6).lists(points), "union"))
+    distances = Paths().distances(graph_of(Neighbors(count=6).lists(points), "union"), Compute())
     found = residual_variances(distances, support.fit("isomap", points, neighbors=6, components=4).embedding)
     assert np.round(found, 4).tolist() == [0.2009, 0.0865, 0.0259, 0.0215]
 
@@ -49,6 +50,7 @@ def test_swiss_roll_has_the_published_eigenvalues() -> None:
     assert np.round(values[:3], 2).tolist() == [907168.16, 244109.53, 18056.18]
 
 
+@pytest.mark.slow
 def test_swiss_roll_unrolls_to_its_true_coordinates() -> None:
     """Tenenbaum's own coordinates of the sheet, up to a linear map, from 2,000 points without a short cut."""
     points = np.load(DATA / "swiss_roll_tenenbaum" / "X.npy", allow_pickle=False)[:2000]

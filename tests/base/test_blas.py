@@ -106,7 +106,7 @@ def test_a_run_records_its_threads_and_what_was_set(tmp_path: Path) -> None:
     assert one["blas_settings"] == {"exported": dict.fromkeys(blas.POOLS, "1"), "core_type": None,
                                     "reason": "MLCLI_NO_BLAS_TUNE is set"}
     assert two["blas_settings"]["exported"] == dict.fromkeys(blas.POOLS, "2")
-    assert {pool["num_threads"] for pool in one["blas"]} == {1}
+    assert {pool["threads"] for pool in one["blas"]} == {1}
 
 
 def test_doctor_tells_threads_and_settings() -> None:

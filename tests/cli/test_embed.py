@@ -100,3 +100,55 @@ def test_names_with_odd_characters(mlcli: Caller) -> None:
     write_points(Path(name))
     assert mlcli("embed", name).code == 0
     assert mlcli("run", f"runs/{name.removesuffix('.csv')}-pca/config.yaml", "-o", "again").code == 0
+
+
+@pytest.mark.parametrize(("arguments", "where"), [
+    (["-m", "isomap", "-k", "99"], "-k: method.neighbors.count"),
+    (["-m", "isomap", "--set", "method.neighbors.count=99"],
+     "--set method.neighbors.count=99: method.neighbors.count"),
+    (["--label-column", "none"], "--label-column: input.label_columns"),
+])
+def test_an_option_refused_by_the_data_names_its_flag(mlcli: Caller, arguments: list[str], where: str) -> None:
+    called = mlcli("embed", "data.csv", "--json", *arguments)
+    assert called.code == 78
+    assert json.loads(called.err)["error"]["where"] == where
+
+
+@pytest.mark.parametrize("arguments", [["--dissimilarities"], ["-m", "mds", "--set", "input.kind=kernel"]])
+@pytest.mark.parametrize("command", ["embed", "plan"])
+def test_a_kind_that_the_method_cannot_take_is_refused_before_reading(mlcli: Caller, command: str,
+                                                                      arguments: list[str]) -> None:
+    called = mlcli(command, "absent.csv", *arguments)
+    assert called.code == 78 and called.err.startswith("mlcli: error[E-KIND]: ")
+    assert f"{'--dissimilarities' if len(arguments) == 1 else '--set input.kind=kernel'}: input.kind" in called.err
+
+
+def test_dropped_rows_are_told_beside_a_stream(mlcli: Caller) -> None:
+    Path("gaps.csv").write_text(Path("data.csv").read_text() + "late,1,,2\n")
+    called = mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "-")
+    assert "mlcli: warning[W-DROPPED]: 1 row with missing or infinite cells dropped: 'late'\n" in called.err
+    assert mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "-", "-q").err == ""
+
+
+def test_names_that_are_too_long_are_73(mlcli: Caller) -> None:
+    called = mlcli("embed", "data.csv", "-o", "n" * 256)
+    assert called.code == 73 and called.err.startswith("mlcli: error[E-OUTPUT]: ")
+
+
+def test_a_finished_run_stays_when_its_summary_cannot_be_told() -> None:
+    """The summary is told after the run is complete: a full standard output then takes nothing away."""
+    with Path("/dev/full").open("wb") as full:
+        child = process("embed", "data.csv", "-o", "out", "--json", stdout=full)
+        child.communicate()
+    assert child.returncode == 74
+    assert Path("out/run.json").is_file()
+
+
+@pytest.mark.slow
+def test_no_run_dies_at_the_end_of_the_interpreter() -> None:
+    codes = []
+    for _ in range(60):
+        child = process("embed", "data.csv", "-o", "-", "-q")
+        child.communicate()
+        codes.append(child.returncode)
+    assert codes == [0] * 60

@@ -81,7 +81,7 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
         assert all(name in text for name in flag.names)
         if flag.constant is None:
             assert rows_at(flag.path)[0].sentence.removesuffix(".").split("(")[0].split("-")[0] in text
-    assert "auto|dijkstra|floyd" in text
+    assert "auto|dijkstra|floyd|elimination" in text
     assert "(isomap, lle). [default: 10]" in text
 
 
@@ -90,7 +90,7 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
     (["-k", "x", *ISOMAP], "E-CONFIG]: method.neighbors.count must be a whole number of at least 1, not 'x'; -k"),
     (["-m", "isomp"], "E-CONFIG]: method.name: unknown method 'isomp'; -m; did you mean 'isomap'?"),
     (["--paths", "floid", *ISOMAP],
-     "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra' or 'floyd', not 'floid'; --paths; "
+     "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; --paths; "
      "did you mean 'floyd'?"),
     (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1) or a number "
                    "(over 0 and at most 1), not -1; -p"),

@@ -116,3 +116,20 @@ def test_a_bar_on_a_terminal_is_gone_at_the_end(environment: dict[str, str], col
     assert "\x1b[?25l" in text and "\x1b[?25h" in text  # cursor hidden and shown again
     assert bool(re.search(r"\x1b\[(?!0m)[0-9;]*m", text)) is colored
     assert text.rstrip().endswith("mlcli: wrote runs/data-pca")
+
+
+def test_a_failure_is_not_called_done(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyError), watching("json", quiet=False):
+        work()
+        raise KeyError
+    events = [json.loads(line)["event"] for line in capsys.readouterr().err.splitlines()]
+    assert events[-1] == "failed" and "done" not in events
+
+
+def test_progress_outside_every_stage_is_not_told(capsys: pytest.CaptureFixture[str]) -> None:
+    with watching("json", quiet=False):
+        stage.advance(1, 1)
+        stage.note("N-X", "far", gap=float("inf"))
+    events = [json.loads(line, parse_constant=pytest.fail) for line in capsys.readouterr().err.splitlines()]
+    assert [event["event"] for event in events] == ["note", "done"]
+    assert events[0]["facts"] == {"gap": None}

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.cli.support import Caller, write_points
+from tests.data.helpers import feed
 
 
 @pytest.fixture
@@ -90,3 +91,62 @@ def test_a_failed_write_leaves_the_old_file(mlcli: Caller, finished: str, monkey
 def test_a_method_without_a_way_back(mlcli: Caller) -> None:
     assert mlcli("embed", "data.csv", "-m", "isomap", "-o", "curved").code == 0
     assert mlcli("reconstruct", "curved", "curved/embedding.csv").code == 78
+
+
+def test_new_rows_are_dropped_as_the_training_rows_were(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-p", "3", "--set", "prepare.missing=drop", "-o", "run").code == 0
+    whole = mlcli("project", "run", "data.csv").out.splitlines()
+    lines = Path("data.csv").read_text().splitlines()
+    lines[2] = "p2,,1,2"
+    Path("gaps.csv").write_text("\n".join([*lines, ""]))
+    called = mlcli("project", "run", "gaps.csv")
+    assert (called.code, called.out.splitlines()) == (0, [*whole[:2], *whole[3:]])
+    assert called.err == "mlcli: warning[W-DROPPED]: 1 row with missing or infinite cells dropped: 'p2'\n"
+
+
+def test_new_rows_without_ids_keep_their_numbers(mlcli: Caller) -> None:
+    values = np.array([[float(cell) for cell in line.split(",")[1:]]
+                       for line in Path("data.csv").read_text().splitlines()[1:]])
+    np.save("data.npy", values)
+    assert mlcli("embed", "data.npy", "--set", "prepare.missing=drop", "-o", "run").code == 0
+    values[[0, 4]] = np.nan
+    np.save("gaps.npy", values)
+    called = mlcli("project", "run", "gaps.npy")
+    assert called.code == 0 and "'1', '5'" in called.err
+    assert [line.split(",")[0] for line in called.out.splitlines()[1:]] == [
+        str(row) for row in range(1, 31) if row not in (1, 5)]
+
+
+@pytest.mark.parametrize("cut", [False, True])
+def test_coordinates_come_from_standard_input(mlcli: Caller, finished: str, cut: bool,
+                                              monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = mlcli("reconstruct", finished, "run/embedding.csv").out
+    lines = Path("run/embedding.csv").read_text().splitlines()
+    text = "\n".join([line.partition(",")[2] if cut else line for line in lines] + [""])
+    feed(monkeypatch, text.encode())
+    called = mlcli("reconstruct", finished, "-")
+    assert called.code == 0, called.err
+    rows = [line.partition(",")[2] for line in called.out.splitlines()]
+    assert rows == [line.partition(",")[2] for line in expected.splitlines()]
+    ids = [line.partition(",")[0] for line in called.out.splitlines()[1:]]
+    assert ids == [str(row) if cut else f"p{row}" for row in range(1, 31)]
+
+
+@pytest.mark.parametrize(("name", "arguments"), [("new.NPY", []), ("new.bin", ["--set", "input.format=npy"]),
+                                                 ("plain", [])])
+def test_coordinates_come_from_arrays_whatever_their_name(mlcli: Caller, finished: str, name: str,
+                                                          arguments: list[str]) -> None:
+    with Path(name).open("wb") as stream:
+        np.save(stream, numbers("run/embedding.csv"))
+    called = mlcli("reconstruct", finished, name, *arguments, "-o", "back.csv")
+    assert called.code == 0, called.err
+    assert np.allclose(numbers("back.csv"), numbers("data.csv"), rtol=0, atol=1e-12)
+
+
+def test_ids_written_under_another_name_are_found_again(mlcli: Caller) -> None:
+    Path("named.csv").write_text("y1" + Path("data.csv").read_text())
+    assert mlcli("embed", "named.csv", "-p", "3", "--id-column", "y1", "-o", "run").code == 0
+    assert Path("run/embedding.csv").read_text().startswith("y1_id,y1,y2,y3\n")
+    called = mlcli("reconstruct", "run", "run/embedding.csv")
+    assert called.code == 0, called.err
+    assert called.out.splitlines()[1].startswith("p1,")

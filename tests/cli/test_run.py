@@ -68,3 +68,14 @@ def test_runs_cannot_share_an_output(mlcli: Caller, arguments: list[str], code: 
 
 def test_a_single_run_streams(mlcli: Caller) -> None:
     assert mlcli("run", config("run.yaml", ""), "-o", "-", "-q").out.splitlines()[0].endswith("y1,y2")
+
+
+def test_a_failing_run_of_several_says_which_and_why(mlcli: Caller) -> None:
+    path = config("sweep.yaml", "output: out\nmethod: {name: isomap}\nsweep:\n  method.neighbors.count: [8, 99]\n")
+    called = mlcli("run", path, "--json")
+    good, bad = json.loads(called.out)["runs"]
+    assert (called.code, good["run"], bad["run"], bad["exit"]) == (78, "out/001", "out/002", 78)
+    assert bad["error"]["where"] == "sweep.yaml:5:3: method.neighbors.count"
+    assert json.loads(called.err) == {"error": bad["error"], "run": "out/002"}
+    text = mlcli("run", path, "-o", "again", "-q").err
+    assert text.startswith("mlcli: error[E-") and text.endswith("; in the run again/002\n") and text.count("\n") == 1

@@ -31,7 +31,7 @@ FILES = {
     "method: {name: kpca, kernel: {name: linear, degree: 3}}\n":
         "method.kernel.degree: linear has no option 'degree'; polynomial has it; run.yaml:2:45",
     "method: {name: isomap, paths: {algorithm: floid}}\n":
-        "method.paths.algorithm must be 'auto', 'dijkstra' or 'floyd', not 'floid'; run.yaml:2:32; "
+        "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "
         "did you mean 'floyd'?",
     "method: {eigensolve: {components: 1.5}}\n":
         "method.eigensolve.components must be a whole number (at least 1) or a number (over 0 and at most 1), not 1.5; "
@@ -126,3 +126,8 @@ def test_services_that_this_version_lacks(tmp_path: Path) -> None:
 
 def test_a_memory_limit_is_checked_before_the_run(tmp_path: Path) -> None:
     assert refused(tmp_path, INPUT + "compute: {memory_limit: 8X}\n").startswith("78 E-MEMORY-LIMIT: '8X' is not")
+
+
+def test_whole_numbers_have_no_exponent(tmp_path: Path) -> None:
+    message = refused(tmp_path, "input: {path: a.csv}\ncompute: {seed: 1e3}\n")
+    assert "whole numbers are written without a point or an exponent: 1000" in message

@@ -95,3 +95,14 @@ def conflicting(*mappings: dict[str, object]) -> bool:
         if len(sections) not in (0, len(found)) or (sections and conflicting(*sections)):
             return True
     return False
+
+
+def test_a_blank_is_a_value() -> None:
+    assert from_assignments(["input.separator= "]).values == {"input": {"separator": " "}}
+    assert from_assignments(["input.separator="]).values == {"input": {"separator": None}}
+
+
+def test_the_place_of_a_path_is_where_it_was_set() -> None:
+    layer = assignment("method.neighbors", {"count": 3}, "--set").over(Layer({}, {(): "run.yaml:1:1"}))
+    assert [layer.place_of(path) for path in ("method.neighbors.count", "method", "compute.seed", "data.csv:4")] == [
+        "--set", "--set", "", ""]

@@ -58,7 +58,8 @@ def table_of(folder: Path, content: str | bytes, name: str = "data.csv", **optio
     return read(Input(path=written(folder, content, name), **options))
 
 
-def refused(path: str, error: type[MlcliError], code: str, compute: Compute | None = None, **options: Any) -> MlcliError:
+def refused(path: str, error: type[MlcliError], code: str, compute: Compute | None = None,
+            **options: Any) -> MlcliError:
     """The error of a file that must not be read."""
     with pytest.raises(MlcliError) as caught:
         read(Input(path=path, **options), compute)

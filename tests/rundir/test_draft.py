@@ -1,7 +1,10 @@
 """A directory is written whole or not at all."""
 
 import os
+import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -97,3 +100,46 @@ def test_every_failure_of_the_file_system_is_a_storage_error(number: int | None)
     """numpy reports a full disk as an OSError without errno."""
     with pytest.raises(StorageError), writing("here"):
         raise OSError(number, "no space") if number else OSError("80000 requested and 32752 written")
+
+
+@pytest.mark.parametrize("length", [250, 255])
+def test_a_name_of_full_length_is_written(tmp_path: Path, length: int) -> None:
+    put(tmp_path / ("n" * length), "whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["n" * length]
+
+
+@pytest.mark.parametrize("name", ["n" * 256, f"{'n' * 256}/run", "zero\0byte"])
+def test_an_impossible_name_is_refused_before_the_work(tmp_path: Path, name: str) -> None:
+    begun = False
+    with pytest.raises(OutputRefused), draft(tmp_path / name, force=True):
+        begun = True
+    assert not begun
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("step", "kept"), [(0, "first"), (1, "first"), (2, "second")])
+@pytest.mark.parametrize("late", [False, True])
+def test_a_signal_while_a_run_is_replaced_leaves_one_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                               step: int, kept: str, late: bool) -> None:
+    """The signal comes before or after each of the two renames and the removal of the old run."""
+    output = tmp_path / "run"
+    put(output, "first")
+    calls = iter(range(100))
+
+    def interrupted(work: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: Any, **options: Any) -> Any:
+            here = next(calls) == step
+            if here and not late:
+                raise KeyboardInterrupt
+            done = work(*arguments, **options)
+            if here:
+                raise KeyboardInterrupt
+            return done
+        return call
+
+    monkeypatch.setattr(Path, "rename", interrupted(Path.rename))
+    monkeypatch.setattr("shutil.rmtree", interrupted(shutil.rmtree))
+    with pytest.raises(KeyboardInterrupt):
+        put(output, "second", force=True)
+    assert (output / MANIFEST).read_text() == ("second" if step == 1 and late else kept)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli.base.compute import Compute
 from mlcli.errors import GeometryError
 from mlcli.stages.graph import graph_of, undirected
 from mlcli.stages.nearest import nearest
@@ -21,20 +22,20 @@ def test_a_zero_length_is_an_edge() -> None:
     graph = graph_of(nearest(points, 2), "union")
     assert graph.pieces().max() == 0
     for algorithm in ("dijkstra", "floyd"):
-        paths = Paths(algorithm=algorithm)(graph)
+        paths = Paths(algorithm=algorithm).distances(graph, Compute())
         assert paths[0, 1] == 0
         assert paths[0, 5] == 2
 
 
 def test_duplicates_do_not_change_geodesics() -> None:
     points = GENERATOR.standard_normal((30, 2))
-    plain = Paths()(graph_of(nearest(points, 6), "union"))
+    plain = Paths().distances(graph_of(nearest(points, 6), "union"), Compute())
     rows = np.concatenate([np.arange(30), [3, 3, 17]])
     graph = graph_of(nearest(points, 6), "union")
     left, lengths = np.repeat(np.arange(30), np.diff(graph.starts)), graph.lengths
     collapsed = undirected(33, np.concatenate([left, [30, 31, 32]]), np.concatenate([graph.indices, [3, 3, 17]]),
                            np.concatenate([lengths, [0.0, 0.0, 0.0]]), "union")
-    assert np.allclose(Paths()(collapsed), plain[np.ix_(rows, rows)], rtol=1e-14)
+    assert np.allclose(Paths().distances(collapsed, Compute()), plain[np.ix_(rows, rows)], rtol=1e-14)
 
 
 def test_mutual_neighbors_are_neighbors_both_ways() -> None:

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli.base.compute import Compute
 from mlcli.stages.graph import Graph, graph_of
 from mlcli.stages.nearest import nearest
 from mlcli.stages.paths import Paths
@@ -97,11 +98,11 @@ def test_isomap_unrolls_a_curve_to_its_length() -> None:
 
 
 def floyd(graph: Graph) -> np.ndarray:
-    return Paths(algorithm="floyd")(graph)
+    return Paths(algorithm="floyd").distances(graph, Compute())
 
 
 def dijkstra(graph: Graph) -> np.ndarray:
-    return Paths(algorithm="dijkstra")(graph)
+    return Paths(algorithm="dijkstra").distances(graph, Compute())
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -118,7 +119,7 @@ def test_floyd_is_dijkstra(seed: int) -> None:
 def test_geodesics_are_a_metric_no_shorter_than_the_chord() -> None:
     paths = dijkstra(graph_of(nearest(POINTS, 8), "union"))
     slack = 10 * EPS * paths.max()
-    assert np.array_equal(paths, paths.T)
+    assert np.allclose(paths, paths.T, rtol=1e-14, atol=0)  # sums along a path differ in their last bit both ways
     assert (paths >= distances(POINTS) - slack).all()
     assert (paths[:, :, None] <= paths[:, None, :] + paths.T[None, :, :] + slack).all()
     assert (dijkstra(graph_of(nearest(POINTS, 12), "union")) <= paths + slack).all()
@@ -220,3 +221,26 @@ def test_isomap_joins_new_points_through_their_neighbors() -> None:
 def test_a_flat_grid_keeps_every_distance() -> None:
     grid = np.stack(np.meshgrid(np.arange(5.0), np.arange(4.0)), axis=-1).reshape(-1, 2)
     same(distances(grid), distances(fit("mds", features(grid)).embedding))
+
+
+@pytest.mark.parametrize("method", ["mds", "isomap"])
+def test_all_points_as_landmarks_are_the_full_method(method: str) -> None:
+    options = {"neighbors": 9} if method == "isomap" else {}
+    whole, by_landmarks = fit(method, POINTS, **options), fit(method, POINTS, landmarks=80, **options)
+    same(whole.embedding, by_landmarks.embedding, 1e4)
+    given = dissimilarities(distances(POINTS))
+    same(whole.embedding, fit(method, given, landmarks=80, **options).embedding, 1e5)
+
+
+def test_landmarks_place_the_points_of_a_plane_where_they_are() -> None:
+    plane = np.random.default_rng(0).standard_normal((200, 2))
+    model = fit("mds", plane, landmarks=20)
+    same(distances(plane), distances(model.embedding), 1e5)
+    same(model.embedding, model.project(plane), 1e5)
+    given = fit("mds", dissimilarities(distances(plane)), landmarks=20)
+    same(given.embedding, given.project(distances(plane)), 1e5)
+
+
+def test_landmarks_of_isomap_project_the_training_points_onto_themselves() -> None:
+    model = fit("isomap", POINTS, neighbors=9, landmarks=30)
+    same(model.embedding, model.project(POINTS), 1e5)

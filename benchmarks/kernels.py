@@ -1,0 +1,133 @@
+"""Times the shortest-path kernels beside SciPy's, in turns in one process: `python benchmarks/kernels.py --help`.
+
+Without a file the graph is that of a swiss roll; a file is a matrix in .npy of which the first
+rows are taken. Where SciPy would take minutes, it gets a share of the sources and its time is scaled.
+"""
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pymetis
+from scipy.sparse.csgraph import dijkstra
+
+from mlcli import native
+from mlcli.base.threads import threads_limited
+from mlcli.base.types import Array
+from mlcli.native.elimination import Precision
+from mlcli.stages.graph import Graph, graph_of
+from mlcli.stages.nearest import nearest
+
+Each = Callable[..., Iterable[None]]
+
+
+def swiss_roll(rows: int) -> Array:
+    generator = np.random.default_rng(0)
+    angle = 1.5 * np.pi * (1 + 2 * generator.random(rows))
+    return np.column_stack([angle * np.cos(angle), 21 * generator.random(rows), angle * np.sin(angle)])
+
+
+def graph(file: Path | None, rows: int, neighbors: int, cache: Path | None) -> Graph:
+    name = cache / f"{file.parent.name if file else 'swiss-roll'}-{rows}-{neighbors}.npz" if cache else None
+    if name and name.exists():
+        parts = np.load(name)
+        return Graph(parts["starts"], parts["indices"], parts["lengths"])
+    points = swiss_roll(rows) if file is None else np.load(file)[:rows].reshape(rows, -1).astype(float)
+    found = graph_of(nearest(points, neighbors), "union")
+    if name:
+        np.savez(name, starts=found.starts, indices=found.indices, lengths=found.lengths)
+    return found
+
+
+def timed(function: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    function()
+    return time.perf_counter() - start
+
+
+def prepare(graph: Graph, precision: Precision, each: Each) -> tuple[native.Elimination, native.Weights]:
+    adjacency = pymetis.CSRAdjacency(graph.starts.astype(np.int32), graph.indices.astype(np.int32))
+    order = np.asarray(pymetis.nested_dissection(adjacency=adjacency)[0])
+    elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, order)
+    return elimination, elimination.weights(precision).eliminate(each)
+
+
+def all_pairs(graph: Graph, precision: Precision, each: Each) -> None:
+    _, weights = prepare(graph, precision, each)
+    out = np.empty((graph.size, graph.size), dtype=precision)
+    for _ in each(lambda block: weights.distances(block, out), range(weights.blocks)):
+        pass
+
+
+def fold_share(elimination: native.Elimination, weights: native.Weights, each: Each, width: int, share: float) -> float:
+    """The seconds of a whole pass, from a share of its blocks spread evenly."""
+    vectors = np.random.default_rng(0).standard_normal((elimination.size, width))
+    count = max(4, round(share * weights.blocks))
+    blocks = np.unique(np.linspace(0, weights.blocks - 1, count).astype(int)).tolist()
+    seconds = timed(lambda: list(each(lambda block: weights.fold(block, vectors), blocks)))
+    return seconds * weights.blocks / len(blocks)
+
+
+def eliminations(elimination: native.Elimination, precision: Precision, each: Each) -> float:
+    weights = elimination.weights(precision)
+    return timed(lambda: weights.eliminate(each))
+
+
+def scipy_seconds(graph: Graph, share: float) -> float:
+    sources = np.arange(0, graph.size, max(1, round(1 / share)))
+    seconds = timed(lambda: dijkstra(graph.matrix(), directed=True, indices=sources))
+    return seconds * graph.size / len(sources)
+
+
+def stored(graph: Graph, each: Each, repeats: int, share: float) -> None:
+    times: dict[str, list[float]] = {"scipy": [], "float64": [], "float32": []}
+    for _ in range(repeats):
+        times["scipy"].append(scipy_seconds(graph, share))
+        for precision in ("float64", "float32"):
+            times[precision].append(timed(lambda precision=precision: all_pairs(graph, precision, each)))
+    medians = {name: statistics.median(values) for name, values in times.items()}
+    ratios = {name: statistics.median(np.divide(times["scipy"], values)) for name, values in times.items()}
+    for name, seconds in medians.items():
+        print(f"  all pairs, {name:8} {seconds:9.3f} s   {ratios[name]:6.1f}x")
+
+
+def streamed(graph: Graph, each: Each, threads: int, width: int, share: float) -> None:
+    for precision in ("float32", "float64"):
+        start = time.perf_counter()
+        elimination, weights = prepare(graph, precision, map)
+        ready = time.perf_counter() - start
+        alone, together = eliminations(elimination, precision, map), eliminations(elimination, precision, each)
+        seconds = fold_share(elimination, weights, each, width, share)
+        memory = elimination.bytes(precision) + threads * elimination.block_bytes(precision, stored=False)
+        print(f"  {precision}: ready {ready:.3f} s; elimination {alone:.3f} s in one thread, {together:.3f} s"
+              f" in {threads} ({elimination.work / together / 1e9:.1f}e9/s);"
+              f" a fold pass of {width} vectors {seconds:.2f} s"
+              f" ({elimination.relaxations(precision) / seconds / 1e9:.1f}e9 relaxations/s), {memory / 2**20:.0f} MiB")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=8000)
+    parser.add_argument("--file", type=Path)
+    parser.add_argument("--neighbors", type=int, default=10)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--repeats", type=int, default=3, help="turns of all pairs; 0: only a streamed pass")
+    parser.add_argument("--scipy-share", type=float, default=0.1)
+    parser.add_argument("--fold-share", type=float, default=0.1)
+    parser.add_argument("--width", type=int, default=8)
+    parser.add_argument("--cache", type=Path, help="a folder to keep neighbor graphs in")
+    given = parser.parse_args()
+    with ThreadPoolExecutor(given.threads) as pool, threads_limited(given.threads):
+        made = graph(given.file, given.rows, given.neighbors, given.cache)
+        print(f"{given.file or 'swiss roll'}, {given.rows} rows, {made.edges} edges, kernels {native.describe()}")
+        if given.repeats:
+            stored(made, pool.map, given.repeats, given.scipy_share)
+        streamed(made, pool.map, given.threads, given.width, given.fold_share)
+
+
+if __name__ == "__main__":
+    main()

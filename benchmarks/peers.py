@@ -1,0 +1,40 @@
+"""What a user of a peer writes today: read the file, embed it, write the coordinates."""
+
+import sys
+
+import numpy as np
+
+
+def read(path: str) -> np.ndarray:
+    """The table, by the peer's usual way of reading it."""
+    if path.endswith(".parquet"):
+        import pyarrow.parquet as pq
+
+        return np.column_stack([column.to_numpy() for column in pq.read_table(path).columns])
+    return np.load(path)
+
+
+def embed(method: str, points: np.ndarray) -> np.ndarray:
+    """Two coordinates with the settings that mlcli has by default."""
+    if method == "tapkee":
+        import tapkee
+
+        return tapkee.embed(points.T, method="isomap", num_neighbors=10, target_dimension=2).T
+    if method == "pca":
+        from sklearn.decomposition import PCA
+
+        return PCA(n_components=2).fit_transform(points)
+    if method == "kpca":
+        from sklearn.decomposition import KernelPCA
+
+        return KernelPCA(n_components=2, kernel="rbf", gamma=0.02, n_jobs=-1).fit_transform(points)
+    from sklearn.manifold import Isomap, LocallyLinearEmbedding
+
+    if method == "lle":
+        return LocallyLinearEmbedding(n_neighbors=10, n_components=2, eigen_solver="arpack", random_state=0,
+                                      n_jobs=-1).fit_transform(points)
+    return Isomap(n_neighbors=10, n_components=2, n_jobs=-1).fit_transform(points)
+
+
+if __name__ == "__main__":
+    np.savetxt(sys.argv[3], embed(sys.argv[1], read(sys.argv[2])), delimiter=",", fmt="%.17g")

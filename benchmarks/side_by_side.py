@@ -1,0 +1,175 @@
+"""Whole-process timings of mlcli beside its peers: A B A B on one machine, medians, with the same BLAS settings.
+
+    python benchmarks/side_by_side.py                     every job whose data is there
+    python benchmarks/side_by_side.py isomap-swiss-20000  one job
+    python benchmarks/side_by_side.py --rounds 5 --write  and writes benchmarks/results.md
+
+Needs scikit-learn (and tapkee for one job) beside mlcli; MNIST is read from `--data`, a folder
+that holds mnist/X.npy.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).parent
+BLAS = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work, as mlcli does it and as a peer does."""
+
+    name: str
+    peer: str
+    data: Callable[[Path, Path], Path]  # scratch and data folders -> the input file
+    ours: tuple[str, ...]  # arguments of mlcli embed
+    script: str  # of the peer, run as `python peers.py SCRIPT INPUT OUTPUT`
+
+
+def swiss(rows: int) -> Callable[[Path, Path], Path]:
+    """A swiss roll of so many points as NPY."""
+
+    def make(scratch: Path, data: Path) -> Path:
+        path = scratch / f"swiss_{rows}.npy"
+        if not path.exists():
+            mlcli("sample", "swiss-roll", "--rows", str(rows), "--seed", "1", "-o", str(path))
+        return path
+
+    return make
+
+
+def mnist(rows: int) -> Callable[[Path, Path], Path]:
+    """The first rows of MNIST as NPY."""
+
+    def make(scratch: Path, data: Path) -> Path:
+        path = scratch / f"mnist_{rows}.npy"
+        if not path.exists():
+            np.save(path, np.load(data / "mnist" / "X.npy")[:rows].astype(np.float64))
+        return path
+
+    return make
+
+
+def gauss(rows: int, columns: int, kind: str = "npy") -> Callable[[Path, Path], Path]:
+    """Normal data whose columns shrink in scale, as NPY or Parquet."""
+
+    def make(scratch: Path, data: Path) -> Path:
+        path = scratch / f"gauss_{rows}_{columns}.{kind}"
+        if not path.exists():
+            values = np.random.default_rng(0).standard_normal((rows, columns)) * np.linspace(3, 0.2, columns)
+            if kind == "npy":
+                np.save(path, values)
+            else:
+                import pyarrow as pa
+                import pyarrow.parquet as pq
+
+                pq.write_table(pa.table({f"x{j}": values[:, j] for j in range(columns)}), path)
+        return path
+
+    return make
+
+
+JOBS = [
+    Job("isomap-swiss-8000", "scikit-learn", swiss(8000), ("--method", "isomap"), "isomap"),
+    Job("isomap-swiss-8000-tapkee", "tapkee", swiss(8000), ("--method", "isomap"), "tapkee"),
+    Job("isomap-swiss-20000", "scikit-learn", swiss(20000), ("--method", "isomap"), "isomap"),
+    Job("isomap-mnist-10000", "scikit-learn", mnist(10000), ("--method", "isomap"), "isomap"),
+    Job("lle-mnist-10000", "scikit-learn", mnist(10000), ("--method", "lle"), "lle"),
+    Job("kpca-20000x50", "scikit-learn", gauss(20000, 50),
+        ("--method", "kpca", "--kernel", "gaussian", "--set", "method.kernel.rate=0.02"), "kpca"),
+    Job("pca-200000x500", "scikit-learn", gauss(200000, 500), ("--method", "pca"), "pca"),
+    Job("pca-200000x500-parquet", "scikit-learn", gauss(200000, 500, "parquet"), ("--method", "pca"), "pca"),
+]
+
+
+def mlcli(*arguments: str) -> None:
+    """Runs mlcli quietly."""
+    subprocess.run([sys.executable, "-m", "mlcli", *arguments], check=True)
+
+
+def timed(command: list[str]) -> tuple[float, float]:
+    """Seconds and peak memory (MiB) of a whole process, by the operating system's account."""
+    import time
+
+    started = time.perf_counter()
+    process = subprocess.Popen(command, env={**os.environ, **BLAS}, stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - started
+    if status != 0:
+        raise SystemExit(f"failed: {' '.join(command)}")
+    return seconds, usage.ru_maxrss / 1024
+
+
+def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float | str]:
+    """Both sides in turn, and the medians."""
+    path = job.data(scratch, data)
+    ours, theirs = [], []
+    for number in range(rounds):
+        out = scratch / f"{job.name}-{number}"
+        command = [sys.executable, "-m", "mlcli", "embed", str(path), *job.ours, "-o", str(out), "--force", "-q"]
+        ours.append(timed(command))
+        theirs.append(timed([sys.executable, str(HERE / "peers.py"), job.script, str(path), str(scratch / "peer.csv")]))
+        print(f"  {job.name}: mlcli {ours[-1][0]:.2f} s {ours[-1][1]:.0f} MiB, {job.peer} {theirs[-1][0]:.2f} s "
+              f"{theirs[-1][1]:.0f} MiB", flush=True)
+    seconds, memory = (statistics.median(run[i] for run in ours) for i in (0, 1))
+    peer_seconds, peer_memory = (statistics.median(run[i] for run in theirs) for i in (0, 1))
+    return {"job": job.name, "peer": job.peer, "seconds": seconds, "memory": memory, "peer_seconds": peer_seconds,
+            "peer_memory": peer_memory, "ratio": peer_seconds / seconds, "memory_ratio": peer_memory / memory}
+
+
+def table(rows: list[dict], rounds: int) -> str:
+    """The results in Markdown, with machine, versions and date."""
+    versions = []
+    for name in ("mlcli", "numpy", "scipy", "scikit-learn", "tapkee"):
+        try:
+            versions.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
+                  if line.startswith("model name")), platform.machine())
+    machine = f"{model}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
+    head = [f"{machine}, {', '.join(versions)}; {date.today().isoformat()}; "
+            f"medians of {rounds} whole processes each, in turn.", "",
+            "| work | against | mlcli | peer | times as fast | mlcli's memory | peer's | times as small |",
+            "|---|---|---|---|---|---|---|---|"]
+    lines = [f"| {r['job']} | {r['peer']} | {r['seconds']:.2f} s | {r['peer_seconds']:.2f} s | {r['ratio']:.1f} | "
+             f"{r['memory']:.0f} MiB | {r['peer_memory']:.0f} MiB | {r['memory_ratio']:.1f} |" for r in rows]
+    return "\n".join([*head, *lines]) + "\n"
+
+
+def main() -> None:
+    """Runs the jobs named, or all of them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("jobs", nargs="*")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--data", type=Path, default=HERE.parents[1] / "shared" / "data")
+    parser.add_argument("--write", action="store_true")
+    chosen = parser.parse_args()
+    results = HERE / "results.json"
+    known = {row["job"]: row for row in json.loads(results.read_text())} if results.exists() else {}
+    with tempfile.TemporaryDirectory() as folder:
+        for job in JOBS:
+            if not chosen.jobs or job.name in chosen.jobs:
+                known[job.name] = measure(job, chosen.rounds, Path(folder), chosen.data)
+    text = table([known[job.name] for job in JOBS if job.name in known], chosen.rounds)
+    print(text)
+    if chosen.write:
+        results.write_text(json.dumps(list(known.values()), indent=1) + "\n")
+        (HERE / "results.md").write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,14 @@
+"""What a run would do, stage by stage, with what it would cost: the currency of `mlcli plan`."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage of a run, before it runs."""
+
+    stage: str
+    how: str  # the algorithm chosen, and why
+    seconds: float  # predicted
+    memory: float  # bytes at once, predicted
+    measured: float | None = None  # seconds extrapolated from a share of the work, where that was asked for

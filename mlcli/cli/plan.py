@@ -1,0 +1,83 @@
+"""`mlcli plan`: what a run would do and take, without doing it."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli import behavior
+from mlcli.cli.failure import escaped
+from mlcli.cli.flags import FLAGS, layer_of, with_flags
+from mlcli.cli.output import print_json
+from mlcli.config.build import build, from_outside, layers_of
+from mlcli.config.explain import located
+from mlcli.config.layers import Layer, assignment
+from mlcli.errors import UsageError
+
+What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False, help="A data file, or a YAML file.")]
+Measure = Annotated[float | None, typer.Option("--measure", min=1e-6, max=1.0,
+                                               help="Run this share of the dearest work and compare.")]
+
+
+@with_flags(*FLAGS)
+def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignments = None,
+         json: behavior.Json = False, debug: behavior.Debug = False, **flags: Any) -> None:
+    """Show what would run: stages, choices, memory and time.
+
+    \b
+    mlcli plan --method isomap data.csv
+    mlcli plan configs/isomap.yaml --measure 0.01
+
+    The data is read, and Isomap's graph is made, since its shape decides the cost. Exit code 82
+    where the run would not fit in memory.
+    """
+    from mlcli.planning import plan as planned
+
+    layer = _layer(what, assignments or [], flags)
+    config = build(layer)
+    with located(layer):
+        document = planned(config, measure)
+    if json:
+        print_json(document)
+    else:
+        for line in _told(document):
+            typer.echo(escaped(line))
+    raise typer.Exit(0 if document["fits"] else 82)
+
+
+def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
+    """The one run that a data file with flags, or a YAML file, describes."""
+    if Path(what).suffix not in (".yaml", ".yml"):
+        given = layer_of(flags).over(assignment("input.path", what, "DATA"))
+        return from_outside(os.environ, assignments, given)
+    runs = layers_of(Path(what), from_outside(os.environ, assignments, layer_of(flags)))
+    if len(runs) > 1:
+        raise UsageError("ONE-RUN", f"the file describes {len(runs)} runs", where=what,
+                         hint="plan one of them, with the swept options given by --set in a file without `sweep`")
+    return runs[0]
+
+
+def _told(document: dict[str, Any]) -> list[str]:
+    """The plan in lines for people."""
+    lines = [f"{document['method']}: {document['rows']} rows x {document['columns']} columns, "
+             f"{document['threads']} threads"]
+    for step in document["steps"]:
+        measured = "" if step["measured"] is None else f", measured {_time(step['measured'])}"
+        lines.append(f"  {step['stage']}: {_time(step['seconds'])}{measured}, {_size(step['memory'])}: {step['how']}")
+    measured = document["seconds_measured"]
+    total = "" if measured is None else f"; measured on a share, {_time(measured)}"
+    lines.append(f"in all about {_time(document['seconds'])}{total}")
+    lines.append(f"memory about {_size(document['memory'])} of {_size(document['memory_limit'])}"
+                 + ("" if document["fits"] else ": does not fit"))
+    return lines
+
+
+def _time(seconds: float) -> str:
+    if seconds < 120:
+        return f"{seconds:.2g} s"
+    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
+def _size(count: float) -> str:
+    return f"{count / 2**20:.3g} MiB" if count < 2**30 else f"{count / 2**30:.3g} GiB"

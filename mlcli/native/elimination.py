@@ -1,0 +1,129 @@
+"""All shortest paths of an undirected graph by sparse elimination over the (min, +) semiring, as blocks of work."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.native.library import kernels
+
+Precision = Literal["float32", "float64"]
+
+
+class Map(Protocol):
+    """Runs a function on each of some numbers, as `map` or a thread pool's `map` does."""
+
+    def __call__(self, function: Callable[[int], None], items: Iterable[int], /) -> Iterable[None]: ...
+
+
+class Folded(NamedTuple):
+    """For a block of s sources: what their rows of distances D give, summed over all vertices v."""
+
+    sources: Indices  # s
+    products: Array  # Σ D[source, v]² q[v, :] (s x b)
+    squares: Array  # Σ D[source, v]² (s)
+    fourths: Array  # Σ D[source, v]⁴ (s)
+
+
+class Elimination:
+    """The analysis of a graph in compressed rows for one order of elimination; a zero length is an edge."""
+
+    def __init__(self, starts: Indices, indices: Indices, lengths: Array, order: Indices) -> None:
+        """Analyzes; `order` lists the vertices, first eliminated first. Raises ValueError where an index is wrong."""
+        self._native = kernels().Elimination(_own(starts, np.int64), _own(indices, np.int64),
+                                             _own(lengths, np.float64), _own(order, np.int64))
+        self.size = len(starts) - 1
+
+    @property
+    def fill(self) -> int:
+        """The sizes of all up-sets together."""
+        return int(self._native.fill)
+
+    @property
+    def work(self) -> float:
+        """The relaxations of the numeric elimination."""
+        return float(self._native.work)
+
+    def relaxations(self, precision: Precision) -> int:
+        """The relaxations of one pass over all blocks, what merging and unused lanes add included."""
+        return int(self._native.relaxations(_lanes(precision)))
+
+    @property
+    def pieces(self) -> int:
+        """The number of connected pieces."""
+        return int(self._native.pieces)
+
+    @property
+    def depth(self) -> int:
+        """The vertices on the longest path of the elimination tree."""
+        return int(self._native.depth)
+
+    def blocks(self, precision: Precision) -> int:
+        """The number of blocks that the sources are divided into."""
+        return -(-self.size // _lanes(precision))
+
+    def bytes(self, precision: Precision) -> int:
+        """The memory that the analysis and its weights take."""
+        return int(self._native.bytes) + int(self._native.values) * np.dtype(precision).itemsize
+
+    def block_bytes(self, precision: Precision, stored: bool) -> int:
+        """The memory that one thread needs to sweep a block: to write distances (stored), or to fold them."""
+        rows = 2 * self.depth + (self.size if stored else 0)
+        return rows * _lanes(precision) * np.dtype(precision).itemsize
+
+    def weights(self, precision: Precision) -> "Weights":
+        """Room for the weights, holding the graph's lengths; `Weights.factor` eliminates."""
+        return Weights(self, precision)
+
+
+class Weights:
+    """The weights of an elimination in one precision. Methods may run at the same time in several threads."""
+
+    def __init__(self, elimination: Elimination, precision: Precision) -> None:
+        library = kernels()
+        sweeper = library.SweeperSingle if precision == "float32" else library.SweeperDouble
+        self._native = sweeper(elimination._native)
+        self.stages: list[int] = elimination._native.tasks()
+        self.blocks = int(self._native.blocks)
+
+    def factor(self, stage: int, task: int) -> None:
+        """One task of a stage; the tasks of a stage may run at the same time, after all stages before it."""
+        self._native.factor(stage, task)
+
+    def eliminate(self, each: Map = map) -> "Weights":
+        """All tasks, those of a stage through `each`; returns itself."""
+        for stage, count in enumerate(self.stages):
+            for _ in each(partial(self.factor, stage), range(count)):
+                pass
+        return self
+
+    def sources(self, block: int) -> Indices:
+        """The vertices that are the sources of a block, neighbors in the order of elimination."""
+        result: Indices = self._native.sources(block)
+        return result
+
+    def distances(self, block: int, out: AnyArray) -> None:
+        """Writes the distances from a block's sources to all vertices, infinite between pieces.
+
+        `out` is float32 or float64: either the whole matrix (n x n), of which the sources' rows
+        are written, or a row for each source in the order of `sources`.
+        """
+        self._native.distances(block, out)
+
+    def fold(self, block: int, vectors: Array) -> Folded:
+        """The block's rows of D ∘ D times `vectors` (n x b), with row sums; the graph must be in one piece."""
+        sums = self._native.fold(block, np.ascontiguousarray(vectors, dtype=np.float64))
+        return Folded(self.sources(block), *sums)
+
+
+def _lanes(precision: Precision) -> int:
+    return 256 // np.dtype(precision).itemsize  # sources in a block: BLOCK in src/kernels.hpp
+
+
+def _own(values: Any, kind: type) -> Any:
+    """A private copy, so that what was checked stays as it was."""
+    copy: AnyArray = np.array(values, dtype=kind, order="C")
+    copy.flags.writeable = False
+    return copy

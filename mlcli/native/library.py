@@ -1,0 +1,37 @@
+"""The compiled module, where there is one; MLCLI_SIMD=none does without it."""
+
+import os
+from types import ModuleType
+
+from mlcli.errors import DependencyMissing
+
+
+def _load() -> ModuleType | None:
+    if os.environ.get("MLCLI_SIMD") == "none":
+        return None
+    try:
+        from mlcli.native import _kernels
+    except ImportError:
+        return None
+    return _kernels
+
+
+_library = _load()
+
+
+def available() -> bool:
+    """Whether the native kernels can be used."""
+    return _library is not None
+
+
+def describe() -> str:
+    """The instruction set in use: v4 (AVX-512), v3 (AVX2), base, or absent."""
+    return "absent" if _library is None else str(_library.level())
+
+
+def kernels() -> ModuleType:
+    """The compiled module; raises DependencyMissing where there is none."""
+    if _library is None:
+        raise DependencyMissing("NATIVE", "the native kernels are not there", where="mlcli.native",
+                                hint="install mlcli where a C++ compiler is found")
+    return _library

@@ -1,0 +1,35 @@
+"""Nearest neighbors of a block of rows: selection from quick distances, then exact distances of the candidates."""
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.native.library import kernels
+
+
+def select_neighbors(quick: AnyArray, count: int, own: Indices | None = None) -> tuple[Indices, AnyArray]:
+    """The `count` smallest of each row (m x n, float32 or float64) by (value, index): their columns and values.
+
+    `own` names a column of each row to leave out. Where a row has too few finite numbers, the
+    column is -1 and the value infinite.
+    """
+    indices, values = np.empty((len(quick), count), dtype=np.int64), np.empty((len(quick), count), dtype=quick.dtype)
+    kernels().select_neighbors(np.ascontiguousarray(quick), _own(own, len(quick)), indices, values)
+    return indices, values
+
+
+def refine(rows: Array, points: Array, candidates: Indices, count: int,
+           own: Indices | None = None) -> tuple[Indices, Array]:
+    """The `count` nearest of each row's candidates (m x c, different; -1 for none) by exact (squared distance, index).
+
+    Distances are sums of squared differences in float64, the same to the last bit either way
+    round. `own` names a point to leave out for each row. Too few candidates: -1 and infinite.
+    """
+    rows, points = np.ascontiguousarray(rows, dtype=np.float64), np.ascontiguousarray(points, dtype=np.float64)
+    indices, squared = np.empty((len(rows), count), dtype=np.int64), np.empty((len(rows), count))
+    kernels().refine(rows, points, np.ascontiguousarray(candidates, dtype=np.int64), _own(own, len(rows)), indices,
+                     squared)
+    return indices, squared
+
+
+def _own(own: Indices | None, size: int) -> Indices:
+    return np.full(size, -1, dtype=np.int64) if own is None else np.ascontiguousarray(own, dtype=np.int64)

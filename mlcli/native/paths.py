@@ -1,0 +1,43 @@
+"""Shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall, as blocks of work."""
+
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.native.library import kernels
+
+STRIP = 64  # rows of a strip in Floyd-Warshall
+
+
+def dijkstra_rows(starts: Indices, indices: Indices, lengths: Array, sources: Indices, out: AnyArray) -> None:
+    """Writes the distances from each source to all vertices into a row of `out` (float32 or float64)."""
+    kernels().dijkstra_rows(_vector(starts, np.int64), _vector(indices, np.int64), _vector(lengths, np.float64),
+                            _vector(sources, np.int64), out)
+
+
+def floyd_pivot(matrix: AnyArray, pivot: int) -> None:
+    """The first half of a step, in place: the rows of strip `pivot` through one another."""
+    kernels().floyd_pivot(matrix, pivot)
+
+
+def floyd_rows(matrix: AnyArray, pivot: int, strip: int) -> None:
+    """The second half, in place: the rows of another strip through the pivot's; strips may run at the same time."""
+    kernels().floyd_rows(matrix, pivot, strip)
+
+
+def floyd_warshall(matrix: AnyArray, each: Callable[..., Iterable[None]] = map) -> None:
+    """Turns lengths (n x n, zero diagonal, infinite where there is no edge) into distances in place.
+
+    `each` is `map` or a thread pool's `map`.
+    """
+    strips = range(-(-len(matrix) // STRIP))
+    for pivot in strips:
+        floyd_pivot(matrix, pivot)
+        for _ in each(partial(floyd_rows, matrix, pivot), [strip for strip in strips if strip != pivot]):
+            pass
+
+
+def _vector(values: AnyArray, kind: type) -> AnyArray:
+    return np.ascontiguousarray(values, dtype=kind)

@@ -1,0 +1,128 @@
+// Python bindings of the elimination: everything that comes from outside is checked here.
+#include "bindings.hpp"
+
+#include "weights.hpp"
+
+namespace mlcli {
+namespace {
+
+// The analysis, with the graph that it is of.
+struct Elimination {
+    Vector<std::int64_t> starts, indices;
+    Vector<double> lengths;
+    std::shared_ptr<const Symbolic> symbolic;
+    std::vector<Stage> stages;
+
+    Elimination(Vector<std::int64_t> s, Vector<std::int64_t> i, Vector<double> l, Vector<std::int64_t> order)
+        : starts(std::move(s)), indices(std::move(i)), lengths(std::move(l)) {
+        check_graph(starts, indices, lengths);
+        check_order(order, graph().vertices);
+        nb::gil_scoped_release release;
+        symbolic = std::make_shared<const Symbolic>(graph(), order.data());
+        stages = schedule(*symbolic);
+    }
+    Graph graph() const {
+        return {static_cast<std::int32_t>(starts.size() - 1), starts.data(), indices.data(), lengths.data()};
+    }
+    std::vector<std::int64_t> tasks() const {
+        std::vector<std::int64_t> counts;
+        for (const Stage &stage : stages) counts.push_back(static_cast<std::int64_t>(stage.size()));
+        return counts;
+    }
+    double work() const {
+        double sum = 0;
+        for (std::size_t i = 0; i < symbolic->nodes.size(); ++i) sum += symbolic->work(static_cast<std::int32_t>(i));
+        return sum;
+    }
+};
+
+template <class T> struct Sweeper {
+    const Elimination &elimination;  // kept alive by its Python object
+    Weights<T> weights;
+
+    explicit Sweeper(const Elimination &e) : elimination(e), weights(e.symbolic, e.graph()) {}
+
+    void check_block(std::int64_t block) const { require(block >= 0 && block < weights.blocks(), "no such block"); }
+    void factor(std::int64_t stage, std::int64_t task) const {
+        const auto &stages = elimination.stages;
+        require(stage >= 0 && stage < static_cast<std::int64_t>(stages.size()), "no such stage");
+        require(task >= 0 && task < static_cast<std::int64_t>(stages[stage].size()), "no such task");
+        nb::gil_scoped_release release;
+        weights.eliminate(stages[stage][task]);
+    }
+    nb::object sources(std::int64_t block) const {
+        check_block(block);
+        std::int64_t vertices[BLOCK<T>];
+        return array(vertices, weights.sources(block, vertices));
+    }
+    template <class Out> void distances(std::int64_t block, Matrix<Out> out) const {
+        check_block(block);
+        const std::int64_t size = elimination.graph().vertices;
+        std::int64_t vertices[BLOCK<T>];
+        const int count = weights.sources(block, vertices);
+        require(static_cast<std::int64_t>(out.shape(1)) == size, "out must have a column for every vertex");
+        const bool whole = static_cast<std::int64_t>(out.shape(0)) == size && size != count;
+        require(whole || out.shape(0) == static_cast<std::size_t>(count),
+                "out must have a row for every source of the block, or for every vertex");
+        const bool by_vertex = static_cast<std::int64_t>(out.shape(0)) == size;
+        Out *rows[BLOCK<T>];
+        for (int i = 0; i < count; ++i) rows[i] = out.data() + (by_vertex ? vertices[i] : i) * size;
+        nb::gil_scoped_release release;
+        weights.distances(block, rows);
+    }
+    nb::tuple fold(std::int64_t block, Matrix<const double> q) const {
+        check_block(block);
+        require(static_cast<std::int64_t>(q.shape(0)) == elimination.graph().vertices, "q must have a row for every vertex");
+        require(elimination.symbolic->pieces() == 1, "the graph must be in one piece");
+        std::int64_t vertices[BLOCK<T>];
+        const int count = weights.sources(block, vertices), columns = static_cast<int>(q.shape(1));
+        std::vector<double> product(count * columns), squares(count), fourths(count);
+        {
+            nb::gil_scoped_release release;
+            weights.fold(block, q.data(), columns, product.data(), squares.data(), fourths.data());
+        }
+        return nb::make_tuple(array(product.data(), count, columns), array(squares.data(), count),
+                              array(fourths.data(), count));
+    }
+};
+
+template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
+    using S = Sweeper<T>;
+    nb::class_<S>(m, name)
+        .def("__init__", [](S *self, const Elimination &e) {
+            nb::gil_scoped_release release;
+            new (self) S(e);
+        }, nb::keep_alive<1, 2>(), "elimination"_a)
+        .def_prop_ro("lanes", [](const S &) { return BLOCK<T>; })
+        .def_prop_ro("blocks", [](const S &s) { return s.weights.blocks(); })
+        .def("factor", &S::factor, "stage"_a, "task"_a)
+        .def("sources", &S::sources, "block"_a)
+        .def("distances", &S::template distances<float>, "block"_a, "out"_a.noconvert())
+        .def("distances", &S::template distances<double>, "block"_a, "out"_a.noconvert())
+        .def("fold", &S::fold, "block"_a, "q"_a.noconvert());
+}
+
+}  // namespace
+
+void bind_elimination(nb::module_ &m) {
+    nb::class_<Elimination>(m, "Elimination")
+        .def(nb::init<Vector<std::int64_t>, Vector<std::int64_t>, Vector<double>, Vector<std::int64_t>>(),
+             "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(), "order"_a.noconvert())
+        .def_prop_ro("fill", [](const Elimination &e) { return e.symbolic->fill(); })
+        .def_prop_ro("entries", [](const Elimination &e) { return e.symbolic->entries(); })
+        .def_prop_ro("values", [](const Elimination &e) { return e.symbolic->values(); })
+        .def_prop_ro("pieces", [](const Elimination &e) { return e.symbolic->pieces(); })
+        .def_prop_ro("depth", [](const Elimination &e) { return e.symbolic->plan().depth; })
+        .def_prop_ro("nodes", [](const Elimination &e) { return e.symbolic->nodes.size(); })
+        .def_prop_ro("bytes", [](const Elimination &e) { return e.symbolic->bytes(); })
+        .def("relaxations", [](const Elimination &e, int lanes) {
+            require(lanes > 0, "there must be lanes");
+            return e.symbolic->relaxations(lanes);
+        }, "lanes"_a)
+        .def_prop_ro("work", &Elimination::work)
+        .def("tasks", &Elimination::tasks);
+    bind_sweeper<float>(m, "SweeperSingle");
+    bind_sweeper<double>(m, "SweeperDouble");
+}
+
+}  // namespace mlcli

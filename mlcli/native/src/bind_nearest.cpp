@@ -1,0 +1,52 @@
+// Python bindings of nearest-neighbor selection and refinement.
+#include "bindings.hpp"
+
+#include "kernels.hpp"
+
+namespace mlcli {
+namespace {
+
+template <class T>
+void select(Matrix<const T> quick, Vector<std::int64_t> own, Matrix<std::int64_t> indices, Matrix<T> values) {
+    const std::size_t rows = quick.shape(0), columns = quick.shape(1), count = indices.shape(1);
+    require(own.size() == rows && indices.shape(0) == rows && values.shape(0) == rows && values.shape(1) == count,
+            "own, indices and values must have a row for every row of quick");
+    require(count <= columns, "there are fewer columns than neighbors asked for");
+    if (count == 0) return;
+    nb::gil_scoped_release release;
+    for (std::size_t r = 0; r < rows; ++r)
+        kernels<T>().select(quick.data() + r * columns, static_cast<std::int64_t>(columns), own(r),
+                            static_cast<int>(count), values.data() + r * count, indices.data() + r * count);
+}
+
+void refine(Matrix<const double> rows, Matrix<const double> points, Matrix<const std::int64_t> candidates,
+            Vector<std::int64_t> own, Matrix<std::int64_t> indices, Matrix<double> squared) {
+    const std::size_t count = rows.shape(0), columns = points.shape(1), kept = indices.shape(1);
+    const std::size_t listed = candidates.shape(1);
+    require(rows.shape(1) == columns, "rows and points must have equally many columns");
+    require(candidates.shape(0) == count && own.size() == count && indices.shape(0) == count && squared.shape(0) == count,
+            "candidates, own, indices and squared must have a row for every row");
+    require(squared.shape(1) == kept && kept <= listed, "there are fewer candidates than neighbors asked for");
+    const std::int64_t *list = candidates.data();
+    for (std::size_t i = 0; i < count * listed; ++i)
+        require(list[i] >= -1 && list[i] < static_cast<std::int64_t>(points.shape(0)), "a candidate is out of range");
+    if (kept == 0) return;
+    nb::gil_scoped_release release;
+    for (std::size_t r = 0; r < count; ++r)
+        kernels<double>().refine(rows.data() + r * columns, points.data(), static_cast<std::int64_t>(columns),
+                                 list + r * listed, static_cast<int>(listed), own(r), static_cast<int>(kept),
+                                 squared.data() + r * kept, indices.data() + r * kept);
+}
+
+}  // namespace
+
+void bind_nearest(nb::module_ &m) {
+    m.def("select_neighbors", &select<float>, "quick"_a.noconvert(), "own"_a.noconvert(), "indices"_a.noconvert(),
+          "values"_a.noconvert());
+    m.def("select_neighbors", &select<double>, "quick"_a.noconvert(), "own"_a.noconvert(), "indices"_a.noconvert(),
+          "values"_a.noconvert());
+    m.def("refine", &refine, "rows"_a.noconvert(), "points"_a.noconvert(), "candidates"_a.noconvert(),
+          "own"_a.noconvert(), "indices"_a.noconvert(), "squared"_a.noconvert());
+}
+
+}  // namespace mlcli

@@ -1,0 +1,65 @@
+// Python bindings of Dijkstra's algorithm and of blocked Floyd-Warshall.
+#include "bindings.hpp"
+
+#include "dijkstra.hpp"
+#include "kernels.hpp"
+#include "weights.hpp"
+
+namespace mlcli {
+namespace {
+
+template <class Out>
+void dijkstra_rows(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<double> lengths,
+                   Vector<std::int64_t> sources, Matrix<Out> out) {
+    check_graph(starts, indices, lengths);
+    const auto size = static_cast<std::int64_t>(starts.size()) - 1;
+    require(out.shape(0) == sources.size() && static_cast<std::int64_t>(out.shape(1)) == size,
+            "out must have a row for every source and a column for every vertex");
+    for (std::size_t i = 0; i < sources.size(); ++i)
+        require(sources(i) >= 0 && sources(i) < size, "a source is out of range");
+    nb::gil_scoped_release release;
+    const Graph graph{static_cast<std::int32_t>(size), starts.data(), indices.data(), lengths.data()};
+    Dijkstra search(graph);
+    for (std::size_t i = 0; i < sources.size(); ++i)
+        search.row(static_cast<std::int32_t>(sources(i)), out.data() + static_cast<std::int64_t>(i) * size);
+}
+
+template <class T> std::int64_t check_square(const Matrix<T> &matrix, std::int64_t pivot, std::int64_t strip) {
+    const auto size = static_cast<std::int64_t>(matrix.shape(0));
+    const std::int64_t strips = (size + STRIP - 1) / STRIP;
+    require(static_cast<std::int64_t>(matrix.shape(1)) == size, "the matrix must be square");
+    require(pivot >= 0 && pivot < strips && strip >= 0 && strip < strips, "no such strip of rows");
+    return size;
+}
+
+template <class T> void floyd_pivot(Matrix<T> matrix, std::int64_t pivot) {
+    const std::int64_t size = check_square(matrix, pivot, pivot);
+    nb::gil_scoped_release release;
+    Buffer<T> scratch(2 * STRIP * STRIP);
+    kernels<T>().floyd_pivot(matrix.data(), size, pivot, scratch.get());
+}
+
+template <class T> void floyd_rows(Matrix<T> matrix, std::int64_t pivot, std::int64_t strip) {
+    const std::int64_t size = check_square(matrix, pivot, strip);
+    require(pivot != strip, "the pivot's own rows are done by floyd_pivot");
+    nb::gil_scoped_release release;
+    Buffer<T> scratch(2 * STRIP * STRIP);
+    kernels<T>().floyd_rows(matrix.data(), size, pivot, strip, scratch.get());
+}
+
+template <class T> void bind(nb::module_ &m) {
+    m.def("dijkstra_rows", &dijkstra_rows<T>, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
+          "sources"_a.noconvert(), "out"_a.noconvert());
+    m.def("floyd_pivot", &floyd_pivot<T>, "matrix"_a.noconvert(), "pivot"_a);
+    m.def("floyd_rows", &floyd_rows<T>, "matrix"_a.noconvert(), "pivot"_a, "strip"_a);
+}
+
+}  // namespace
+
+void bind_paths(nb::module_ &m) {
+    m.attr("STRIP") = STRIP;
+    bind<float>(m);
+    bind<double>(m);
+}
+
+}  // namespace mlcli

@@ -1,0 +1,17 @@
+// The Python module of the kernels.
+#include "bindings.hpp"
+
+#include "kernels.hpp"
+
+NB_MODULE(_kernels, m) {
+    m.def("level", [] { return mlcli::level().name; });
+    m.def("choose_level", &mlcli::choose_level, "name"_a);
+#if defined(MLCLI_SANITIZED)
+    m.attr("sanitized") = true;
+#else
+    m.attr("sanitized") = false;
+#endif
+    mlcli::bind_elimination(m);
+    mlcli::bind_nearest(m);
+    mlcli::bind_paths(m);
+}

@@ -1,0 +1,42 @@
+// What the bindings share: array types, checks, and arrays made for Python.
+#pragma once
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace mlcli {
+
+template <class T> using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T> using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+inline void require(bool holds, const char *message) {
+    if (!holds) throw std::invalid_argument(message);  // a ValueError in Python
+}
+
+// A NumPy array that owns a copy of the numbers.
+template <class T> nb::object array(const T *numbers, std::size_t rows, std::size_t columns = SIZE_MAX) {
+    const bool flat = columns == SIZE_MAX;
+    const std::size_t size = rows * (flat ? 1 : columns);
+    T *copy = new T[size > 0 ? size : 1];
+    std::copy_n(numbers, size, copy);
+    nb::capsule owner(copy, [](void *p) noexcept { delete[] static_cast<T *>(p); });
+    if (flat) return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<1>>(copy, {rows}, owner));
+    return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<2>>(copy, {rows, columns}, owner));
+}
+
+// Both raise a ValueError. Everything that an index is taken from must have passed one of them.
+void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths);
+void check_order(const Vector<std::int64_t> &order, std::int64_t size);
+
+void bind_elimination(nb::module_ &m);
+void bind_nearest(nb::module_ &m);
+void bind_paths(nb::module_ &m);
+
+}  // namespace mlcli

@@ -1,0 +1,42 @@
+// The table of kernels that each instruction set provides, and the choice among them.
+#pragma once
+#include "plan.hpp"
+
+namespace mlcli {
+
+template <class T> constexpr int BLOCK = 256 / sizeof(T);  // sources in a block: rows of equal bytes, so that stacks fit the cache
+
+template <class T> struct Kernels {
+    std::int64_t (*factor_scratch)();  // numbers of T
+    // Columns [low, high) of a node; `where` holds plan.depth integers.
+    void (*eliminate)(const Plan &, T *values, int node, int low, int high, std::uint32_t *where, T *scratch);
+    // Rows of distances from `count` sources; `kept` holds vertices x BLOCK numbers.
+    void (*distances32)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
+                        float *const *out);
+    void (*distances64)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
+                        double *const *out);
+    // product (columns x BLOCK), squares and fourths (BLOCK) start at zero.
+    void (*fold)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, const double *q,
+                 int columns, double *product, double *squares, double *fourths);
+    // Floyd-Warshall on a matrix of `size` rows: the rows of a pivot strip, then any other strip.
+    void (*floyd_pivot)(T *matrix, std::int64_t size, std::int64_t pivot, T *scratch);
+    void (*floyd_rows)(T *matrix, std::int64_t size, std::int64_t pivot, std::int64_t strip, T *scratch);
+    // The `count` smallest numbers of a row by (value, index), `own` left out.
+    void (*select)(const T *row, std::int64_t size, std::int64_t own, int count, T *values, std::int64_t *indices);
+    // The `count` nearest of some candidates by exact (squared distance, index).
+    void (*refine)(const double *point, const double *points, std::int64_t columns, const std::int64_t *candidates,
+                   int size, std::int64_t own, int count, double *values, std::int64_t *indices);
+};
+
+struct Level {
+    const char *name;
+    const Kernels<float> *single;
+    const Kernels<double> *twofold;
+};
+
+const Level &level();                  // the fastest that this machine runs, or the one named by MLCLI_SIMD
+bool choose_level(const char *name);   // false where this machine does not run it
+
+template <class T> const Kernels<T> &kernels();
+
+}  // namespace mlcli

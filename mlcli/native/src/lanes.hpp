@@ -1,0 +1,150 @@
+// SIMD lanes of one instruction set, chosen by the flags that a file is compiled with.
+// Everything lies in a namespace named after the level, so that no copy is shared between levels.
+#pragma once
+#include <cstdint>
+#include <cstring>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__aarch64__)
+#include <arm_neon.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+
+namespace mlcli::LEVEL {
+
+template <class T> struct Lanes;
+
+#if defined(__AVX512F__)
+constexpr int VECTORS = 4;
+template <> struct Lanes<float> {
+    using V = __m512;
+    static constexpr int width = 16;
+    INLINE V load(const float *p) { return _mm512_loadu_ps(p); }
+    INLINE void store(float *p, V v) { _mm512_storeu_ps(p, v); }
+    INLINE V fill(float x) { return _mm512_set1_ps(x); }
+    INLINE V add(V a, V b) { return _mm512_add_ps(a, b); }
+    INLINE V subtract(V a, V b) { return _mm512_sub_ps(a, b); }
+    INLINE V min(V a, V b) { return _mm512_min_ps(a, b); }
+    INLINE V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+};
+template <> struct Lanes<double> {
+    using V = __m512d;
+    static constexpr int width = 8;
+    INLINE V load(const double *p) { return _mm512_loadu_pd(p); }
+    INLINE void store(double *p, V v) { _mm512_storeu_pd(p, v); }
+    INLINE V fill(double x) { return _mm512_set1_pd(x); }
+    INLINE V add(V a, V b) { return _mm512_add_pd(a, b); }
+    INLINE V subtract(V a, V b) { return _mm512_sub_pd(a, b); }
+    INLINE V min(V a, V b) { return _mm512_min_pd(a, b); }
+    INLINE V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
+};
+#elif defined(__AVX2__)
+constexpr int VECTORS = 2;
+template <> struct Lanes<float> {
+    using V = __m256;
+    static constexpr int width = 8;
+    INLINE V load(const float *p) { return _mm256_loadu_ps(p); }
+    INLINE void store(float *p, V v) { _mm256_storeu_ps(p, v); }
+    INLINE V fill(float x) { return _mm256_set1_ps(x); }
+    INLINE V add(V a, V b) { return _mm256_add_ps(a, b); }
+    INLINE V subtract(V a, V b) { return _mm256_sub_ps(a, b); }
+    INLINE V min(V a, V b) { return _mm256_min_ps(a, b); }
+    INLINE V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+};
+template <> struct Lanes<double> {
+    using V = __m256d;
+    static constexpr int width = 4;
+    INLINE V load(const double *p) { return _mm256_loadu_pd(p); }
+    INLINE void store(double *p, V v) { _mm256_storeu_pd(p, v); }
+    INLINE V fill(double x) { return _mm256_set1_pd(x); }
+    INLINE V add(V a, V b) { return _mm256_add_pd(a, b); }
+    INLINE V subtract(V a, V b) { return _mm256_sub_pd(a, b); }
+    INLINE V min(V a, V b) { return _mm256_min_pd(a, b); }
+    INLINE V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+};
+#elif defined(__SSE2__)
+constexpr int VECTORS = 2;
+template <> struct Lanes<float> {
+    using V = __m128;
+    static constexpr int width = 4;
+    INLINE V load(const float *p) { return _mm_loadu_ps(p); }
+    INLINE void store(float *p, V v) { _mm_storeu_ps(p, v); }
+    INLINE V fill(float x) { return _mm_set1_ps(x); }
+    INLINE V add(V a, V b) { return _mm_add_ps(a, b); }
+    INLINE V subtract(V a, V b) { return _mm_sub_ps(a, b); }
+    INLINE V min(V a, V b) { return _mm_min_ps(a, b); }
+    INLINE V fma(V a, V b, V c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+};
+template <> struct Lanes<double> {
+    using V = __m128d;
+    static constexpr int width = 2;
+    INLINE V load(const double *p) { return _mm_loadu_pd(p); }
+    INLINE void store(double *p, V v) { _mm_storeu_pd(p, v); }
+    INLINE V fill(double x) { return _mm_set1_pd(x); }
+    INLINE V add(V a, V b) { return _mm_add_pd(a, b); }
+    INLINE V subtract(V a, V b) { return _mm_sub_pd(a, b); }
+    INLINE V min(V a, V b) { return _mm_min_pd(a, b); }
+    INLINE V fma(V a, V b, V c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
+};
+#elif defined(__aarch64__)
+constexpr int VECTORS = 4;
+template <> struct Lanes<float> {
+    using V = float32x4_t;
+    static constexpr int width = 4;
+    INLINE V load(const float *p) { return vld1q_f32(p); }
+    INLINE void store(float *p, V v) { vst1q_f32(p, v); }
+    INLINE V fill(float x) { return vdupq_n_f32(x); }
+    INLINE V add(V a, V b) { return vaddq_f32(a, b); }
+    INLINE V subtract(V a, V b) { return vsubq_f32(a, b); }
+    INLINE V min(V a, V b) { return vminq_f32(a, b); }
+    INLINE V fma(V a, V b, V c) { return vfmaq_f32(c, a, b); }
+};
+template <> struct Lanes<double> {
+    using V = float64x2_t;
+    static constexpr int width = 2;
+    INLINE V load(const double *p) { return vld1q_f64(p); }
+    INLINE void store(double *p, V v) { vst1q_f64(p, v); }
+    INLINE V fill(double x) { return vdupq_n_f64(x); }
+    INLINE V add(V a, V b) { return vaddq_f64(a, b); }
+    INLINE V subtract(V a, V b) { return vsubq_f64(a, b); }
+    INLINE V min(V a, V b) { return vminq_f64(a, b); }
+    INLINE V fma(V a, V b, V c) { return vfmaq_f64(c, a, b); }
+};
+#else
+constexpr int VECTORS = 4;
+template <class T> struct Lanes {
+    using V = T;
+    static constexpr int width = 1;
+    INLINE V load(const T *p) { return *p; }
+    INLINE void store(T *p, V v) { *p = v; }
+    INLINE V fill(T x) { return x; }
+    INLINE V add(V a, V b) { return a + b; }
+    INLINE V subtract(V a, V b) { return a - b; }
+    INLINE V min(V a, V b) { return a < b ? a : b; }
+    INLINE V fma(V a, V b, V c) { return a * b + c; }
+};
+#endif
+
+// The first `count` lanes at p; nothing beyond them is touched.
+#if defined(__AVX512F__)
+INLINE __m512 load_some(const float *p, int count) { return _mm512_maskz_loadu_ps((1u << count) - 1, p); }
+INLINE __m512d load_some(const double *p, int count) { return _mm512_maskz_loadu_pd((1u << count) - 1, p); }
+INLINE void store_some(float *p, __m512 v, int count) { _mm512_mask_storeu_ps(p, (1u << count) - 1, v); }
+INLINE void store_some(double *p, __m512d v, int count) { _mm512_mask_storeu_pd(p, (1u << count) - 1, v); }
+#else
+template <class T> INLINE typename Lanes<T>::V load_some(const T *p, int count) {
+    T lanes[Lanes<T>::width] = {};
+    for (int i = 0; i < count; ++i) lanes[i] = p[i];
+    return Lanes<T>::load(lanes);
+}
+
+template <class T> INLINE void store_some(T *p, typename Lanes<T>::V v, int count) {
+    T lanes[Lanes<T>::width];
+    Lanes<T>::store(lanes, v);
+    for (int i = 0; i < count; ++i) p[i] = lanes[i];
+}
+#endif
+
+}  // namespace mlcli::LEVEL

@@ -1,0 +1,74 @@
+// Nearest neighbors of a block of rows: selection from quick distances, and exact distances of candidates.
+#pragma once
+#include "lanes.hpp"
+
+namespace mlcli::LEVEL {
+
+// Puts (value, index) among the `count` kept so far, which ascend; equal values ascend by index.
+template <class T>
+INLINE void insert(T value, std::int64_t index, int count, T *values, std::int64_t *indices) {
+    int place = count - 1;
+    for (; place > 0 && (values[place - 1] > value || (values[place - 1] == value && indices[place - 1] > index)); --place) {
+        values[place] = values[place - 1];
+        indices[place] = indices[place - 1];
+    }
+    values[place] = value;
+    indices[place] = index;
+}
+
+// The `count` smallest of a row by (value, index), `own` left out; index -1 where the row has too few.
+template <class T>
+static void select(const T *row, std::int64_t size, std::int64_t own, int count, T *values, std::int64_t *indices) {
+    constexpr int STEP = 64;
+    for (int i = 0; i < count; ++i) {
+        values[i] = static_cast<T>(__builtin_inff());
+        indices[i] = -1;
+    }
+    std::int64_t start = 0;
+    for (; start < size; start += STEP) {
+        const std::int64_t end = start + STEP < size ? start + STEP : size;
+        if (end - start == STEP) {
+            const T last = values[count - 1];
+            int below = 0;
+            for (int i = 0; i < STEP; ++i) below += row[start + i] < last;
+            if (below == 0) continue;
+        }
+        for (std::int64_t i = start; i < end; ++i)
+            if (row[i] < values[count - 1] && i != own) insert(row[i], i, count, values, indices);
+    }
+}
+
+INLINE double squared_distance(const double *x, const double *y, std::int64_t size) {
+    using L = Lanes<double>;
+    L::V sum[4] = {L::fill(0), L::fill(0), L::fill(0), L::fill(0)};
+    std::int64_t i = 0;
+    for (; i + 4 * L::width <= size; i += 4 * L::width)
+        for (int n = 0; n < 4; ++n) {
+            const L::V apart = L::subtract(L::load(x + i + n * L::width), L::load(y + i + n * L::width));
+            sum[n] = L::fma(apart, apart, sum[n]);
+        }
+    double parts[L::width], total = 0;
+    L::store(parts, L::add(L::add(sum[0], sum[1]), L::add(sum[2], sum[3])));
+    for (const double part : parts) total += part;
+    for (; i < size; ++i) total += (x[i] - y[i]) * (x[i] - y[i]);
+    return total;
+}
+
+// The `count` nearest of some candidates by exact (squared distance, index); `own` and negative ones are left out.
+static void refine(const double *point, const double *points, std::int64_t columns, const std::int64_t *candidates,
+                   int size, std::int64_t own, int count, double *values, std::int64_t *indices) {
+    for (int i = 0; i < count; ++i) {
+        values[i] = __builtin_inf();
+        indices[i] = -1;
+    }
+    for (int i = 0; i < size; ++i) {
+        const std::int64_t j = candidates[i];
+        if (j < 0 || j == own) continue;
+        const double squared = squared_distance(point, points + j * columns, columns);
+        const int last = count - 1;
+        if (squared < values[last] || (squared == values[last] && (indices[last] < 0 || j < indices[last])))
+            insert(squared, j, count, values, indices);
+    }
+}
+
+}  // namespace mlcli::LEVEL

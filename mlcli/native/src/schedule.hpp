@@ -1,0 +1,18 @@
+// The tasks of an elimination: stages follow one another, the tasks of a stage may run at the same time.
+#pragma once
+#include <vector>
+
+#include "symbolic.hpp"
+
+namespace mlcli {
+
+struct Task {
+    std::int32_t first, last;  // nodes first .. last, ascending
+    std::int32_t low, high;    // columns, where it is one node; all of them where high is 0
+};
+
+using Stage = std::vector<Task>;
+
+std::vector<Stage> schedule(const Symbolic &symbolic);
+
+}  // namespace mlcli

@@ -1,0 +1,86 @@
+// Rows of lanes turned into rows of vertices: a transposition that also reorders and changes precision.
+#pragma once
+#include "lanes.hpp"
+#include "plan.hpp"
+
+namespace mlcli::LEVEL {
+
+constexpr int TILE = 64;  // vertices at a time
+
+#if defined(__SSE2__)
+INLINE void store4(float *out, __m128 v) { _mm_storeu_ps(out, v); }
+INLINE void store4(double *out, __m128 v) {
+    _mm_storeu_pd(out, _mm_cvtps_pd(v));
+    _mm_storeu_pd(out + 2, _mm_cvtps_pd(_mm_movehl_ps(v, v)));
+}
+
+// out[lane * TILE + i] = rows[i][lane] for four lanes of four rows.
+template <class Out> INLINE void turn4(const float *const *rows, int lane, Out *out) {
+    __m128 a = _mm_loadu_ps(rows[0] + lane), b = _mm_loadu_ps(rows[1] + lane);
+    __m128 c = _mm_loadu_ps(rows[2] + lane), d = _mm_loadu_ps(rows[3] + lane);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    store4(out, a);
+    store4(out + TILE, b);
+    store4(out + 2 * TILE, c);
+    store4(out + 3 * TILE, d);
+}
+
+INLINE void store2(double *out, __m128d v) { _mm_storeu_pd(out, v); }
+INLINE void store2(float *out, __m128d v) { _mm_storel_pi(reinterpret_cast<__m64 *>(out), _mm_cvtpd_ps(v)); }
+
+template <class Out> INLINE void turn4(const double *const *rows, int lane, Out *out) {
+    for (int i = 0; i < 4; i += 2)
+        for (int l = 0; l < 4; l += 2) {
+            const __m128d a = _mm_loadu_pd(rows[i] + lane + l), b = _mm_loadu_pd(rows[i + 1] + lane + l);
+            store2(out + l * TILE + i, _mm_unpacklo_pd(a, b));
+            store2(out + (l + 1) * TILE + i, _mm_unpackhi_pd(a, b));
+        }
+}
+#else
+template <class T, class Out> INLINE void turn4(const T *const *rows, int lane, Out *out) {
+    for (int l = 0; l < 4; ++l)
+        for (int i = 0; i < 4; ++i) out[l * TILE + i] = static_cast<Out>(rows[i][lane + l]);
+}
+#endif
+
+// Numbers that are not read again soon: past the cache where they are aligned, sparing it and a read of their place.
+template <class Out> INLINE void write(Out *out, const Out *from, int count) {
+#if defined(__SSE2__)
+    if (count == TILE && reinterpret_cast<std::uintptr_t>(out) % 16 == 0) {
+        for (int i = 0; i < static_cast<int>(TILE * sizeof(Out) / 16); ++i)
+            _mm_stream_si128(reinterpret_cast<__m128i *>(out) + i, _mm_load_si128(reinterpret_cast<const __m128i *>(from) + i));
+        return;
+    }
+#endif
+    std::memcpy(out, from, count * sizeof(Out));
+}
+
+// Rows stand in the order of elimination and are taken in that of the vertices: far apart, so they are called early.
+template <class T, int LANES> INLINE void fetch(const Plan &plan, const T *rows, int start) {
+    const int end = start + TILE < plan.vertices ? start + TILE : plan.vertices;
+    for (int v = start; v < end; ++v)
+        for (int byte = 0; byte < static_cast<int>(LANES * sizeof(T)); byte += 64)
+            __builtin_prefetch(reinterpret_cast<const char *>(rows + static_cast<std::int64_t>(plan.position[v]) * LANES)
+                               + byte);
+}
+
+// out[lane][vertex] = rows[position of vertex][lane] for the first `count` lanes.
+template <class T, int LANES, class Out>
+static void turn(const Plan &plan, const T *rows, int count, Out *const *out) {
+    alignas(64) Out tile[LANES * TILE];
+    for (int start = 0; start < plan.vertices; start += TILE) {
+        const int width = plan.vertices - start < TILE ? plan.vertices - start : TILE;
+        fetch<T, LANES>(plan, rows, start + TILE);
+        const T *taken[TILE];
+        for (int i = 0; i < TILE; ++i)
+            taken[i] = rows + static_cast<std::int64_t>(plan.position[start + (i < width ? i : 0)]) * LANES;
+        for (int i = 0; i < TILE; i += 4)
+            for (int lane = 0; lane < LANES; lane += 4) turn4(taken + i, lane, tile + lane * TILE + i);
+        for (int lane = 0; lane < count; ++lane) write(out[lane] + start, tile + lane * TILE, width);
+    }
+#if defined(__SSE2__)
+    _mm_sfence();
+#endif
+}
+
+}  // namespace mlcli::LEVEL

@@ -1,0 +1,33 @@
+// The numbers of an elimination in one precision: they are eliminated task by task, then swept block by block.
+#pragma once
+#include <memory>
+
+#include "buffer.hpp"
+#include "kernels.hpp"
+#include "schedule.hpp"
+
+namespace mlcli {
+
+template <class T> class Weights {
+public:
+    Weights(std::shared_ptr<const Symbolic> symbolic, const Graph &graph);
+
+    std::int64_t blocks() const;
+    void eliminate(const Task &task) const;
+    // The vertices of a block, and their distances to all: one row of `out` each.
+    int sources(std::int64_t block, std::int64_t *vertices) const;
+    template <class Out> void distances(std::int64_t block, Out *const *out) const;
+    // product: sources x columns; squares, fourths: sources.
+    void fold(std::int64_t block, const double *q, int columns, double *product, double *squares, double *fourths) const;
+
+private:
+    std::shared_ptr<const Symbolic> symbolic_;
+    Buffer<T> values_;
+    mutable Pool<T> factors_, scratch_, kept_;
+
+    int first(std::int64_t block) const { return static_cast<int>(block * BLOCK<T>); }
+    int count(std::int64_t block) const;
+    std::int64_t scratch_size() const;
+};
+
+}  // namespace mlcli

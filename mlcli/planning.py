@@ -1,0 +1,29 @@
+"""What a run would do, and what it would take, without doing it."""
+
+from dataclasses import asdict
+from typing import Any
+
+from mlcli.base.threads import threads_limited
+from mlcli.config.run_config import RunConfig
+from mlcli.data.read import read
+
+PYTHON = 150 * 2**20  # bytes of the interpreter with its libraries
+
+
+def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
+    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs that share of the dearest work."""
+    config.method.require_kind(config.input.kind)
+    with threads_limited(config.compute.thread_count()):
+        source = read(config.input, config.compute)
+        data = config.prepare.apply(source).table.data()
+        method = config.method.settle(data)
+        steps = method.plan(data, config.compute, measure)
+    rows, columns = data.values.shape
+    memory = PYTHON + 8.0 * rows * columns * 2 + max(step.memory for step in steps)
+    limit = config.compute.memory_bytes()
+    measured = [step.seconds if step.measured is None else step.measured for step in steps]
+    return {"method": config.method.name, "rows": rows, "columns": columns, "steps": [asdict(step) for step in steps],
+            "seconds": sum(step.seconds for step in steps),
+            "seconds_measured": None if measure is None else sum(measured),
+            "memory": memory, "memory_limit": limit, "fits": memory <= limit,
+            "threads": config.compute.thread_count()}

@@ -1,0 +1,38 @@
+"""What computes: versions of packages, and the linear algebra libraries behind them."""
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
+
+
+def packages() -> dict[str, str | None]:
+    """The version of every package that mlcli uses; null where it is missing."""
+    return {name: installed(name) for name in PACKAGES}
+
+
+def versions() -> dict[str, str | None]:
+    """The same with Python's and the system's."""
+    return {"python": platform.python_version(), "platform": platform.platform(), **packages()}
+
+
+def installed(name: str) -> str | None:
+    """A package's version, if it is there."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def libraries() -> list[dict[str, Any]]:
+    """The numerical libraries loaded, with their kernel and threads."""
+    from threadpoolctl import threadpool_info
+
+    return [{"library": f"{info['internal_api']} {info.get('version') or ''}".strip(), "used_by": user_of(info),
+             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in threadpool_info()]
+
+
+def user_of(info: dict[str, Any]) -> str:
+    """The package that a library came with."""
+    return next((name for name in ("numpy", "scipy") if f"{name}.libs" in info["filepath"]), "system")

@@ -1,0 +1,89 @@
+"""What a pass over all geodesic distances costs, by each algorithm, predicted before it starts.
+
+Rates were measured once on a 2-core machine with AVX-512 (`benchmarks/`); they choose between
+algorithms and tell a user minutes from hours, no more.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.stages.graph import Graph
+
+PASSES = 4  # a streamed kernel's spectrum takes about this many
+WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth having
+
+# seconds of one core for one step of each algorithm
+HEAP_STEP = {"native": 2.6e-9, "scipy": 6.7e-9}  # Dijkstra: an edge relaxed, or a level of the heap
+CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ relaxations
+RELAXATION = {"v4": 2.2e-11, "v3": 4e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
+ENTRY = {"v4": 1.1e-9, "v3": 1.5e-9, "base": 3e-9}  # one distance found, squared and multiplied into the product
+
+
+@dataclass(frozen=True)
+class Cost:
+    """A prediction for one pass."""
+
+    algorithm: str
+    seconds: float  # for one pass over all pairs, all threads
+    preparation: float  # seconds once, before the first pass
+    threads: int
+
+
+def dijkstra_cost(graph: Graph, threads: int, native: bool) -> Cost:
+    """n sources, each over all edges with a heap; SciPy's holds the interpreter and cannot use threads."""
+    steps = graph.size * (2 * graph.edges + graph.size * np.log2(graph.size + 1))
+    used = threads if native else 1
+    return Cost("dijkstra", steps * HEAP_STEP["native" if native else "scipy"] / used, 0.0, used)
+
+
+def floyd_cost(graph: Graph, threads: int, native: bool) -> Cost:
+    """n³ relaxations."""
+    used = threads if native else 1
+    return Cost("floyd", float(graph.size) ** 3 * CUBE_STEP["native" if native else "scipy"] / used, 0.0, used)
+
+
+def elimination_cost(size: int, relaxations: float, numeric: float, level: str, threads: int) -> Cost:
+    """The relaxations and the entries of a pass, after `numeric` relaxations of elimination."""
+    rate, entry = RELAXATION.get(level, RELAXATION["base"]), ENTRY.get(level, ENTRY["base"])
+    seconds = relaxations * rate + float(size) ** 2 * entry
+    return Cost("elimination", seconds / threads, numeric * rate / threads, threads)
+
+
+def product_rate(threads: int) -> float:
+    """Floating-point operations a second of a matrix product in double precision, measured now (about 20 ms)."""
+    import time
+
+    block = np.ones((512, 512))
+    block @ block
+    started = time.perf_counter()
+    for _ in range(4):
+        block @ block
+    return 4 * 2 * 512.0**3 / (time.perf_counter() - started)
+
+
+def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int) -> float:
+    """Seconds of an exact search for neighbors, through a k-d tree or products of all pairs in single precision."""
+    if tree:
+        return points * (2e-6 + 4e-7 * count) * max(columns / 3, 1.0) * np.log2(points + 2) / 10 / threads
+    return 2.0 * points**2 * columns / (2 * product_rate(threads)) + points**2 * 1.5e-9 / threads
+
+
+def solve_cost(size: int, threads: int) -> float:
+    """Seconds of a whole symmetric eigenproblem: about 9 n³ operations, half of them bound by memory."""
+    return 9.0 * size**3 / product_rate(threads) * 2
+
+
+def eigensolve_cost(size: int, threads: int) -> float:
+    """Seconds of the top of a matrix in memory."""
+    return solve_cost(size, threads) if size <= WHOLE else 10 * 8.0 * size**2 / 8e9
+
+
+def eigensolve_words(size: int) -> str:
+    """How a matrix in memory is solved."""
+    return "the whole spectrum by LAPACK" if size <= WHOLE else "block Krylov on the matrix in memory"
+
+
+def kernel_cost(points: int, columns: int, threads: int) -> float:
+    """Seconds of one pass over a kernel function of all pairs: a product and an exponential for each."""
+    return points**2 * (2.0 * (columns + 20) / product_rate(threads) + 2e-9 / threads)

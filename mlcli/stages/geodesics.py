@@ -1,0 +1,82 @@
+"""Geodesic distances, however they are found: as rows, as a whole matrix, or streamed into a kernel."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.stage import advance
+from mlcli.base.threads import allowed
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.graph import Graph
+from mlcli.stages.streamed import Folded, Streamed, folded
+
+SOURCES = 64  # rows of distances in a block
+LANDMARKS = 48  # rows found one by one for the eigensolver's start
+SWEEP_WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
+
+
+class Engine(Protocol):
+    """A way to find shortest paths from blocks of sources."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of sources there are."""
+
+    def write(self, number: int, distances: AnyArray) -> None:
+        """Writes a block's rows of distances into their place in a matrix (n x n)."""
+
+    def fold(self, number: int, block: Array) -> Folded:
+        """A block's rows of K = -D²/2 times a block of vectors, with their sums."""
+
+
+@dataclass(frozen=True)
+class DijkstraRows:
+    """One source at a time with a heap; the same distances whatever the graph."""
+
+    graph: Graph
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of sources there are."""
+        return -(-self.graph.size // SOURCES)
+
+    def write(self, number: int, distances: AnyArray) -> None:
+        """Writes a block's rows of distances."""
+        sources = self._sources(number)
+        distances[sources] = dijkstra_rows(self.graph, sources)
+
+    def fold(self, number: int, block: Array) -> Folded:
+        """A block's rows of K = -D²/2 times a block of vectors."""
+        sources = self._sources(number)
+        return folded(sources, -0.5 * dijkstra_rows(self.graph, sources) ** 2, block)
+
+    def _sources(self, number: int) -> Indices:
+        return np.arange(number * SOURCES, min((number + 1) * SOURCES, self.graph.size))
+
+
+def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
+    """Distances from some vertices to all (m x n); infinite between pieces."""
+    if native.available():
+        rows = np.empty((len(sources), graph.size))
+        native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, sources, rows)
+        return rows
+    from scipy.sparse.csgraph import dijkstra
+
+    found: Array = dijkstra(graph.matrix(), directed=True, indices=sources)
+    return found
+
+
+def all_rows(engine: Engine, distances: AnyArray) -> None:
+    """Fills a matrix (n x n) with all distances."""
+    with ThreadPoolExecutor(allowed()) as pool:
+        for done, _ in enumerate(pool.map(lambda number: engine.write(number, distances), range(engine.blocks))):
+            advance(done + 1, engine.blocks)
+
+
+def streamed(engine: Engine, graph: Graph) -> Streamed:
+    """The kernel -D²/2 of geodesics that are found anew in every pass."""
+    return Streamed(graph.size, engine.blocks, engine.fold,
+                    lambda chosen: -0.5 * dijkstra_rows(graph, chosen) ** 2, SWEEP_WIDTH, LANDMARKS)

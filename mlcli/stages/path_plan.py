@@ -1,0 +1,92 @@
+"""Which algorithm finds the geodesics, where they are kept and how precisely, and why."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.threads import allowed
+from mlcli.errors import ConfigError
+from mlcli.native import Precision as Kind
+from mlcli.native import available as native_available
+from mlcli.native import describe
+from mlcli.stages import ordering
+from mlcli.stages.costs import PASSES, Cost, dijkstra_cost, elimination_cost, floyd_cost
+from mlcli.stages.elimination import Analysis
+from mlcli.stages.graph import Graph
+from mlcli.stages.streamed import STORED
+
+Algorithm = Literal["auto", "dijkstra", "floyd", "elimination"]
+Precision = Literal["auto", "float32", "float64"]
+Store = Literal["auto", "memory", "disk", "streamed"]
+
+
+DEAR = 4e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
+
+
+@dataclass(frozen=True)
+class PathPlan:
+    """A choice among algorithms, stores and precisions, with what it is predicted to cost."""
+
+    algorithm: str
+    store: str
+    precision: Kind
+    cost: Cost
+    memory: float  # bytes of distances, or of what computes them
+    reason: str
+    elimination: Analysis | None = None
+
+    @property
+    def seconds(self) -> float:
+        """The whole of the passes, and what goes before them."""
+        return self.cost.preparation + self.cost.seconds * (PASSES if self.store == "streamed" else 1)
+
+
+def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Precision, compute: Compute) -> PathPlan:
+    """The cheapest way that the options allow; raises ConfigError where they allow none."""
+    elimination = _elimination(graph, algorithm)
+    costs = _costs(graph, elimination)
+    chosen = min(costs.values(), key=lambda c: c.preparation + c.seconds) if algorithm == "auto" else costs[algorithm]
+    stored = _store(graph.size, store, chosen, compute)
+    narrow = precision == "float32" or (precision == "auto" and stored == "streamed")
+    kind: Kind = "float32" if narrow and chosen.algorithm == "elimination" else "float64"
+    eliminated = elimination if chosen.algorithm == "elimination" else None
+    others = ", ".join(f"{c.algorithm} {c.seconds + c.preparation:.2g} s" for c in costs.values() if c is not chosen)
+    reason = (f"{chosen.algorithm}, {stored}, {kind}: a pass over {graph.size} points and {graph.edges} "
+              f"edges is predicted at {chosen.seconds + chosen.preparation:.2g} s" + (f" ({others})" if others else ""))
+    memory = _memory(graph, stored, kind, eliminated)
+    return PathPlan(chosen.algorithm, stored, kind, chosen, memory, reason, eliminated)
+
+
+def _elimination(graph: Graph, algorithm: Algorithm) -> Analysis | None:
+    """The analysis of the graph, where it can be had and may be wanted."""
+    missing = None if native_available() else "native kernels"
+    missing = missing or (None if ordering.available() else "pymetis")
+    if algorithm == "elimination" and missing:
+        raise ConfigError("ELIMINATION", f"elimination needs {missing}, absent here", where="method.paths.algorithm",
+                          hint="use dijkstra, or install mlcli with a compiler and pymetis present")
+    return Analysis.of(graph) if not missing and algorithm in ("auto", "elimination") else None
+
+
+def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:
+    native, threads = native_available(), allowed()
+    costs = {"dijkstra": dijkstra_cost(graph, threads, native), "floyd": floyd_cost(graph, threads, native)}
+    if elimination is not None:
+        work = elimination.native
+        costs["elimination"] = elimination_cost(graph.size, work.relaxations("float32"), work.work, describe(), threads)
+    return costs
+
+
+def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
+    """In memory where that is little: twice as much where a distance is dear, all that fits where it is a search."""
+    if store != "auto":
+        return store
+    dear = cost.seconds * cost.threads > DEAR * float(size) ** 2
+    room = np.inf if cost.algorithm != "elimination" else 2 * STORED if dear else STORED
+    return "memory" if 8.0 * size * size <= min(room, compute.memory_bytes() / 2) else "streamed"
+
+
+def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None) -> float:
+    tables = elimination.bytes(precision, store != "streamed") if elimination else 16.0 * len(graph.indices)
+    return tables + (8.0 * graph.size**2 if store == "memory" else 0.0)

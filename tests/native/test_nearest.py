@@ -1,0 +1,75 @@
+"""Selection and refinement of nearest neighbors against sorting."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import cdist
+
+from mlcli import native
+from mlcli.native.library import kernels
+from tests.native.support import levels, needs_native
+
+pytestmark = needs_native
+
+
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [1, 5, 63, 64, 65, 1000])
+def test_selection(size: int, kind: type, level: str) -> None:
+    usual, quick = native.describe(), np.random.default_rng(size).integers(0, 50, (20, size)).astype(kind)
+    own = np.arange(20) % (size + 1) - 1
+    count = max(1, min(size - 1, 12))
+    try:
+        kernels().choose_level(level)
+        indices, values = native.select_neighbors(quick, count, own)
+    finally:
+        kernels().choose_level(usual)
+    left = quick.copy()
+    left[own >= 0, own[own >= 0]] = np.inf
+    wanted = np.argsort(left, axis=1, kind="stable")[:, :count]
+    sorted_values = np.take_along_axis(left, wanted, axis=1)
+    assert np.array_equal(values, sorted_values)
+    assert np.array_equal(indices, np.where(np.isinf(sorted_values), -1, wanted))
+
+
+@given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_refinement(size: int, columns: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    points = generator.integers(0, 3, (size, columns)).astype(float)
+    candidates = np.argsort(generator.random((size, size)), axis=1)
+    count = int(generator.integers(1, size + 1))
+    indices, squared = native.refine(points, points, candidates, count, own=np.arange(size))
+    wanted = cdist(points, points, "sqeuclidean")
+    np.fill_diagonal(wanted, np.inf)
+    order = np.argsort(wanted, axis=1, kind="stable")[:, :count]
+    values = np.take_along_axis(wanted, order, axis=1)
+    assert np.array_equal(squared, values)
+    assert np.array_equal(indices, np.where(np.isinf(values), -1, order))
+
+
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("columns", [1, 7, 33, 784])
+def test_refined_distances_are_symmetric_and_exact(columns: int, level: str) -> None:
+    usual, points = native.describe(), np.random.default_rng(columns).random((30, columns))
+    candidates = np.tile(np.arange(30), (30, 1))
+    try:
+        kernels().choose_level(level)
+        indices, squared = native.refine(points, points, candidates, 30)
+    finally:
+        kernels().choose_level(usual)
+    matrix = np.empty((30, 30))
+    np.put_along_axis(matrix, indices, squared, axis=1)
+    assert np.array_equal(matrix, matrix.T) and np.all(np.diag(matrix) == 0)
+    assert np.allclose(matrix, cdist(points, points, "sqeuclidean"), rtol=1e-13, atol=0)
+
+
+def test_strips_are_the_kernels_own() -> None:
+    assert kernels().STRIP == native.STRIP
+
+
+def test_missing_candidates() -> None:
+    points = np.array([[0.0], [1.0], [5.0]])
+    indices, squared = native.refine(points[:1], points, np.array([[-1, 2, 1]]), 3)
+    assert indices.tolist() == [[1, 2, -1]] and squared.tolist() == [[1.0, 25.0, np.inf]]

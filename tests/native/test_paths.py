@@ -1,0 +1,158 @@
+"""The three shortest-path algorithms agree with SciPy's, and with one another."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlcli import native
+from mlcli.native.library import kernels
+from mlcli.stages.graph import Graph
+from tests.native.support import (
+    GRAPHS,
+    TOLERANCE,
+    assert_close,
+    by_dijkstra,
+    by_elimination,
+    by_floyd,
+    eliminated,
+    expected,
+    levels,
+    needs_native,
+    orders,
+    pairs,
+)
+
+pytestmark = needs_native
+every_graph = pytest.mark.parametrize("name", GRAPHS)
+both = pytest.mark.parametrize("precision", TOLERANCE)
+
+
+@every_graph
+@both
+def test_elimination(name: str, precision: str) -> None:
+    graph = GRAPHS[name]
+    wanted = expected(graph)
+    for order in orders(graph).values():
+        for out in (np.float32, np.float64):
+            relative = TOLERANCE["float32" if out == np.float32 else precision]
+            assert_close(by_elimination(graph, order, precision, out), wanted, relative)
+
+
+@every_graph
+@both
+def test_dijkstra_and_floyd(name: str, precision: str) -> None:
+    graph = GRAPHS[name]
+    assert_close(by_dijkstra(graph, precision), expected(graph), TOLERANCE[precision])
+    assert_close(by_floyd(graph, precision), expected(graph), TOLERANCE[precision])
+
+
+@st.composite
+def graphs(draw: st.DrawFn) -> Graph:
+    size = draw(st.integers(1, 90))
+    edges = draw(st.integers(0, 3 * size))
+    ends = st.lists(st.integers(0, size - 1), min_size=edges, max_size=edges)
+    lengths = st.lists(st.sampled_from([0.0, 0.1, 0.5, 1.0, 1 / 3, 7.0, 1e3]), min_size=edges, max_size=edges)
+    return pairs(size, draw(ends), draw(ends), draw(lengths))
+
+
+@given(graphs(), st.integers(0, 2**32 - 1))
+@settings(max_examples=150, deadline=None)
+def test_all_agree(graph: Graph, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(graph.size)
+    wanted = by_dijkstra(graph)
+    for precision, relative in TOLERANCE.items():
+        assert_close(by_elimination(graph, order, precision), wanted, relative)
+        assert_close(by_floyd(graph, precision), wanted, relative)
+
+
+@every_graph
+@pytest.mark.parametrize("level", levels())
+def test_levels_give_the_same_bits(name: str, level: str) -> None:
+    graph, usual = GRAPHS[name], native.describe()
+    order = orders(graph)["shuffled"]
+    usual_results = [by_elimination(graph, order, precision) for precision in TOLERANCE] + [by_floyd(graph)]
+    try:
+        assert kernels().choose_level(level) and native.describe() == level
+        results = [by_elimination(graph, order, precision) for precision in TOLERANCE] + [by_floyd(graph)]
+    finally:
+        kernels().choose_level(usual)
+    for found, wanted in zip(results, usual_results, strict=True):
+        assert np.array_equal(found, wanted)
+
+
+@both
+@pytest.mark.parametrize("columns", [0, 1, 3, 4, 9])
+@pytest.mark.parametrize("level", levels())
+def test_fold(precision: str, columns: int, level: str) -> None:
+    graph, usual = GRAPHS["lattice"], native.describe()
+    vectors = np.random.default_rng(12).standard_normal((graph.size, columns))
+    squared = expected(graph) ** 2
+    weights = eliminated(graph, orders(graph)["shuffled"], precision)
+    seen = []
+    try:
+        kernels().choose_level(level)
+        for block in range(weights.blocks):
+            folded = weights.fold(block, vectors)
+            rows = squared[folded.sources]
+            relative = 10 * TOLERANCE[precision]
+            apart, size = np.abs(folded.products - rows @ vectors), rows @ np.abs(vectors)
+            assert np.all(apart <= relative * size)
+            assert np.allclose(folded.squares, rows.sum(axis=1), rtol=relative, atol=0)
+            assert np.allclose(folded.fourths, (rows**2).sum(axis=1), rtol=relative, atol=0)
+            seen.append(folded.sources)
+    finally:
+        kernels().choose_level(usual)
+    assert np.array_equal(np.sort(np.concatenate(seen)), np.arange(graph.size))
+
+
+@both
+def test_rows_of_one_block(precision: str) -> None:
+    graph = GRAPHS["random"]
+    weights, wanted = eliminated(graph, orders(graph)["shuffled"], precision), expected(graph)
+    for block in (0, 4):
+        sources = weights.sources(block)
+        out = np.empty((len(sources), graph.size))
+        weights.distances(block, out)
+        assert_close(out, wanted[sources], TOLERANCE[precision])
+
+
+def test_threads_change_nothing() -> None:
+    """A graph whose elimination is divided into many tasks, done in one thread and in four."""
+    generator = np.random.default_rng(13)
+    graph = pairs(6000, generator.integers(0, 6000, 40000), generator.integers(0, 6000, 40000), generator.random(40000))
+    order = orders(graph).get("dissected", np.arange(graph.size))
+    elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, order)
+    alone = elimination.weights("float32").eliminate()
+    with ThreadPoolExecutor(4) as pool:
+        together = elimination.weights("float32").eliminate(pool.map)
+    assert max(alone.stages) > 1
+    rows = np.empty((2, 64, graph.size))
+    alone.distances(7, rows[0])
+    together.distances(7, rows[1])
+    assert np.array_equal(rows[0], rows[1])
+    wanted = np.empty((64, graph.size))
+    native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, alone.sources(7), wanted)
+    assert_close(rows[0], wanted, 1e-6)
+
+
+def test_what_an_elimination_says_of_itself() -> None:
+    graph = GRAPHS["path"]
+    elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, np.arange(200))
+    assert (elimination.size, elimination.fill, elimination.pieces, elimination.blocks("float32")) == (200, 199, 1, 4)
+    for precision in ("float32", "float64"):
+        assert elimination.relaxations(precision) >= 200 * elimination.fill
+        assert elimination.weights(precision).blocks == elimination.blocks(precision)
+    assert elimination.bytes("float64") > elimination.bytes("float32") > 0
+    assert elimination.block_bytes("float32", stored=True) > elimination.block_bytes("float32", stored=False)
+    assert native.Elimination(*GRAPHS["no edges"].__dict__.values(), np.arange(5)).pieces == 5
+
+
+def test_a_graph_given_in_one_direction() -> None:
+    starts, indices, lengths = np.array([0, 2, 3, 3]), np.array([1, 2, 2]), np.array([1.0, 5.0, 1.0])
+    weights = native.Elimination(starts, indices, lengths, np.arange(3)).weights("float64").eliminate()
+    out = np.empty((3, 3))
+    weights.distances(0, out)
+    assert out[0, 2] == out[2, 0] == 2

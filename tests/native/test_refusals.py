@@ -1,0 +1,111 @@
+"""Wrong input raises ValueError or TypeError and never crashes; a missing library says so."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli import native
+from mlcli.errors import DependencyMissing
+from tests.native.support import GRAPHS, eliminated, needs_native
+
+GRAPH = GRAPHS["two vertices"]
+STARTS, INDICES, LENGTHS, ORDER = np.array([0, 1, 2]), np.array([1, 0]), np.array([1.0, 1.0]), np.array([0, 1])
+WRONG = {
+    "starts do not begin at 0": ([1, 1, 2], INDICES, LENGTHS, ORDER),
+    "starts beyond the indices": ([0, 1, 3], INDICES, LENGTHS, ORDER),
+    "starts descend": ([0, 2, 1, 2], INDICES, LENGTHS, [0, 1, 2]),
+    "no starts": ([], [], [], []),
+    "index too large": (STARTS, [2, 0], LENGTHS, ORDER),
+    "index negative": (STARTS, [-1, 0], LENGTHS, ORDER),
+    "lengths missing": (STARTS, INDICES, [1.0], ORDER),
+    "length negative": (STARTS, INDICES, [-1.0, 1.0], ORDER),
+    "length not a number": (STARTS, INDICES, [np.nan, 1.0], ORDER),
+    "order too short": (STARTS, INDICES, LENGTHS, [0]),
+    "order repeats": (STARTS, INDICES, LENGTHS, [1, 1]),
+    "order out of range": (STARTS, INDICES, LENGTHS, [0, 2]),
+}
+
+
+@needs_native
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_graphs(name: str) -> None:
+    starts, indices, lengths, order = (np.asarray(part) for part in WRONG[name])
+    with pytest.raises(ValueError):
+        native.Elimination(starts, indices, lengths, order)
+    if not name.startswith("order"):
+        with pytest.raises(ValueError):
+            native.dijkstra_rows(starts, indices, lengths, np.array([0]), np.empty((1, max(len(starts) - 1, 0))))
+
+
+def _calls() -> dict[str, Callable[[], Any]]:
+    weights = eliminated(GRAPH, ORDER)
+    square, graph = np.zeros((3, 3)), (STARTS, INDICES, LENGTHS)
+    return {
+        "block too large": lambda: weights.distances(1, np.empty((2, 2))),
+        "block negative": lambda: weights.sources(-1),
+        "stage": lambda: weights.factor(99, 0),
+        "task": lambda: weights.factor(0, 99),
+        "too few columns": lambda: weights.distances(0, np.empty((2, 1))),
+        "too few rows": lambda: weights.distances(0, np.empty((1, 2))),
+        "vectors too short": lambda: weights.fold(0, np.empty((1, 2))),
+        "pieces": lambda: eliminated(GRAPHS["no edges"], np.arange(5)).fold(0, np.empty((5, 2))),
+        "source too large": lambda: native.dijkstra_rows(*graph, np.array([2]), np.empty((1, 2))),
+        "source negative": lambda: native.dijkstra_rows(*graph, np.array([-1]), np.empty((1, 2))),
+        "rows missing": lambda: native.dijkstra_rows(*graph, np.array([0, 1]), np.empty((1, 2))),
+        "not square": lambda: native.floyd_pivot(np.zeros((3, 2)), 0),
+        "pivot": lambda: native.floyd_pivot(square, 1),
+        "strip": lambda: native.floyd_rows(square, 0, 1),
+        "pivot as strip": lambda: native.floyd_rows(square, 0, 0),
+        "too many neighbors": lambda: native.select_neighbors(square, 4),
+        "own too short": lambda: native.select_neighbors(square, 1, np.array([0])),
+        "candidate too large": lambda: native.refine(square, square, np.array([[3], [0], [0]]), 1),
+        "candidate below -1": lambda: native.refine(square, square, np.array([[-2], [0], [0]]), 1),
+        "too few candidates": lambda: native.refine(square, square, np.array([[1], [0], [0]]), 2),
+        "columns differ": lambda: native.refine(square, square[:, :2], np.array([[1], [0], [0]]), 1),
+    }
+
+
+@needs_native
+def test_wrong_calls() -> None:
+    for name, call in _calls().items():
+        with pytest.raises(ValueError):
+            call()
+            pytest.fail(name)
+
+
+@needs_native
+def test_wrong_types() -> None:
+    weights = eliminated(GRAPH, ORDER)
+    for out in (np.empty((2, 2), dtype=np.int64), np.empty((2, 2), order="F"), np.empty((4, 4))[::2, ::2], [[0.0]]):
+        with pytest.raises(TypeError):
+            weights.distances(0, out)  # type: ignore[arg-type]
+    locked = np.empty((2, 2))
+    locked.flags.writeable = False
+    with pytest.raises(TypeError):
+        weights.distances(0, locked)
+
+
+@pytest.mark.skipif(os.environ.get("MLCLI_REQUIRE_NATIVE") != "1", reason="MLCLI_REQUIRE_NATIVE is not 1")
+def test_native_is_there_where_required() -> None:
+    assert native.available()
+
+
+@needs_native
+@pytest.mark.parametrize("level", ["base", "none"])
+def test_the_environment_names_a_level(level: str) -> None:
+    program = "from mlcli import native; print(native.describe())"
+    command = [sys.executable, "-P", "-c", program]  # the installed package, not the source tree
+    done = subprocess.run(command, env={**os.environ, "MLCLI_SIMD": level}, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == {"base": "base", "none": "absent"}[level]
+
+
+def test_a_missing_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlcli.native.library._library", None)
+    assert not native.available() and native.describe() == "absent"
+    with pytest.raises(DependencyMissing):
+        native.floyd_pivot(np.zeros((1, 1)), 0)

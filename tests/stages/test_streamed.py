@@ -1,0 +1,101 @@
+"""Kernels computed anew in every pass give what a matrix in memory gives."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli import native
+from mlcli.base.compute import Compute
+from mlcli.errors import ConfigError, MlcliError
+from mlcli.stages import ordering, streamed
+from mlcli.stages.graph import graph_of
+from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
+from mlcli.stages.nearest import nearest
+from mlcli.stages.paths import Paths
+from mlcli.stages.streamed import Streamed, kernel_of
+from tests.support import Notes, fit
+
+POINTS = np.random.default_rng(5).random((300, 3)) * [4, 2, 0.1]
+COMPUTE = Compute()
+eliminates = native.available() and ordering.available()
+
+
+def isomap(**paths: Any) -> np.ndarray:
+    return fit("isomap", POINTS, neighbors=9, paths=paths, eigensolve={"solver": "krylov"}).spectrum.values[:2]
+
+
+@pytest.mark.parametrize("algorithm", ["dijkstra", "elimination"])
+@pytest.mark.parametrize(("precision", "bound"), [("float32", 1e-6), ("float64", 1e-10)])
+def test_streamed_isomap_is_isomap(algorithm: str, precision: str, bound: float) -> None:
+    if algorithm == "elimination" and not eliminates:
+        pytest.skip("needs the native kernels and METIS")
+    whole = fit("isomap", POINTS, neighbors=9, paths={"algorithm": "dijkstra", "store": "memory"})
+    model = fit("isomap", POINTS, neighbors=9, eigensolve={"tolerance": 1e-9 if precision == "float64" else 1e-6},
+                paths={"algorithm": algorithm, "store": "streamed", "precision": precision})
+    assert np.abs(model.spectrum.values[:2] / whole.spectrum.values[:2] - 1).max() <= bound
+    assert np.abs(model.embedding - whole.embedding).max() <= 1e3 * bound * np.abs(whole.embedding).max()
+    assert model.spectrum.trace == pytest.approx(whole.spectrum.trace, rel=10 * bound)
+    new = POINTS[:9] + 0.01
+    assert np.abs(model.project(new) - whole.project(new)).max() <= 1e4 * bound * np.abs(whole.embedding).max()
+
+
+def test_every_store_gives_the_same_spectrum() -> None:
+    reference = isomap(store="memory")
+    for store in ("disk", "streamed"):
+        assert np.abs(isomap(store=store) / reference - 1).max() < 1e-6
+
+
+def test_a_full_scratch_disk_is_an_error_before_the_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("os.posix_fallocate", full)
+    with pytest.raises(MlcliError) as caught:
+        isomap(store="disk")
+    assert (caught.value.exit_code, caught.value.code) == (74, "E-SCRATCH")
+
+
+def test_elimination_without_its_needs_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlcli.stages.path_plan.native_available", lambda: False)
+    with pytest.raises(ConfigError) as caught:
+        isomap(algorithm="elimination")
+    assert caught.value.code == "E-ELIMINATION"
+    with Notes() as notes:
+        isomap()
+    assert any("dijkstra" in note.message for note in notes.notes if note.code == "F-PATHS")
+
+
+@pytest.mark.parametrize("function", [Gaussian(rate=0.7), Polynomial(degree=2, gamma=0.5), Linear()])
+def test_a_streamed_kernel_function_is_its_matrix(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = kernel_of(function, POINTS, COMPUTE)
+    monkeypatch.setattr(streamed, "STORED", 1)
+    monkeypatch.setattr(streamed, "BLOCK", 300 * 17)
+    passing = kernel_of(function, POINTS, COMPUTE)
+    assert isinstance(passing, Streamed)
+    block = np.random.default_rng(0).standard_normal((300, 5))
+    scale = np.abs(whole.matrix).max() * 300  # type: ignore[union-attr]
+    assert np.abs(passing.apply(block) - whole.apply(block)).max() <= 1e-14 * scale * 10
+    assert passing.trace == pytest.approx(whole.trace, rel=1e-12)
+    assert passing.frobenius == pytest.approx(whole.frobenius, rel=1e-11)
+    assert np.allclose(passing.centering.means, whole.centering.means, rtol=1e-12)
+    assert passing.passes == 1
+
+
+def test_streamed_kernel_pca_is_kernel_pca(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = {"name": "gaussian", "rate": 0.7}
+    whole = fit("kpca", POINTS, kernel=kernel)
+    monkeypatch.setattr(streamed, "STORED", 1)
+    model = fit("kpca", POINTS, kernel=kernel)
+    assert np.abs(model.spectrum.values[:2] / whole.spectrum.values[:2] - 1).max() < 1e-10
+    assert np.abs(model.embedding - whole.embedding).max() < 1e-4
+    share = fit("kpca", POINTS, kernel=kernel, components=0.6)
+    assert share.spectrum.proportions[: share.embedding.shape[1]].sum() >= 0.6
+
+
+def test_the_geodesics_of_a_streamed_kernel_are_those_of_the_matrix() -> None:
+    graph = graph_of(nearest(POINTS, 9), "union")
+    rows = Paths(algorithm="dijkstra").distances(graph, COMPUTE)
+    kernel = Paths(store="streamed").kernel(graph, COMPUTE)
+    assert isinstance(kernel, Streamed)
+    assert np.allclose(kernel.rows(np.array([3, 200])), -0.5 * rows[[3, 200]] ** 2, rtol=1e-12)
