@@ -39,7 +39,7 @@ class Run:
 def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
     """Runs a configuration, writes its run directory and returns the summary."""
     output = Path(config.output or "")
-    with draft(output, force=force) as folder, recording() as journal:
+    with draft(output, force=force) as folder, recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
         with writing(output):
             write(folder, result, journal)
@@ -48,7 +48,7 @@ def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
 
 def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file."""
-    with recording() as journal:
+    with recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
         write_csv(result.embedding, out)
     return summary(result, journal, None)
@@ -57,12 +57,11 @@ def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
 def compute(config: RunConfig) -> Run:
     """Reads, prepares and fits."""
     config.method.require_kind(config.input.kind)
-    with threads_limited(config.compute.thread_count()):
-        source = read(config.input, config.compute)
-        prepared = config.prepare.apply(source)
-        data = prepared.table.data()
-        method = config.method.settle(data)
-        model = method.fit(data, config.compute)
+    source = read(config.input, config.compute)
+    prepared = config.prepare.apply(source)
+    data = prepared.table.data()
+    method = config.method.settle(data)
+    model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
@@ -98,6 +97,7 @@ def write(folder: Path, result: Run, journal: Journal) -> None:
 def facts(result: Run, journal: Journal) -> dict[str, Any]:
     """What run.json says of a run, besides versions and file hashes."""
     source, config = result.source, result.config
+    threads = config.compute.allowed_threads()
     origin = source.source
     return {
         "method": config.method.name,
@@ -107,7 +107,7 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
         "spectrum": spectrum_facts(result.model.spectrum),
-        "seed": config.compute.seed, "threads": config.compute.thread_count(),
+        "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
         "seconds": journal.seconds, "stages": journal.stages,
         "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),
     }

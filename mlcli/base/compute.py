@@ -1,12 +1,13 @@
 """What a run may use of the machine: seed, threads, memory."""
 
-import os
-from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
+from mlcli.base import machine
+from mlcli.base.blas import environment_threads
+from mlcli.base.machine import Threads
 from mlcli.base.options import Options, option
 from mlcli.errors import ConfigError, RefusedByPlan
 
@@ -19,7 +20,8 @@ class Compute(Options):
 
     seed: int = option(0, "Seed of every random choice.", ge=0)
     threads: ThreadCount | Literal["auto"] = option(
-        "auto", "Threads for the numerical kernels (auto: all cores allowed).")
+        "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, "
+        "else the cores that affinity and control groups allow).")
     memory_limit: int | str = option("auto", "Memory the run may use, as 8G or 500M (auto: what the machine has).")
     cluster: str | None = option(None, "A cluster to compute on.")
 
@@ -28,16 +30,18 @@ class Compute(Options):
         return np.random.default_rng(self.seed)
 
     def thread_count(self) -> int:
-        """The number of threads to use: as chosen, else what the process may run on."""
-        if self.threads != "auto":
-            return int(self.threads)
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        """The number of threads to use."""
+        return self.allowed_threads().count
+
+    def allowed_threads(self) -> Threads:
+        """The threads to use, as chosen, else as the environment allows, and where the number comes from."""
+        return environment_threads() if self.threads == "auto" else Threads(int(self.threads), "compute.threads")
 
     def memory_bytes(self) -> int:
         """The limit in bytes: as chosen, else the container's, else the machine's memory."""
         if self.memory_limit != "auto":
             return parse_bytes(self.memory_limit)
-        return min(limit for limit in (machine_memory(), container_memory()) if limit > 0)
+        return min(limit for limit in (machine.machine_memory(), machine.memory_limit()) if limit > 0)
 
     def require(self, needed: float, purpose: str, hint: str) -> None:
         """Refuses work whose predicted memory is over the limit; raises RefusedByPlan."""
@@ -60,20 +64,3 @@ def parse_bytes(text: int | str) -> int:
         raise ConfigError("MEMORY-LIMIT", f"{text!r} is not a size of memory", where="compute.memory_limit",
                           hint="write it as 8G, 500M or a number of bytes")
     return size
-
-
-def machine_memory() -> int:
-    """The machine's memory in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-
-
-def container_memory() -> int:
-    """The memory limit of this container or job in bytes, 0 where there is none."""
-    for file in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
-        try:
-            text = Path(file).read_text().strip()
-        except OSError:
-            continue
-        if text.isdigit() and int(text) < 2**60:
-            return int(text)
-    return 0

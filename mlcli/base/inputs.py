@@ -19,9 +19,14 @@ class Given:
     ids: Sequence[str]  # n
     exponent: int = field(default=0, kw_only=True)
 
-    def normalized(self) -> Self:
-        """The same data with its largest size in [0.5, 2), a power of two apart: squares cannot overflow."""
+    def normalized(self, reach: int = 0) -> Self:
+        """The same data with its largest size in [0.5, 2), a power of two apart: squares cannot overflow.
+
+        Data whose exponent is within `reach` of zero stays as it is, and is not copied.
+        """
         exponent = self._exponent()
+        if abs(exponent) <= reach:
+            return self
         return replace(self, values=scaled(self.values, -exponent), exponent=self.exponent + exponent)
 
     def _exponent(self) -> int:

@@ -2,13 +2,31 @@
 
 import numpy as np
 
-from mlcli.base.types import Array
+from mlcli.base.threads import in_order
+from mlcli.base.types import AnyArray, Array
+
+PIECE = 1 << 20  # numbers looked at together
+NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multiplying by them is exact
 
 
 def exponent_of(values: Array) -> int:
     """The e for which 2**-e * values has its largest size in [0.5, 1); 0 for all zeros."""
-    largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    largest = max(in_order(lambda part: max(float(np.max(part, initial=0.0)), -float(np.min(part, initial=0.0))),
+                           pieces(values)), default=0.0)
     return int(np.frexp(largest)[1]) if largest > 0 else 0
+
+
+def all_finite(values: AnyArray) -> bool:
+    """Whether every number is finite, looked at in pieces so that no large array is made."""
+    return all(in_order(lambda part: bool(np.isfinite(part).all()), pieces(values)))
+
+
+def pieces(values: AnyArray) -> list[AnyArray]:
+    """An array cut along its first axis into parts of about a million numbers."""
+    if values.size <= PIECE:
+        return [values]
+    rows = max(1, PIECE * len(values) // values.size)
+    return [values[start:start + rows] for start in range(0, len(values), rows)]
 
 
 def shown(value: float, exponent: int) -> str:
@@ -23,4 +41,6 @@ def scaled(values: Array, exponent: int) -> Array:
     if exponent == 0:
         return values
     with np.errstate(over="ignore", under="ignore"):
+        if abs(exponent) <= NORMAL:
+            return values * np.ldexp(1.0, exponent)  # the same, several times faster
         return np.ldexp(values, exponent)

@@ -1,8 +1,17 @@
-"""How many threads the numerical kernels may use, set once for the length of a run."""
+"""How many threads the numerical kernels may use, set once for the length of a run, and work shared among them."""
 
-from collections.abc import Iterator
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
+
+LATE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by libraries that are loaded only during the run (SciPy's)
+T = TypeVar("T")
+R = TypeVar("R")
 
 _allowed: ContextVar[int] = ContextVar("threads", default=1)
 
@@ -14,15 +23,20 @@ def allowed() -> int:
 
 @contextmanager
 def threads_limited(count: int) -> Iterator[None]:
-    """Limits the linear algebra libraries and the stages to `count` threads."""
+    """Limits the linear algebra libraries, pyarrow where it is in use already, and the stages to `count` threads."""
     from threadpoolctl import threadpool_limits
 
-    token = _allowed.set(count)
+    token, before = _allowed.set(count), {name: os.environ.get(name) for name in LATE}
+    os.environ.update(dict.fromkeys(LATE, str(count)))
+    if "pyarrow" in sys.modules:
+        sys.modules["pyarrow"].set_cpu_count(count)
     try:
         with threadpool_limits(limits=count):
             yield
     finally:
         _allowed.reset(token)
+        for name, value in before.items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
 
 
 @contextmanager
@@ -32,3 +46,22 @@ def single_threaded_blas() -> Iterator[None]:
 
     with threadpool_limits(limits=1):
         yield
+
+
+def in_order(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R]:
+    """What `work` makes of each piece, in the order of the pieces, by as many threads as allowed.
+
+    Meanwhile linear algebra runs on one thread in each; the result is the same for any number of them.
+    """
+    count = min(allowed(), len(pieces))
+    if count <= 1:
+        yield from map(work, pieces)
+        return
+    waiting: deque[Future[R]] = deque()
+    with single_threaded_blas(), ThreadPoolExecutor(count) as pool:
+        for piece in pieces:
+            waiting.append(pool.submit(work, piece))
+            if len(waiting) > count:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()

@@ -7,6 +7,7 @@ from typing import Any
 import typer
 
 import mlcli
+from mlcli.base import blas, machine
 from mlcli.cli.behavior import Json
 from mlcli.cli.output import print_json
 from mlcli.errors import NumericalError
@@ -25,7 +26,7 @@ def doctor(json: Json = False) -> None:
         typer.echo("\n".join(lines(found)))
     if not found["eigensolver"]["right"]:
         raise NumericalError("SELF-TEST", "the eigensolver gives wrong results on a 64 x 64 matrix",
-                             where=", ".join(blas["library"] for blas in found["blas"]),
+                             where=", ".join(library["library"] for library in found["blas"]),
                              hint="set OPENBLAS_CORETYPE=Haswell, or install another numpy")
 
 
@@ -33,14 +34,16 @@ def facts() -> dict[str, Any]:
     """Versions, libraries, cores, memory and the self-test as plain values."""
     import scipy.linalg  # noqa: F401 (brings its own BLAS)
 
-    from mlcli.base.compute import Compute, container_memory, machine_memory
+    from mlcli.base.compute import Compute
     from mlcli.native import describe
 
-    eigensolver = self_test()
+    eigensolver, threads = self_test(), Compute().allowed_threads()
     return {
         "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": platform.platform(),
         "packages": packages(), "blas": libraries(),
-        "cores": Compute().thread_count(), "memory": machine_memory(), "container_memory": container_memory() or None,
+        "blas_settings": blas.settled().facts(), "cores": machine.affinity(), "threads": threads.count,
+        "threads_source": threads.source, "memory": machine.machine_memory(),
+        "container_memory": machine.memory_limit() or None,
         "native": describe(), "eigensolver": eigensolver,
     }
 
@@ -63,17 +66,24 @@ def self_test() -> dict[str, Any]:
 def lines(found: dict[str, Any]) -> list[str]:
     """The same for people."""
     gib = 2**30
-    container = found["container_memory"]
+    container, settings = found["container_memory"], found["blas_settings"]
     test = found["eigensolver"]
     return [
         f"mlcli {found['mlcli']}, Python {found['python']}, {found['platform']}",
         *(f"{name} {number or 'missing'}" for name, number in found["packages"].items()),
-        *(f"{blas['library']} in {blas['used_by']}: kernel {blas['kernel']}, {blas['threads']} threads"
-          for blas in found["blas"]),
-        f"cores allowed: {found['cores']}",
-        f"memory: {found['memory'] / gib:.1f} GiB, limit of the container: "
+        *(f"{library['library']} in {library['used_by']}: kernel {library['kernel']}, {library['threads']} threads"
+          for library in found["blas"]),
+        f"variables set for them: {variables(settings['exported'])}",
+        f"OpenBLAS core type: {settings['core_type'] or 'left alone'} ({settings['reason']})",
+        f"cores allowed: {found['cores']}; threads: {found['threads']} ({found['threads_source']})",
+        f"memory: {found['memory'] / gib:.1f} GiB, limit of the container or job: "
         f"{f'{container / gib:.1f} GiB' if container else 'none'}",
         f"native kernels: {found['native']}" + ("; numpy and scipy compute" if found["native"] == "absent" else ""),
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
     ]
+
+
+def variables(exported: dict[str, str]) -> str:
+    """Environment variables as a shell would set them."""
+    return " ".join(f"{name}={value}" for name, value in exported.items()) or "none"

@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 import mlcli
+from mlcli.base import blas
 from mlcli.cli.failure import Form, Stopped, attempt, closed_output, stopped
 
 COMMANDS = {
@@ -94,6 +95,7 @@ def dispatch(arguments: list[str]) -> None:
 
 def main() -> None:
     """The entry point: SIGINT and SIGTERM raise once, so that what was begun is cleaned up, and kill when repeated."""
+    blas.settle(sys.argv[1:])  # before NumPy loads
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)

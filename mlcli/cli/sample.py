@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from mlcli.base.compute import Compute
+from mlcli.base.threads import threads_limited
 from mlcli.cli.behavior import Force
 from mlcli.cli.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
@@ -33,8 +35,9 @@ def sample(name: Name, rows: Rows = "1000", seed: Seed = "0", noise: Noise = Non
     refuse_existing(output, force)
     ids = "" if format_of(output, None) == "csv" else "id"  # a CSV's first column without a name is read as ids
     level = None if noise is None else number(noise, "--noise")
-    table = sample_of(name, whole(rows, "--rows"), whole(seed, "--seed"), level, truth=truth)
-    write_out(replace(table, id_name=ids), output, None)
+    with threads_limited(Compute().thread_count()):
+        table = sample_of(name, whole(rows, "--rows"), whole(seed, "--seed"), level, truth=truth)
+        write_out(replace(table, id_name=ids), output, None)
 
 
 def whole(text: str, flag: str) -> int:

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from mlcli.base.threads import allowed
 from mlcli.data.wording import place, shown
 from mlcli.errors import DataError, DependencyMissing
 
@@ -13,7 +14,7 @@ OLDEST = (23, 0, 1)  # older ones read memory after freeing it: CVE-2026-25087
 
 @cache
 def pyarrow() -> Any:
-    """The package, recent enough to be safe with files from elsewhere."""
+    """The package, recent enough to be safe with files from elsewhere, with as many threads as the run may use."""
     try:
         import pyarrow
     except ImportError:
@@ -22,6 +23,7 @@ def pyarrow() -> Any:
     if version < OLDEST:
         raise DependencyMissing("PYARROW", f"pyarrow {pyarrow.__version__} is too old to read files safely",
                                 hint="pip install 'pyarrow>=23.0.1'")
+    pyarrow.set_cpu_count(allowed())
     return pyarrow
 
 

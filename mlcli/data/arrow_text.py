@@ -10,7 +10,7 @@ from typing import Any
 
 from mlcli.base.compute import Compute
 from mlcli.data.arrow import pyarrow
-from mlcli.data.source import changed
+from mlcli.data.digest import changed
 from mlcli.data.streams import compression
 from mlcli.data.text import Text
 

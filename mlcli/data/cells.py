@@ -1,7 +1,10 @@
 """Cells that hold no finite number: found, counted and named."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.wording import LISTED, counted, joined, shown
@@ -15,16 +18,16 @@ def row_blocks(rows: int, size: int = ROWS) -> list[slice]:
     return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
 
-def positions(mask: AnyArray, ids: tuple[str, ...], columns: tuple[str, ...]) -> str:
+def positions(mask: AnyArray, ids: Sequence[str], columns: Sequence[str]) -> str:
     """The first five places of a mask by row id and column, and how many more there are."""
     first = np.argwhere(mask)[:LISTED]
     parts = [f"row {row + 1} ({shown(ids[row])}), column {shown(columns[column])}" for row, column in first]
     return joined(parts, int(np.count_nonzero(mask)))
 
 
-def refuse_nonfinite(values: Array, ids: tuple[str, ...], columns: tuple[str, ...], where: str, hint: str) -> None:
+def refuse_nonfinite(values: Array, ids: Sequence[str], columns: Sequence[str], where: str, hint: str) -> None:
     """Refuses missing and infinite cells, the first five of them named; raises DataError."""
-    if np.isfinite(values).all():
+    if all_finite(values):
         return
     missing, infinite = np.isnan(values), np.isinf(values)
     parts = [f"{counted(int(np.count_nonzero(mask)), 'cell')} {word}: {positions(mask, ids, columns)}"
@@ -38,7 +41,7 @@ def warn_of_underflow(cells: int) -> None:
         note("W-UNDERFLOW", f"{counted(cells, 'number')} too small for double precision read as 0", cells=cells)
 
 
-def refuse_negative(values: Array, ids: tuple[str, ...], columns: tuple[str, ...], where: str) -> None:
+def refuse_negative(values: Array, ids: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Refuses dissimilarities below zero; raises DataError."""
     if values.min(initial=0.0) < 0:
         mask = values < 0

@@ -1,8 +1,9 @@
-"""Columnar files: Parquet by row group, Arrow IPC by record batch."""
+"""Columnar files: Parquet by row group and a few columns at a time, Arrow IPC by record batch."""
 
 import io
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,7 +21,9 @@ from mlcli.data.wording import LISTED, counted, joined, place, shown
 from mlcli.errors import DataError
 
 PANDAS_INDEX = "__index_level_0__"
-BATCH = 1 << 22  # numbers read at once
+BATCH = 1 << 16  # rows read at once
+TOGETHER = 24  # columns of Parquet read at once: few enough for the memory, enough to fill lines of it
+ROWS = 4096  # rows turned from columns at once
 STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
@@ -31,7 +34,7 @@ class Columnar:
     names: list[str]
     types: list[Any]
     rows: int
-    batches: Callable[[list[str]], Iterator[Any]]
+    batches: Callable[[list[str]], Iterator[tuple[int, Any]]]  # each with the row that it begins at
 
 
 def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
@@ -41,11 +44,25 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
     pyarrow()
     with arrow_faults(opened.path, "Parquet"), opened.stream() as stream:
         file = parquet.ParquetFile(stream, page_checksum_verification=True)
-        width = max(1, len(file.schema_arrow.names))
-        rows = max(1, min(1 << 16, BATCH // width))
         columnar = Columnar(file.schema_arrow.names, file.schema_arrow.types, file.metadata.num_rows,
-                            lambda names: file.iter_batches(rows, columns=names))
+                            partial(_parquet_batches, file))
         return read_columns(columnar, opened, input, compute)
+
+
+def _parquet_batches(file: Any, names: list[str]) -> Iterator[tuple[int, Any]]:
+    """The row groups in turn, some of their columns at a time."""
+    start = 0
+    for group in range(file.metadata.num_row_groups):
+        for first in range(0, len(names), TOGETHER):
+            yield from _numbered(start, file.iter_batches(BATCH, [group], names[first:first + TOGETHER]))
+        start += file.metadata.row_group(group).num_rows
+
+
+def _numbered(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+    """Batches that follow each other, each with the row that it begins at."""
+    for batch in batches:
+        yield row, batch
+        row += batch.num_rows
 
 
 def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
@@ -54,8 +71,8 @@ def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
     with arrow_faults(opened.path, "Arrow"):
         schema, _ = next(_record_batches(opened))
         rows = sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None)
-        columnar = Columnar(schema.names, schema.types, rows, lambda names: (
-            batch.select(names) for _, batch in _record_batches(opened) if batch is not None))
+        columnar = Columnar(schema.names, schema.types, rows, lambda names: _numbered(0, (
+            batch.select(names) for _, batch in _record_batches(opened) if batch is not None)))
         return read_columns(columnar, opened, input, compute)
 
 
@@ -94,12 +111,13 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     require_content(file.rows, columns, opened.path)
     compute.require(8.0 * file.rows * columns, f"a table of {file.rows:,} x {columns:,} numbers",
                     "choose fewer columns, or raise compute.memory_limit")
+    wanted = _wanted(choice)
     found = Taken(choice, np.empty((file.rows, columns)))
-    for batch in file.batches(_wanted(choice)):
-        found.add(batch, opened.path)
-        advance(found.rows, file.rows)
-    if found.rows != file.rows:
-        raise corrupt(opened.path, "columnar", ValueError(f"{file.rows} rows announced, {found.rows} found"))
+    for row, batch in file.batches(wanted):
+        found.add(row, batch, opened.path)
+        advance(found.cells // len(wanted), file.rows)
+    if found.cells != file.rows * len(wanted):
+        raise corrupt(opened.path, "columnar", ValueError(f"{file.rows} rows announced, and some are missing"))
     found.warn()
     labels = {choice.names[column]: tuple(found.texts[choice.names[column]]) for column in choice.labels}
     ids = None if choice.id is None else tuple(found.texts[choice.id_name])
@@ -164,26 +182,29 @@ class Taken:
 
     choice: Choice
     values: Array  # n x d
-    rows: int = 0
+    cells: int = 0
     texts: dict[str, list[str]] = field(default_factory=dict)
     inexact: set[str] = field(default_factory=set)
 
-    def add(self, batch: Any, path: str) -> None:
-        """Adds a record batch."""
-        stop = self.rows + batch.num_rows
+    def add(self, start: int, batch: Any, path: str) -> None:
+        """Adds a record batch: some of the columns, from a row on."""
+        stop = start + batch.num_rows
         if stop > len(self.values):
             raise corrupt(path, "columnar", ValueError("more rows than announced"))
-        places = {name: place for place, name in enumerate(batch.schema.names)}  # a look-up by name searches all
-        for position, name in enumerate(self.choice.columns):
-            column = batch.column(places[name])
-            self.values[self.rows:stop, position] = as_doubles(column)
-            if is_inexact(column):
-                self.inexact.add(name)
+        columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+        numbers = {position: columns[name] for name, position in self.positions.items() if name in columns}
+        fill(self.values[start:stop], {position: as_doubles(column) for position, column in numbers.items()})
+        self.inexact |= {self.choice.columns[position] for position, column in numbers.items() if is_inexact(column)}
         for text in (self.choice.id, *self.choice.labels):
-            if text is not None:
-                name = self.choice.names[text]
-                self.texts.setdefault(name, []).extend(as_texts(batch.column(places[name])))
-        self.rows = stop
+            name = "" if text is None else self.choice.names[text]
+            if name in columns:
+                self.texts.setdefault(name, []).extend(as_texts(columns[name]))
+        self.cells += batch.num_rows * batch.num_columns
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each numeric column stands in the table."""
+        return {name: position for position, name in enumerate(self.choice.columns)}
 
     def warn(self) -> None:
         """Notes integers that lost digits."""
@@ -191,6 +212,25 @@ class Taken:
             names = sorted(self.inexact)
             note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
                  columns=names[:100])
+
+
+def fill(rows: Array, columns: dict[int, Array]) -> None:
+    """Puts columns into rows, so many at a time that the lines of memory they share are still in the cache."""
+    for first in range(0, len(rows), ROWS):
+        for run in _runs(sorted(columns)):
+            block = np.stack([columns[position][first:first + ROWS] for position in run])
+            rows[first:first + ROWS, run[0]:run[-1] + 1] = block.T
+
+
+def _runs(positions: list[int]) -> list[list[int]]:
+    """Positions cut where they do not follow each other, and into pieces that fit the cache."""
+    runs: list[list[int]] = []
+    for position in positions:
+        if runs and position == runs[-1][-1] + 1 and len(runs[-1]) < TOGETHER:
+            runs[-1].append(position)
+        else:
+            runs.append([position])
+    return runs
 
 
 def as_doubles(column: Any) -> Array:

@@ -14,12 +14,13 @@ from mlcli.data.arrow import pyarrow
 from mlcli.data.arrow_text import arrow_text
 from mlcli.data.cells import warn_of_underflow
 from mlcli.data.diagnose import rescan
+from mlcli.data.digest import changed
 from mlcli.data.header import Head, read_head
 from mlcli.data.input import Input
 from mlcli.data.layout import Layout, require_numbers
 from mlcli.data.numbers import MISSING
 from mlcli.data.sheet import Sheet, require_content
-from mlcli.data.source import Opened, changed
+from mlcli.data.source import Opened
 from mlcli.data.text import Text, surveyed
 from mlcli.data.wording import place, shown
 from mlcli.errors import DataError

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.cells import refuse_nonfinite
@@ -26,12 +27,13 @@ def refuse(table: Table) -> None:
 
 def kept_rows(table: Table) -> AnyArray:
     """Which rows have a finite number in every column; at least one must."""
-    kept: AnyArray = np.all(np.isfinite(table.values), axis=1)
+    kept: AnyArray = (np.ones(len(table.values), dtype=bool) if all_finite(table.values)
+                      else np.all(np.isfinite(table.values), axis=1))
     if not kept.any():
         raise DataError("EMPTY", f"every one of the {counted(len(kept), 'row')} has a missing or infinite cell",
                         where=where_of(table), hint="leave columns out with --columns, or choose prepare.missing: mean")
     if not kept.all():
-        dropped = [table.ids[row] for row in np.flatnonzero(~kept)]
+        dropped = [table.ids[row] for row in np.flatnonzero(~kept).tolist()]
         note("W-DROPPED", f"{counted(len(dropped), 'row')} with missing or infinite cells dropped: {listed(dropped)}",
              rows=len(dropped))
     return kept
@@ -58,9 +60,9 @@ def column_means(table: Table) -> Array:
 
 def filled(table: Table, fill: Array) -> Array:
     """The values with every missing or infinite cell replaced by its column's fill."""
+    if all_finite(table.values):
+        return table.values
     present = np.isfinite(table.values)
     count = int(present.size - np.count_nonzero(present))
-    if count == 0:
-        return table.values
     note("W-FILLED", f"{counted(count, 'cell')} missing or infinite, filled with the means of the columns", cells=count)
     return np.where(present, table.values, fill)

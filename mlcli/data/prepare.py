@@ -131,6 +131,6 @@ def complete(table: Table, policy: str, fill: Array) -> tuple[Table, tuple[Dropp
     kept = missing.kept_rows(table)
     if kept.all():
         return table, ()
-    dropped = tuple(Dropped(table.ids[row], int(row) + 1, missing.reason(table.values[row], table.columns))
+    dropped = tuple(Dropped(table.ids[int(row)], int(row) + 1, missing.reason(table.values[row], table.columns))
                     for row in np.flatnonzero(~kept))
     return table.take(np.flatnonzero(kept)), dropped

@@ -39,7 +39,7 @@ def read(input: Input, compute: Compute | None = None) -> Table:
     with opened(input.path, compute) as file:
         format = format_of(file, input)
         sheet = read_sheet(file, input, format, compute, square_layout if input.square else features_layout)
-        source = Source(input.path, file.sha256, file.size, format)
+        source = Source(input.path, file.digest, file.size, format)
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
 
 
@@ -56,7 +56,7 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                               hint="give a matrix: a row for every new point, a column for every point of the run")
         layout: LayoutOf = partial(crossed_layout, points=points) if input.square else features_layout
         sheet = read_sheet(file, input, format, compute, layout)
-        source = Source(input.path, file.sha256, file.size, format)
+        source = Source(input.path, file.digest, file.size, format)
         if input.square:
             return _table(sheet, matched_points(sheet, points, input), points, input, source)
         wanted = tuple(columns)
@@ -72,7 +72,7 @@ def read_coordinates(input: Input, axes: Sequence[str], id_name: str, compute: C
         format = format_of(file, input)
         input = input.replace(columns=() if format in ARRAYS else tuple(axes))
         sheet = _with_ids_if_there(file, input, format, id_name, compute)
-        source = Source(input.path, file.sha256, file.size, format)
+        source = Source(input.path, file.digest, file.size, format)
         return _table(sheet, sheet.values, sheet.columns, input, source)
 
 

@@ -12,6 +12,8 @@ from types import MappingProxyType
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.data.cells import row_blocks
+from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.errors import UsageError
 
@@ -21,6 +23,7 @@ HIGHEST = 0.8  # the punctured sphere ends at this height: a tenth of its area i
 RING, TUBE = 2.0, 1.0  # radii of the torus and of the toroidal helix
 WINDINGS = 8  # of the helix around its ring
 PLANE = np.array([[2.0, 1.0, 2.0], [-2.0, 2.0, 1.0]]) / 3  # orthonormal directions of t and h
+BLOCK = 1 << 16  # rows made at once
 SIDES = (4.0, 2.0)  # of the plane's rectangle
 
 
@@ -91,7 +94,8 @@ def noisy_plane(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
     With noise σ the covariance has the eigenvalues 4/3 + σ², 1/3 + σ² and σ².
     """
     coordinates = uniform[:, :2] * SIDES
-    return coordinates @ PLANE, {"t": coordinates[:, 0], "h": coordinates[:, 1]}
+    points = coordinates[:, :1] * PLANE[0] + coordinates[:, 1:] * PLANE[1]  # row by row: no product of blocks
+    return points, {"t": coordinates[:, 0], "h": coordinates[:, 1]}
 
 
 def on_torus(around: Array, tube: Array) -> Array:
@@ -118,12 +122,18 @@ def sample(name: str, rows: int, seed: int, noise: float | None = None, *, truth
     shape = shape_named(name)
     level = shape.noise if noise is None else noise
     check(rows, seed, level)
-    points, coordinates = shape.place(np.random.default_rng(seed).random((rows, 3)))
-    if level > 0:
-        points = points + level * np.random.default_rng([seed, 1]).standard_normal((rows, 3))
-    labels = {key: tuple(f"{value:.17g}" for value in values.tolist()) for key, values in coordinates.items()}
-    return Table(values=points, columns=("x", "y", "z"), ids=tuple(str(row) for row in range(1, rows + 1)),
-                 labels=labels if truth else {})
+    uniform, normal = np.random.default_rng(seed), np.random.default_rng([seed, 1])
+    points = np.empty((rows, 3))
+    labels: dict[str, list[str]] = {}
+    for block in row_blocks(rows, BLOCK):
+        size = (block.stop - block.start, 3)
+        points[block], coordinates = shape.place(uniform.random(size))
+        if level > 0:
+            points[block] += level * normal.standard_normal(size)
+        for key, values in coordinates.items() if truth else ():
+            labels.setdefault(key, []).extend(f"{value:.17g}" for value in values.tolist())
+    return Table(values=points, columns=("x", "y", "z"), ids=RowNumbers.up_to(rows),
+                 labels={key: tuple(texts) for key, texts in labels.items()})
 
 
 def shape_named(name: str) -> Sample:

@@ -1,9 +1,10 @@
 """What a reader finds in a file, before rows and columns are matched and checked."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from mlcli.base.types import Array
+from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.wording import counted, duplicates, listed, place
 from mlcli.errors import DataError
 
@@ -19,9 +20,9 @@ class Sheet:
     id_name: str = ""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
-    def row_names(self) -> tuple[str, ...]:
+    def row_names(self) -> Sequence[str]:
         """The ids, or the rows' numbers from 1."""
-        return numbered("", len(self.values)) if self.ids is None else self.ids
+        return RowNumbers.up_to(len(self.values)) if self.ids is None else self.ids
 
 
 def numbered(prefix: str, count: int) -> tuple[str, ...]:
@@ -36,9 +37,9 @@ def require_content(rows: int, columns: int, path: str) -> None:
                         where=place(path), hint="at least one row and one column are needed")
 
 
-def require_unique_ids(ids: tuple[str, ...], path: str) -> None:
+def require_unique_ids(ids: Sequence[str], path: str) -> None:
     """Refuses ids that occur twice."""
-    again = duplicates(ids)
+    again = [] if isinstance(ids, RowNumbers) else duplicates(ids)
     if again:
         raise DataError("DUPLICATE-IDS", f"ids occur more than once: {listed(again)}",
                         where=place(path), hint="name another id column (--id-column), or make the ids unique")

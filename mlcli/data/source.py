@@ -6,17 +6,20 @@ import io
 import os
 import stat
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from mlcli.base.compute import Compute
+from mlcli.data.digest import Digest, require_same, state
+from mlcli.data.positioned import CHUNK, Positioned
 from mlcli.data.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 
-CHUNK = 1 << 20
+SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
 
 
 @dataclass(frozen=True)
@@ -25,9 +28,14 @@ class Opened:
 
     path: str
     size: int  # bytes
-    sha256: str
+    digest: Callable[[], str]  # waits for the sha256
     content: bytes | None = None  # of standard input
     descriptor: int = -1
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of all bytes, once it is computed."""
+        return self.digest()
 
     def stream(self) -> BinaryIO:
         """The bytes from the start, independent of every other stream."""
@@ -43,39 +51,6 @@ class Clipped(io.BufferedReader):
         if size is not None and size > CHUNK:
             size = min(size, cast(Positioned, self.raw).size())
         return super().read(size)
-
-
-class Positioned(io.RawIOBase):
-    """A file read at a position of its own, whoever else reads the same descriptor."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor, self._position = os.dup(descriptor), 0
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        count = os.preadv(self._descriptor, [buffer], self._position)
-        self._position += count
-        return count
-
-    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
-        position = (0, self._position, self.size())[whence] + offset
-        if position < 0:
-            raise OSError(errno.EINVAL, "the position is before the start")
-        self._position = position
-        return position
-
-    def size(self) -> int:
-        return os.fstat(self._descriptor).st_size
-
-    def close(self) -> None:
-        if not self.closed:
-            os.close(self._descriptor)
-        super().close()
 
 
 @contextmanager
@@ -96,37 +71,21 @@ def opened(path: str, compute: Compute) -> Iterator[Opened]:
 
 def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
     """One `Opened`, with its state compared before and after; raises StorageError."""
-    before, digest = _state(descriptor), _digest(descriptor)
+    before = state(descriptor)
+    fresh = time.time() - before[1] / 1e9 < SETTLED
+    digest = Digest(path, descriptor)
+    if fresh:
+        digest.result()
     try:
-        yield Opened(path, before[0], digest, descriptor=descriptor)
-    except MlcliError:
-        _require_same(path, before == _state(descriptor))
+        yield Opened(path, before[0], digest.result, descriptor=descriptor)
+    except BaseException as error:
+        digest.stop()
+        if isinstance(error, MlcliError):
+            require_same(path, before == state(descriptor))
         raise
-    _require_same(path, before == _state(descriptor) and digest == _digest(descriptor))
-
-
-def _require_same(path: str, same: bool) -> None:
-    """Refuses a file that changed under the reader."""
-    if not same:
-        raise changed(path)
-
-
-def changed(path: str) -> StorageError:
-    """The error for a file that did not stay the same."""
-    return StorageError("CHANGED", "the file changed while it was read", where=place(path),
-                        hint="wait until it is written, or work on a copy")
-
-
-def _state(descriptor: int) -> tuple[int, int]:
-    """Size in bytes and time of the last change in nanoseconds."""
-    status = os.fstat(descriptor)
-    return status.st_size, status.st_mtime_ns
-
-
-def _digest(descriptor: int) -> str:
-    """The sha256 of the whole file."""
-    with Positioned(descriptor) as file:
-        return hashlib.file_digest(cast(io.BytesIO, file), "sha256").hexdigest()
+    require_same(path, before == state(descriptor))
+    if fresh:
+        require_same(path, digest.result() == Digest(path, descriptor).result())
 
 
 def open_regular(path: str) -> int:
@@ -167,4 +126,5 @@ def standard_input(compute: Compute) -> Opened:
     while chunk := sys.stdin.buffer.read(CHUNK):
         content += chunk
         compute.require(len(content), "standard input", "write it to a file and read that")
-    return Opened("-", len(content), hashlib.sha256(content).hexdigest(), content=bytes(content))
+    whole = bytes(content)
+    return Opened("-", len(whole), lambda: hashlib.sha256(whole).hexdigest(), content=whole)

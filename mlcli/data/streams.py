@@ -12,8 +12,9 @@ from typing import Any, BinaryIO, cast
 from mlcli.base.compute import parse_bytes
 from mlcli.data.arrow import arrow_faults, corrupt, pyarrow
 from mlcli.data.input import Input
+from mlcli.data.positioned import CHUNK
 from mlcli.data.signatures import Signature, signature_of
-from mlcli.data.source import CHUNK, Opened
+from mlcli.data.source import Opened
 from mlcli.data.wording import place
 from mlcli.errors import DataError
 

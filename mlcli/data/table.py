@@ -1,6 +1,6 @@
 """The table: what is read, prepared, embedded and written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.inputs import Dissimilarities, Features, Similarities
 from mlcli.base.inputs import Input as MethodInput
 from mlcli.base.types import AnyArray, Array
+from mlcli.data.row_numbers import taken
 
 
 @dataclass(frozen=True)
@@ -15,9 +16,14 @@ class Source:
     """Where a table came from."""
 
     path: str  # as the user gave it
-    sha256: str  # of the file's bytes
+    digest: Callable[[], str]  # waits for the sha256 of the file's bytes
     bytes: int
     format: str
+
+    @property
+    def sha256(self) -> str:
+        """The sha256 of the file's bytes; raises StorageError where the file changed before it was known."""
+        return self.digest()
 
 
 @dataclass(frozen=True)
@@ -26,7 +32,7 @@ class Table:
 
     values: Array  # n x d; NaN where missing (features only)
     columns: tuple[str, ...]  # d
-    ids: tuple[str, ...]  # n
+    ids: Sequence[str]  # n: a tuple, or RowNumbers where the file has none
     id_name: str = "id"
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # label column -> n texts
     kind: str = "features"
@@ -45,6 +51,6 @@ class Table:
         chosen = np.asarray(rows, dtype=np.int64)
         square = self.kind != "features" and self.columns == self.ids
         values = self.values[np.ix_(chosen, chosen)] if square else self.values[chosen]
-        ids = tuple(self.ids[row] for row in chosen)
-        labels = {name: tuple(texts[row] for row in chosen) for name, texts in self.labels.items()}
-        return replace(self, values=values, ids=ids, labels=labels, columns=ids if square else self.columns)
+        ids = taken(self.ids, chosen)
+        labels = {name: tuple(texts[row] for row in chosen.tolist()) for name, texts in self.labels.items()}
+        return replace(self, values=values, ids=ids, labels=labels, columns=tuple(ids) if square else self.columns)

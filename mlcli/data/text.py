@@ -10,7 +10,8 @@ from typing import BinaryIO
 import numpy as np
 
 from mlcli.data.input import Input
-from mlcli.data.source import CHUNK, Opened
+from mlcli.data.positioned import CHUNK
+from mlcli.data.source import Opened
 from mlcli.data.streams import text_stream
 from mlcli.data.wording import place
 from mlcli.errors import DataError

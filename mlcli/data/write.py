@@ -1,23 +1,29 @@
-"""Writes tables: CSV with 17 digits, Parquet, NPY."""
+"""Writes tables: CSV with all digits, Parquet, NPY; a block of rows at a time."""
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
+from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
+from mlcli.data.cells import row_blocks
 from mlcli.data.numbers import NUMBERS
+from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.data.wording import counted, place, shown
 from mlcli.errors import StorageError
 
-ROWS = 4096  # formatted at once
-QUOTED = re.compile(r'[",\r\n]|^\s|\s$')
-FORMULA = tuple("=+-@\t\r")
+CELLS = 1 << 18  # made into text at once
+GROUP = 1 << 20  # rows of a Parquet file's row group
+BLANK = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]"
+QUOTED = rf'[",\r\n]|^{BLANK}|{BLANK}$'  # in the syntax of RE2
+FORMULA = r"^[=+\-@\t\r]"
 
 
 def write_table(table: Table, path: Path, format: str) -> None:
@@ -31,29 +37,65 @@ def write_table(table: Table, path: Path, format: str) -> None:
 
 
 def write_csv(table: Table, stream: BinaryIO) -> None:
-    """Writes a table as CSV; every number reads back to the same bits."""
+    """Writes a table as CSV; every number has the fewest digits that read back to the same bits."""
     warn_of_formulas(table)
-    texts = [table.ids, *table.labels.values()]
-    stream.write((",".join(quoted([*noted_names(table), *table.columns])) + "\n").encode())
-    for start in range(0, len(table.ids), ROWS):
-        rows = slice(start, start + ROWS)
-        parts = [quoted(column[rows]) for column in texts]
-        lines = (",".join(row) for row in zip(*parts, number_texts(table.values[rows]), strict=True))
-        stream.write(("\n".join(lines) + "\n").encode())
+    header = text_cells([*noted_names(table), *table.columns])
+    stream.write((",".join(header.to_pylist()) + "\n").encode())
+    blocks = row_blocks(len(table.ids), max(1, CELLS // (1 + len(table.columns))))
+    for text in in_order(partial(csv_text, table), blocks):
+        stream.write(text)
+        stream.write(b"\n")
 
 
-def number_texts(values: Array) -> Iterator[str]:
-    """Every row's numbers with 17 significant digits, separated by commas."""
-    form = ",".join(["%.17g"] * values.shape[1])
-    lines = (form % tuple(row) for row in values.tolist())
-    if np.isfinite(values).all():
-        return lines
-    return (line.replace("nan", "NaN").replace("inf", "Inf") for line in lines)
+def csv_text(table: Table, rows: slice) -> Any:
+    """Some of the rows as CSV without the last line end, in a buffer."""
+    from pyarrow import compute
+
+    texts = [text_cells(column[rows]) for column in (table.ids, *table.labels.values())]
+    lines = compute.binary_join_element_wise(*texts, *number_cells(table.values[rows]), mark(","))
+    whole = pyarrow().ListArray.from_arrays([0, len(lines)], lines)
+    return compute.binary_join(whole, mark("\n"))[0].as_buffer()
 
 
-def quoted(texts: Sequence[str]) -> list[str]:
-    """Texts as CSV cells that read back to the same characters."""
-    return ['"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text for text in texts]
+def text_cells(texts: Sequence[str]) -> Any:
+    """Ids or labels as CSV cells that read back to the same characters."""
+    return text_array(texts) if isinstance(texts, RowNumbers) else quoted(text_array(texts))
+
+
+def mark(text: str) -> Any:
+    """A separator in Arrow's form."""
+    return pyarrow().scalar(text, pyarrow().large_string())
+
+
+def text_array(texts: Sequence[str]) -> Any:
+    """Ids or labels in Arrow's form; numbers of rows are made into text here."""
+    arrow = pyarrow()
+    if isinstance(texts, RowNumbers):
+        return arrow.array(texts.array()).cast(arrow.large_string())
+    return arrow.array(texts, arrow.large_string())
+
+
+def number_cells(values: Array) -> list[Any]:
+    """Columns of numbers as CSV cells that read back to the same bits."""
+    from pyarrow import compute
+
+    arrow = pyarrow()
+    columns = [arrow.array(np.ascontiguousarray(column)).cast(arrow.large_string()) for column in values.T]
+    if all_finite(values):
+        return columns
+    spelled = (compute.replace_substring(column, "nan", "NaN") for column in columns)
+    return [compute.replace_substring(column, "inf", "Inf") for column in spelled]
+
+
+def quoted(texts: Any) -> Any:
+    """Texts in quotes where they need them."""
+    from pyarrow import compute
+
+    special = compute.match_substring_regex(texts, QUOTED)
+    if not compute.any(special).as_py():
+        return texts
+    doubled = compute.replace_substring(texts, '"', '""')
+    return compute.if_else(special, compute.binary_join_element_wise(mark('"'), doubled, mark('"'), mark("")), texts)
 
 
 def write_parquet(table: Table, stream: BinaryIO) -> None:
@@ -61,10 +103,14 @@ def write_parquet(table: Table, stream: BinaryIO) -> None:
     arrow = pyarrow()
     from pyarrow import parquet
 
-    texts = [arrow.array(column, arrow.string()) for column in (table.ids, *table.labels.values())]
-    numbers = [arrow.array(np.ascontiguousarray(column)) for column in table.values.T]
-    content = arrow.table([*texts, *numbers], names=[*noted_names(table), *table.columns])
-    parquet.write_table(content, stream, write_page_checksum=True)
+    names = noted_names(table)
+    types = [arrow.string()] * len(names) + [arrow.float64()] * len(table.columns)
+    schema = arrow.schema(list(zip([*names, *table.columns], types, strict=True)))
+    with parquet.ParquetWriter(stream, schema, write_page_checksum=True, use_dictionary=names[1:]) as writer:
+        for rows in row_blocks(len(table.ids), GROUP):
+            texts = [text_array(column[rows]).cast(arrow.string()) for column in (table.ids, *table.labels.values())]
+            numbers = [arrow.array(np.ascontiguousarray(column)) for column in table.values[rows].T]
+            writer.write_table(arrow.table([*texts, *numbers], schema=schema))
 
 
 def write_npy(table: Table, stream: BinaryIO) -> None:
@@ -96,8 +142,19 @@ def noted_names(table: Table) -> list[str]:
 
 def warn_of_formulas(table: Table) -> None:
     """Notes ids and labels that a spreadsheet would run as formulas."""
-    risky = [text for texts in (table.ids, *table.labels.values()) for text in texts
-             if text.startswith(FORMULA) and not NUMBERS["."].fullmatch(text)]
+    risky = [text for texts in (table.ids, *table.labels.values()) for text in signed(texts)
+             if not NUMBERS["."].fullmatch(text)]
     if risky:
         note("W-FORMULA", f"{counted(len(risky), 'id or label')} would be run as a formula by a spreadsheet, "
              f"for example {shown(risky[0], 40)}; Parquet is safe", cells=len(risky))
+
+
+def signed(texts: Sequence[str]) -> list[str]:
+    """The texts that begin as a formula does."""
+    if isinstance(texts, RowNumbers):
+        return []
+    from pyarrow import compute
+
+    column = text_array(texts)
+    found: list[str] = column.filter(compute.match_substring_regex(column, FORMULA)).to_pylist()
+    return found

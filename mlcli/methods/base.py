@@ -110,13 +110,14 @@ class Method(Options):
     """A method: a frozen declaration of its stages, and `solve`, which composes them."""
 
     accepts: ClassVar[tuple[type[Given], ...]]
+    reach: ClassVar[int] = 0  # binary exponents of data that the method takes as it is, without a scaled copy
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
         eigensolve: Eigensolve
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data; everything is computed in units that keep squares in range."""
-        normalized = data.normalized()
+        normalized = data.normalized(self.reach)
         model = self.solve(normalized, compute)
         return model.in_units(*self.exponents(normalized))
 

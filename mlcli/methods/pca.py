@@ -10,7 +10,7 @@ from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Method, Model, Projector
 from mlcli.stages.costs import product_rate, solve_cost
 from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Factored, Route
+from mlcli.stages.factored import Factored, Route
 from mlcli.stages.similarities import Columns
 
 
@@ -28,6 +28,7 @@ class PCA(Method):
     """
 
     accepts: ClassVar = (Features,)
+    reach: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     name: Literal["pca"] = "pca"
     route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), "
                           "the data itself (svd), by power iteration (power), or the smaller side (auto).")

@@ -17,6 +17,7 @@ import numpy as np
 from mlcli.base.options import Options
 from mlcli.base.types import AnyArray
 from mlcli.data.prepare import Preparation
+from mlcli.data.row_numbers import RowNumbers
 from mlcli.errors import UnsafeFile
 from mlcli.methods.base import Decoder, Projector
 from mlcli.rundir.names import ARRAYS, MODEL
@@ -65,6 +66,8 @@ def _pack(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
     if isinstance(value, np.ndarray):
         arrays[place] = value
         return {"array": place}
+    if isinstance(value, RowNumbers):
+        value = tuple(value)
     if isinstance(value, tuple) and all(isinstance(item, str) for item in value):
         encoded = [item.encode("utf-8", "surrogateescape") for item in value]
         arrays[f"{place}.text"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)

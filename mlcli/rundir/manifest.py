@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mlcli import __version__
+from mlcli.base import blas
 from mlcli.errors import InputMissing, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import MANIFEST
@@ -19,7 +20,8 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
     """Writes run.json with the facts of a run, the machine's, and the hash of every other file."""
     files = {path.name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in sorted(folder.iterdir())}
     manifest = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-                **facts, "versions": versions(), "blas": libraries(), "files": files}
+                **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settled().facts(),
+                "files": files}
     (folder / MANIFEST).write_text(json.dumps(plain(manifest), indent=2, allow_nan=False) + "\n", encoding="utf-8")
 
 

@@ -1,13 +1,15 @@
 """The neighbor graph: who is joined to whom, its pieces, and what to do about them."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import scipy.sparse as sparse
 
 from mlcli.base.types import Array, Indices
 from mlcli.stages.nearest import Lists
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 @dataclass(frozen=True)
@@ -28,8 +30,10 @@ class Graph:
         """The number of edges, each counted once."""
         return len(self.indices) // 2
 
-    def matrix(self) -> sparse.csr_array:
+    def matrix(self) -> "sparse.csr_array":
         """As a SciPy matrix whose explicit zeros are edges; its indices are narrow, as older SciPy needs them."""
+        from scipy import sparse
+
         indices, starts = self.indices.astype(np.int32), self.starts.astype(np.int32)
         return sparse.csr_array((self.lengths, indices, starts), shape=(self.size, self.size))
 

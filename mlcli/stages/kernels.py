@@ -8,11 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sparse
-from scipy.sparse.linalg import splu
 
 from mlcli.base.compute import Compute
 from mlcli.base.stage import note
@@ -22,7 +20,8 @@ from mlcli.errors import NumericalError
 from mlcli.stages.ordering import available as nested_dissection_available
 from mlcli.stages.ordering import nested_dissection
 
-Route = Literal["auto", "covariance", "dual", "svd", "power"]
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 @dataclass(frozen=True)
@@ -100,39 +99,13 @@ def over_tiles(work: Callable[[slice], None], size: int, step: int = 64) -> None
 
 
 @dataclass(frozen=True)
-class Factored:
-    """A centered kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual."""
-
-    factor: Array  # n x d, columns of mean zero
-    route: Route
-    centering: Centering
-
-    def apply(self, block: Array) -> Array:
-        """K times a block of vectors (n x b)."""
-        return self.factor @ (self.factor.T @ block)
-
-    @property
-    def trace(self) -> float:
-        """The sum of the eigenvalues."""
-        return float(np.einsum("ij,ij->", self.factor, self.factor))
-
-    @classmethod
-    def of(cls, points: Array, route: Route = "auto") -> "Factored":
-        """The kernel of points with their mean removed: twice, for data far from the origin."""
-        means = points.mean(axis=0)
-        moved = points - means
-        rest = moved.mean(axis=0)
-        return Factored(moved - rest, route, Centering(means + rest, across=False))
-
-
-@dataclass(frozen=True)
 class Inverse:
     """K = M⁺ for a sparse cost M = RᵀR whose null vector is the constant one (LLE).
 
     `trace` is unknown until the whole spectrum is computed.
     """
 
-    root: sparse.csr_array  # R, n x n, rows that sum to zero
+    root: "sparse.csr_array"  # R, n x n, rows that sum to zero
 
     trace = float("nan")
 
@@ -165,6 +138,9 @@ class Inverse:
     @cached_property
     def factorization(self):  # type: ignore[no-untyped-def]
         """The sparse factorization of M + shift in its order, made once."""
+        from scipy import sparse
+        from scipy.sparse.linalg import splu
+
         cost = (self.root.T @ self.root + self.shift * sparse.eye_array(self.size)).tocsc()
         ordering = "NATURAL" if self.order is not None else "MMD_AT_PLUS_A"
         cost = cost if self.order is None else cost[self.order][:, self.order].tocsc()

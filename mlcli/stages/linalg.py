@@ -1,7 +1,6 @@
 """The only place that calls LAPACK: finite before, finite after, and a ladder of fallbacks."""
 
 import numpy as np
-import scipy.linalg
 
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
@@ -38,6 +37,8 @@ def symmetric_eigenvalues(matrix: Array) -> Array:
 
 
 def _slower_eigen(matrix: Array) -> tuple[Array, Array]:
+    import scipy.linalg
+
     try:
         values, vectors = scipy.linalg.eigh(matrix, driver="ev", check_finite=False)
     except np.linalg.LinAlgError as error:
@@ -48,6 +49,8 @@ def _slower_eigen(matrix: Array) -> tuple[Array, Array]:
 
 def singular(factor: Array) -> tuple[Array, Array, Array]:
     """The thin decomposition F = U diag(s) Vt, s descending; falls back to slower drivers (scipy issue 15024)."""
+    import scipy.linalg
+
     require_finite(factor, "the matrix to be decomposed")
     for driver in ("gesdd", "gesvd"):
         try:

@@ -10,7 +10,8 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.stages.costs import WHOLE
-from mlcli.stages.kernels import Dense, Factored, Inverse, square_memory, uncentered
+from mlcli.stages.factored import Factored
+from mlcli.stages.kernels import Dense, Inverse, square_memory, uncentered
 from mlcli.stages.krylov import SPARE, Ritz, krylov
 from mlcli.stages.landmarks import MOST, landmark_start
 from mlcli.stages.linalg import EPS, orthonormal, singular, symmetric_eigen
@@ -80,22 +81,19 @@ def _top_only(ritz: Ritz, size: int, tolerance: float) -> Solved:
 
 def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
     """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
-    factor = kernel.factor
-    smaller = "covariance" if factor.shape[1] <= factor.shape[0] else "dual"
-    by_columns = (kernel.route if kernel.route in ("covariance", "dual") else smaller) == "covariance"
-    square_memory(compute, factor.shape[1] if by_columns else factor.shape[0], 5, f"the {kernel.route} route",
+    size, rank = max(kernel.factor.shape), min(kernel.factor.shape)
+    square_memory(compute, kernel.factor.shape[1 if kernel.by_columns else 0], 5, f"the {kernel.route} route",
                   "the other side of the data may be smaller: use method.route=auto")
-    side = factor.T @ factor if by_columns else factor @ factor.T
-    lift = _from_directions if by_columns else _from_vectors
-    rank = min(factor.shape)
+    side = kernel.side
+    lift = _from_directions if kernel.by_columns else _from_vectors
     if kernel.route == "power":
         solved = _solve_power(side, rank, options, compute)
     else:
         solved = _solve_symmetric(Dense(side, uncentered(len(side))), options, compute)
     values = solved.values[:rank]
-    floor = 10 * max(factor.shape) * EPS * float(values[:1].max(initial=0.0))
-    return replace(solved, values=values, take=lambda q: lift(factor, values[:q], solved.take(q)[0], floor),
-                   size=max(factor.shape), floor=floor)
+    floor = 10 * size * EPS * float(values[:1].max(initial=0.0))
+    return replace(solved, values=values, take=lambda q: lift(kernel, values[:q], solved.take(q)[0], floor),
+                   size=size, floor=floor)
 
 
 def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute) -> Solved:
@@ -104,20 +102,20 @@ def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute
     return Solved(values, lambda q: (vectors[:, :q], None), size, False, _floor(values, size), POWER_TOLERANCE)
 
 
-def _from_directions(factor: Array, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
+def _from_directions(kernel: Factored, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
     """V = F W / √λ from the eigenvectors W of FᵀF."""
-    return _over_roots(factor @ directions, values, floor), directions
+    return _over_roots(kernel.lifted(directions), values, floor), directions
 
 
-def _from_vectors(factor: Array, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
+def _from_vectors(kernel: Factored, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
     """W = FᵀV / √λ from the eigenvectors V of FFᵀ, made orthonormal again, and V = F W / √λ from those.
 
     Errors of V along the leading axes grow by the ratio of roots in FᵀV, and making W orthonormal removes them.
     """
     positive = int(np.sum(values > floor))
-    directions = np.zeros((factor.shape[1], vectors.shape[1]))
-    directions[:, :positive] = orthonormal(factor.T @ vectors[:, :positive])
-    return _over_roots(factor @ directions, values, floor), directions
+    directions = np.zeros((kernel.factor.shape[1], vectors.shape[1]))
+    directions[:, :positive] = orthonormal(kernel.lowered(vectors[:, :positive]))
+    return _over_roots(kernel.lifted(directions), values, floor), directions
 
 
 def _over_roots(columns: Array, values: Array, floor: float) -> Array:

@@ -1,12 +1,16 @@
 """Reconstruction weights: each point as a weighted mean of its neighbors (Roweis and Saul, 2000)."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import scipy.sparse as sparse
 
 from mlcli.base.types import Array, Indices
 from mlcli.stages.distances import BLOCK
 from mlcli.stages.linalg import require_finite, solve_positive
 from mlcli.stages.nearest import Lists
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: float) -> Array:
@@ -38,13 +42,17 @@ def _solve(targets: Array, neighbors: Array, ridge: float) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def weight_matrix(weights: Array, lists: Lists, columns: int) -> sparse.csr_array:
+def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_array":
     """The weights as a sparse matrix (m x columns)."""
+    from scipy import sparse
+
     return sparse.csr_array((weights, lists.indices, lists.starts), shape=(len(lists.starts) - 1, columns))
 
 
-def residual_matrix(weights: Array, lists: Lists) -> sparse.csr_array:
+def residual_matrix(weights: Array, lists: Lists) -> "sparse.csr_array":
     """I - W (n x n); its rows sum to zero."""
+    from scipy import sparse
+
     size = len(lists.starts) - 1
     return (sparse.eye_array(size, format="csr") - weight_matrix(weights, lists, size)).tocsr()
 

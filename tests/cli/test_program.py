@@ -24,6 +24,11 @@ def test_the_root_imports_nothing_heavy(arguments: list[str]) -> None:
     assert imported(*arguments) == []
 
 
+def test_the_settings_for_blas_import_nothing_heavy() -> None:
+    code = f"import sys; from mlcli.base import blas; blas.settle([]); print([m for m in sys.modules if m in {HEAVY}])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
 def test_a_command_imports_what_it_needs_only() -> None:
     light = {"pydantic"}  # newer Typers import it to read arguments
     assert set(imported("embd")) <= light

@@ -23,7 +23,7 @@ def table(values: Any, kind: str = "features", **more: Any) -> Table:
     values = np.asarray(values, dtype=float)
     columns = tuple(f"c{place}" for place in range(values.shape[1]))
     ids = tuple(f"r{row}" for row in range(len(values)))
-    return Table(values, columns, ids, kind=kind, source=Source("data.csv", "", 0, "csv"), **more)
+    return Table(values, columns, ids, kind=kind, source=Source("data.csv", lambda: "", 0, "csv"), **more)
 
 
 def prepared(values: Any, **options: Any) -> Prepared:

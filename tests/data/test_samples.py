@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli.data import samples
 from mlcli.data.samples import RING, SAMPLES, SIDES, TUBE, sample
 from mlcli.data.table import Table
 from mlcli.errors import UsageError
@@ -45,6 +46,15 @@ def test_same_seed_same_points_other_seed_others(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_smaller_sample_is_the_start_of_a_larger(name: str, noise: float | None) -> None:
     assert np.array_equal(sample(name, 20, 1, noise).values, sample(name, 900, 1, noise).values[:20])
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_blocks_make_one_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = sample(name, 1000, 3, 0.1, truth=True)
+    monkeypatch.setattr(samples, "BLOCK", 77)
+    parts = sample(name, 1000, 3, 0.1, truth=True)
+    assert np.array_equal(whole.values, parts.values)
+    assert dict(whole.labels) == dict(parts.labels)
 
 
 @pytest.mark.parametrize("name", NAMES)

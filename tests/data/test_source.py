@@ -1,6 +1,7 @@
 """The input is a regular file that stays the same while it is read, or standard input."""
 
 import errno
+import hashlib
 import os
 from pathlib import Path
 from typing import BinaryIO
@@ -8,8 +9,10 @@ from typing import BinaryIO
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.data.digest import Digest
 from mlcli.data.input import Input
 from mlcli.data.read import read
+from mlcli.data.source import SETTLED
 from mlcli.errors import (
     ConfigError,
     DataError,
@@ -49,6 +52,17 @@ def test_an_unreadable_file_is_refused(tmp_path: Path, monkeypatch: pytest.Monke
     assert "Permission denied" in error.what
 
 
+class NoDigest:
+    """A hash that reads nothing, so that the reader itself meets the failure."""
+
+    def __init__(self, path: str, descriptor: int) -> None: ...
+
+    def result(self) -> str:
+        return ""
+
+    def stop(self) -> None: ...
+
+
 @pytest.mark.parametrize("name", ["data.csv", "data.csv.gz", "data.csv.bz2", "data.csv.zst", "data.npy", "data.npz",
                                   "data.parquet", "data.arrow", "data.phy"])
 def test_a_disk_that_fails_is_a_storage_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
@@ -56,7 +70,7 @@ def test_a_disk_that_fails_is_a_storage_error(tmp_path: Path, monkeypatch: pytes
         raise OSError(errno.EIO, "Input/output error")
 
     path = written(tmp_path, "a\n" + "1\n" * 50_000, name)
-    monkeypatch.setattr("mlcli.data.source._digest", lambda descriptor: "")
+    monkeypatch.setattr("mlcli.data.source.Digest", NoDigest)
     monkeypatch.setattr(os, "preadv", failing)
     kind = "dissimilarities" if name.endswith("phy") else "features"
     error = refused(path, StorageError, "READ", kind=kind)
@@ -104,6 +118,23 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, change:
         read(Input(path=str(path)))
     assert caught.value.code == "E-CHANGED"
     assert caught.value.exit_code == 74
+
+
+def test_a_file_that_changes_before_its_hash_is_known_is_refused(tmp_path: Path) -> None:
+    path = Path(written(tmp_path, "a,b\n" + "1,2\n" * 2_000_000))
+    old = path.stat().st_mtime - 10 * SETTLED
+    os.utime(path, (old, old))
+    table = read(Input(path=str(path)))
+    assert table.source is not None
+    assert table.source.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+    descriptor = os.open(path, os.O_RDWR)
+    digest = Digest(str(path), descriptor)
+    os.write(descriptor, b"A")  # the hash needs some ten milliseconds more
+    with pytest.raises(StorageError) as caught:
+        digest.result()
+    os.close(descriptor)
+    assert caught.value.code == "E-CHANGED"
 
 
 def test_standard_input_is_csv(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,8 @@ from mlcli.base.types import Array
 from mlcli.errors import GeometryError, NumericalError
 from mlcli.stages import linalg, solvers
 from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Dense, Factored, uncentered
+from mlcli.stages.factored import Factored
+from mlcli.stages.kernels import Dense, uncentered
 from mlcli.stages.krylov import krylov
 from tests.support import EPS, Notes, fit
 

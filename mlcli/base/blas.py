@@ -1,0 +1,91 @@
+"""Settings that the linear algebra libraries read once, when NumPy loads: threads, and OpenBLAS's kernel.
+
+OpenBLAS takes AMD's newer processors for a Haswell and leaves their AVX-512 unused (mended upstream in
+OpenBLAS PR 6033); it also ignores the quota of a container. Both are set right before anything heavy is imported.
+"""
+
+import os
+import sys
+from collections.abc import Mapping, MutableMapping, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from mlcli.base import machine
+from mlcli.base.machine import ROOT, Threads
+from mlcli.errors import ConfigError
+
+POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+CORE = "OPENBLAS_CORETYPE"
+OFF = "MLCLI_NO_BLAS_TUNE"
+NEEDED = frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"})  # what SKYLAKEX's kernels use
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What was set for the libraries, and why."""
+
+    threads: Threads | None = None  # of the environment as the user gave it; None where it is wrong
+    exported: Mapping[str, str] = field(default_factory=dict)  # the variables set here
+    reason: str = "NumPy was loaded by another program"  # for OpenBLAS's core type, or for leaving it alone
+
+    def facts(self) -> dict[str, object]:
+        """The same as plain values, for run.json and doctor."""
+        return {"exported": dict(self.exported), "core_type": self.exported.get(CORE), "reason": self.reason}
+
+
+_settings: ContextVar[Settings | None] = ContextVar("blas", default=None)
+
+
+def settled() -> Settings:
+    """What was set when the program started."""
+    return _settings.get() or Settings()
+
+
+def environment_threads() -> Threads:
+    """The threads that the environment allows; our own exports do not count. Raises ConfigError."""
+    return settled().threads or machine.threads()
+
+
+def settle(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ, root: Path = ROOT) -> Settings:
+    """Sets the variables that are not set yet, unless NumPy is already loaded and would not see them."""
+    try:
+        allowed = machine.threads(environment, root)
+    except ConfigError:  # told when the threads are needed
+        allowed = None
+    settings = Settings(allowed)
+    if "numpy" not in sys.modules:
+        count = threads_asked(arguments) or (allowed.count if allowed else 0)
+        pools = {name: str(count) for name in POOLS if count and not environment.get(name)}
+        core, reason = core_type(environment, root)
+        settings = Settings(allowed, pools | ({CORE: core} if core else {}), reason)
+    environment.update(settings.exported)
+    _settings.set(settings)
+    return settings
+
+
+def threads_asked(arguments: Sequence[str]) -> int:
+    """The number that --threads gives on a command line not yet parsed; 0 where it gives none."""
+    texts = [""]
+    for place, argument in enumerate(arguments):
+        if argument == "--":
+            break
+        if argument == "--threads":
+            texts.extend(arguments[place + 1:place + 2])
+        elif argument.startswith("--threads="):
+            texts.append(argument.partition("=")[2])
+    return int(texts[-1]) if texts[-1].isdecimal() else 0
+
+
+def core_type(environment: Mapping[str, str], root: Path = ROOT) -> tuple[str, str]:
+    """The kernels that OpenBLAS must be told to use, or none, and why."""
+    if environment.get(CORE):
+        return "", f"{CORE} was set already"
+    if environment.get(OFF, "0") not in ("", "0"):
+        return "", f"{OFF} is set"
+    vendor, flags = machine.processor(root)
+    if vendor != "AuthenticAMD":
+        return "", "not an AMD processor"
+    if not flags >= NEEDED:
+        return "", "an AMD processor without AVX-512"
+    return "SKYLAKEX", "an AMD processor with AVX-512, which OpenBLAS may take for a Haswell"

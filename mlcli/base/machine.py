@@ -1,0 +1,111 @@
+"""What the machine and the job leave this process: threads, memory, the kind of processor. Imports nothing heavy."""
+
+import math
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcli.errors import ConfigError
+
+ROOT = Path("/")
+VARIABLES = ("MLCLI_THREADS", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS")  # the first one that is set holds
+UNLIMITED = 2**60  # bytes: version 1 of control groups writes "none" as a number near 2**63
+
+
+@dataclass(frozen=True)
+class Threads:
+    """A number of threads, and what it comes from."""
+
+    count: int
+    source: str
+
+
+def threads(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> Threads:
+    """The threads that variables, affinity and the group's quota allow; raises ConfigError for a bad MLCLI_THREADS."""
+    for name in VARIABLES:
+        text = environment.get(name, "").partition(",")[0].strip()  # OMP_NUM_THREADS may list nested levels
+        if text.isdecimal() and int(text) > 0:
+            return Threads(int(text), name)
+        if text and name == VARIABLES[0]:
+            raise ConfigError("THREADS", f"{text[:40]!r} is not a number of threads", where=name,
+                              hint="write it as 4, or unset it")
+    cores, quota = affinity(), cpu_quota(root)
+    return Threads(quota, "cgroup quota") if 0 < quota < cores else Threads(cores, "affinity")
+
+
+def affinity() -> int:
+    """The cores that this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def cpu_quota(root: Path = ROOT) -> int:
+    """The cores' worth of time that the control groups grant, rounded up; 0 where they set no limit."""
+    shares = []
+    for folder in group_folders("cpu", root):
+        quota, period = (words(folder / "cpu.max") or
+                         [*words(folder / "cpu.cfs_quota_us"), *words(folder / "cpu.cfs_period_us")] or ["", ""])[:2]
+        if quota.isdecimal() and period.isdecimal() and int(period) > 0:
+            shares.append(max(1, math.ceil(int(quota) / int(period))))
+    return min(shares, default=0)
+
+
+def memory_limit(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> int:
+    """The bytes that the control groups and the job allow; 0 where nothing limits them."""
+    texts = [text for folder in group_folders("memory", root)
+             for name in ("memory.max", "memory.limit_in_bytes") for text in words(folder / name)[:1]]
+    limits = [int(text) for text in texts if text.isdecimal()]
+    job = environment.get("SLURM_MEM_PER_NODE", "")  # MiB; 0 is all of the node
+    limits += [int(job) << 20] if job.isdecimal() else []
+    return min((limit for limit in limits if 0 < limit < UNLIMITED), default=0)
+
+
+def machine_memory() -> int:
+    """The machine's memory in bytes."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+
+
+def group_folders(controller: str, root: Path = ROOT) -> Iterator[Path]:
+    """The folders of this process's control groups and of the groups around them, of version 2 and version 1.
+
+    The groups' files lie where /proc/self/cgroup says, below the mount; in a container whose own
+    group is mounted as the root, the inner folders are absent and the root holds its limits.
+    """
+    lines = text_of(root / "proc/self/cgroup").splitlines() or ["0::/", f"1:{controller}:/"]
+    for number, names, path in (line.split(":", 2) for line in lines if line.count(":") >= 2):
+        mounts = ("", "unified") if number == "0" and not names else dict.fromkeys((names, controller))
+        if names and controller not in names.split(","):
+            continue
+        parts = [part for part in path.split("/") if part]
+        parts = [] if ".." in parts else parts  # a group outside the container's own root
+        for mount in mounts:
+            for size in range(len(parts), -1, -1):
+                yield root.joinpath("sys/fs/cgroup", mount, *parts[:size])
+
+
+def words(file: Path) -> list[str]:
+    """The words of a small file; none where it cannot be read."""
+    return text_of(file).split()
+
+
+def text_of(file: Path) -> str:
+    """The text of a small file; empty where it cannot be read."""
+    try:
+        return file.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
+
+
+def processor(root: Path = ROOT) -> tuple[str, frozenset[str]]:
+    """The vendor and the features of the first core, as Linux names them; nothing elsewhere."""
+    found = {}
+    try:
+        with (root / "proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
+            for line in lines:  # up to the second core: asking hundreds of cores takes long
+                if not line.strip():
+                    break
+                key, _, value = line.partition(":")
+                found[key.strip()] = value.strip()
+    except OSError:
+        return "", frozenset()
+    return found.get("vendor_id", ""), frozenset(found.get("flags", "").split())

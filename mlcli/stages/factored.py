@@ -1,0 +1,146 @@
+"""The kernel of inner products, held as its factor: the data themselves, centered where they are used."""
+
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.threads import in_order
+from mlcli.base.types import Array
+from mlcli.stages.kernels import Centering, uncentered
+
+BLOCK = 1 << 19  # numbers of a factor centered at once: what fits the cache
+BLOCKS = 8  # that a thread works through before its sum is added to the others
+SAMPLE = 4096  # rows whose mean is near enough to that of all
+TRIFLE = 0.01  # share of a column's squares that a shift may be off by and cost no digits
+WIDE = 1000  # columns above which FᵀF is too large for every thread to have its own
+Route = Literal["auto", "covariance", "dual", "svd", "power"]
+
+
+@dataclass(frozen=True)
+class Factored:
+    """A centered kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual.
+
+    Where the columns' side is solved, F is centered a block of rows at a time whenever it is
+    used, so that a second copy of the data is never held.
+    """
+
+    factor: Array  # n x d, columns of mean zero once `means` are taken from its rows
+    route: Route
+    centering: Centering
+    means: tuple[Array, ...] = ()  # d each, taken from the rows of `factor` one after the other
+    held: Array | None = None  # FᵀF, where it is known already
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether FᵀF is solved, rather than FFᵀ."""
+        rows, columns = self.factor.shape
+        return self.route == "covariance" or (self.route != "dual" and columns <= rows)
+
+    @property
+    def trace(self) -> float:
+        """The sum of the eigenvalues."""
+        return float(np.trace(self.side)) if self.means else float(np.einsum("ij,ij->", self.factor, self.factor))
+
+    @classmethod
+    def of(cls, points: Array, route: Route = "auto") -> "Factored":
+        """The kernel of points with their mean removed: twice, for data far from the origin."""
+        plain = cls(points, route, uncentered(points.shape[1]))
+        kernel = plain._centered_at_once() or plain._centered_twice()
+        kernel = replace(kernel, centering=Centering(kernel.means[0] + kernel.means[1], across=False))
+        return kernel if kernel.by_columns and route != "svd" else kernel.whole()
+
+    @cached_property
+    def side(self) -> Array:
+        """FᵀF or FFᵀ, the one that is solved; the same eigenvalues but for zeros."""
+        if self.held is not None:
+            return self.held
+        if not self.by_columns:
+            return self.factor @ self.factor.T
+        return self._total(lambda rows, block: block.T @ block)
+
+    def _total(self, part: Callable[[slice, Array], Array]) -> Array:
+        """The sum of a part for every block of rows."""
+
+        def subtotal(rows: slice) -> Array:
+            return functools.reduce(operator.iadd, (part(*piece) for piece in self._blocks(rows)))
+
+        return functools.reduce(operator.iadd, in_order(subtotal, self._pieces()))
+
+    def _pieces(self) -> list[slice]:
+        """The rows cut into pieces of several blocks, one for each call of a thread."""
+        rows = len(self.factor)
+        size = self._block * BLOCKS if self.factor.shape[1] <= WIDE else max(rows, 1)
+        return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+    @property
+    def _block(self) -> int:
+        """Rows centered at once: never so few that adding up their FᵀF would cost more than making it."""
+        columns = max(self.factor.shape[1], 1)
+        return max(columns, BLOCK // columns)
+
+    def _blocks(self, rows: slice) -> Iterator[tuple[slice, Array]]:
+        """Blocks of the rows of F in a piece; each is overwritten by the next."""
+        room = np.empty((min(self._block, rows.stop - rows.start), self.factor.shape[1])) if self.means else None
+        for start in range(rows.start, rows.stop, self._block):
+            chosen = slice(start, min(start + self._block, rows.stop))
+            block = self.factor[chosen]
+            if room is not None:
+                block = np.subtract(block, self.means[0], out=room[: chosen.stop - start])
+            for mean in self.means[1:]:
+                block -= mean
+            yield chosen, block
+
+    def apply(self, block: Array) -> Array:
+        """K times a block of vectors (n x b)."""
+        return self.lifted(self.lowered(block))
+
+    def lifted(self, directions: Array) -> Array:
+        """F times a block of vectors (d x b)."""
+        result = np.empty((len(self.factor), directions.shape[1]))
+
+        def lift(rows: slice) -> None:
+            for chosen, block in self._blocks(rows):
+                np.matmul(block, directions, out=result[chosen])
+
+        for _ in in_order(lift, self._pieces()):
+            pass
+        return result
+
+    def lowered(self, vectors: Array) -> Array:
+        """Fᵀ times a block of vectors (n x b)."""
+        return self._total(lambda rows, block: block.T @ vectors[rows])
+
+    def _centered_at_once(self) -> "Factored | None":
+        """One pass for means and FᵀF, from a shift near the means; None where the rest they leave is no trifle."""
+        rows, columns = self.factor.shape
+        if not self.by_columns or self.route == "svd" or rows <= SAMPLE or columns > WIDE:
+            return None
+        near = self.factor[:: rows // SAMPLE].mean(axis=0)
+        moved = replace(self, means=(near,))
+        sums = moved._total(lambda rows, block: np.vstack([block.T @ block, block.sum(axis=0)]))
+        rest = sums[-1] / rows
+        side = sums[:-1] - rows * np.outer(rest, rest)
+        small = bool(np.all(rows * rest**2 <= TRIFLE * np.diag(side)))
+        return replace(self, means=(near, rest), held=side) if small else None
+
+    def _centered_twice(self) -> "Factored":
+        """One pass for the means, and another for what rounding left of them."""
+        means = self.column_means()
+        moved = replace(self, means=(means,))
+        return replace(self, means=(means, moved.column_means()))
+
+    def column_means(self) -> Array:
+        """The means of the columns of F."""
+        return self._total(lambda rows, block: block.sum(axis=0)) / len(self.factor)
+
+    def whole(self) -> "Factored":
+        """The same kernel with its centered factor held whole."""
+        factor = np.empty_like(self.factor)
+        for rows, block in self._blocks(slice(0, len(factor))):
+            factor[rows] = block
+        return Factored(factor, self.route, self.centering)
