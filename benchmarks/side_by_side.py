@@ -97,7 +97,7 @@ JOBS = [
 
 def mlcli(*arguments: str) -> None:
     """Runs mlcli quietly."""
-    subprocess.run([sys.executable, "-m", "mlcli", *arguments], check=True)
+    subprocess.run([sys.executable, "-P", "-m", "mlcli", *arguments], check=True)
 
 
 def timed(command: list[str]) -> tuple[float, float]:
@@ -119,7 +119,7 @@ def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float
     ours, theirs = [], []
     for number in range(rounds):
         out = scratch / f"{job.name}-{number}"
-        command = [sys.executable, "-m", "mlcli", "embed", str(path), *job.ours, "-o", str(out), "--force", "-q"]
+        command = [sys.executable, "-P", "-m", "mlcli", "embed", str(path), *job.ours, "-o", str(out), "--force", "-q"]
         ours.append(timed(command))
         theirs.append(timed([sys.executable, str(HERE / "peers.py"), job.script, str(path), str(scratch / "peer.csv")]))
         print(f"  {job.name}: mlcli {ours[-1][0]:.2f} s {ours[-1][1]:.0f} MiB, {job.peer} {theirs[-1][0]:.2f} s "
