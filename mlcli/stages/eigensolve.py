@@ -32,7 +32,7 @@ class Eigensolve(Options):
     solver: Literal["auto", "dense", "krylov"] = option(
         "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
     tolerance: float | None = option(
-        None, "Residual of an iterative solver, relative to the top eigenvalue (default: 1e-11 stored, 1e-6 streamed).",
+        None, "Residual of an iterative solver, relative to the top eigenvalue (default: by store and precision).",
         gt=0, lt=1)
     report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
 

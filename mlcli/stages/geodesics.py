@@ -76,7 +76,7 @@ def all_rows(engine: Engine, distances: AnyArray) -> None:
             advance(done + 1, engine.blocks)
 
 
-def streamed(engine: Engine, graph: Graph) -> Streamed:
+def streamed(engine: Engine, graph: Graph, tolerance: float) -> Streamed:
     """The kernel -D²/2 of geodesics that are found anew in every pass."""
     return Streamed(graph.size, engine.blocks, engine.fold,
-                    lambda chosen: -0.5 * dijkstra_rows(graph, chosen) ** 2, SWEEP_WIDTH, LANDMARKS)
+                    lambda chosen: -0.5 * dijkstra_rows(graph, chosen) ** 2, SWEEP_WIDTH, LANDMARKS, tolerance)

@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
-
 from mlcli.base.compute import Compute
 from mlcli.base.threads import allowed
 from mlcli.errors import ConfigError
@@ -12,7 +10,7 @@ from mlcli.native import Precision as Kind
 from mlcli.native import available as native_available
 from mlcli.native import describe
 from mlcli.stages import ordering
-from mlcli.stages.costs import PASSES, Cost, dijkstra_cost, elimination_cost, floyd_cost
+from mlcli.stages.costs import PASSES, WHOLE, Cost, dijkstra_cost, elimination_cost, floyd_cost
 from mlcli.stages.elimination import Analysis
 from mlcli.stages.graph import Graph
 from mlcli.stages.streamed import STORED
@@ -49,7 +47,8 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
     costs = _costs(graph, elimination)
     chosen = min(costs.values(), key=lambda c: c.preparation + c.seconds) if algorithm == "auto" else costs[algorithm]
     stored = _store(graph.size, store, chosen, compute)
-    narrow = precision == "float32" or (precision == "auto" and stored == "streamed")
+    small = 8.0 * graph.size**2 <= STORED
+    narrow = precision == "float32" or (precision == "auto" and stored == "streamed" and not small)
     kind: Kind = "float32" if narrow and chosen.algorithm == "elimination" else "float64"
     eliminated = elimination if chosen.algorithm == "elimination" else None
     others = ", ".join(f"{c.algorithm} {c.seconds + c.preparation:.2g} s" for c in costs.values() if c is not chosen)
@@ -79,12 +78,13 @@ def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:
 
 
 def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
-    """In memory where that is little: twice as much where a distance is dear, all that fits where it is a search."""
+    """In memory where the whole spectrum is wanted or a distance is dear and they are few; streamed otherwise."""
     if store != "auto":
         return store
-    dear = cost.seconds * cost.threads > DEAR * float(size) ** 2
-    room = np.inf if cost.algorithm != "elimination" else 2 * STORED if dear else STORED
-    return "memory" if 8.0 * size * size <= min(room, compute.memory_bytes() / 2) else "streamed"
+    if cost.algorithm == "elimination" and size > WHOLE:
+        dear = cost.seconds * cost.threads > DEAR * float(size) ** 2
+        return "memory" if dear and 8.0 * size * size <= min(STORED, compute.memory_bytes() / 2) else "streamed"
+    return "memory" if 8.0 * size * size <= compute.memory_bytes() / 2 else "streamed"
 
 
 def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None) -> float:

@@ -23,6 +23,8 @@ from mlcli.stages.path_plan import Algorithm, PathPlan, Precision, Store, plan_p
 from mlcli.stages.square import square_array
 from mlcli.stages.streamed import Streamed
 
+TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are found in every pass
+
 
 class Paths(Options):
     """How geodesic distances are found and kept; every choice gives the same distances."""
@@ -32,7 +34,8 @@ class Paths(Options):
         "elimination, or the cheapest (auto).")
     store: Store = option(
         "auto", "Where distances are kept: in memory, in a temporary file (disk), nowhere (streamed), or by size.")
-    precision: Precision = option("auto", "Precision of the distances (auto: double where they are kept).")
+    precision: Precision = option(
+        "auto", "Precision of the distances (auto: double up to 8,192 points or where they are kept).")
 
     @stage("paths")
     def kernel(self, graph: Graph, compute: Compute) -> Dense | Streamed:
@@ -41,7 +44,7 @@ class Paths(Options):
         note("F-PATHS", plan.reason, algorithm=plan.algorithm, store=plan.store, precision=plan.precision,
              seconds_predicted=round(plan.seconds, 3), fill=plan.elimination.native.fill if plan.elimination else None)
         if plan.store == "streamed":
-            return streamed(_engine(graph, plan), graph)
+            return streamed(_engine(graph, plan), graph, TOLERANCE[plan.precision])
         kernel = self._distances(graph, plan, compute)
         over_tiles(lambda rows: _square(kernel[rows]), len(kernel))
         return Dense.of(kernel)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Kernel = Dense | Factored | Inverse | Streamed
 
 WHOLE_SVD = 600  # the same for singular values of LLE's dense root
-STORED, PASSED = 1e-11, 1e-6  # residuals asked of a kernel in memory, and of one whose every pass is dear
+STORED = 1e-11  # residual asked of a kernel in memory
 
 Take = Callable[[int], tuple[Array, Array | None]]
 
@@ -56,7 +56,7 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
     """The whole spectrum where the matrix is at hand and small; else its top, widened until a share is reached."""
     size = kernel.size
     if isinstance(kernel, Streamed) or options.solver == "krylov" or (options.solver == "auto" and size > WHOLE):
-        tolerance = options.tolerance or (PASSED if isinstance(kernel, Streamed) else STORED)
+        tolerance = options.tolerance or (kernel.tolerance if isinstance(kernel, Streamed) else STORED)
         count = options.wanted(8)
         while count + SPARE <= max(size // 4, options.wanted(0) + SPARE) and count + SPARE <= size:
             width = max(count + SPARE, min(kernel.width, size // 8) if isinstance(kernel, Streamed) else 0)

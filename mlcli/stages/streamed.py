@@ -41,10 +41,12 @@ class Streamed:
     The first pass also collects row sums, trace and Frobenius norm, which centering needs.
     """
 
-    def __init__(self, size: int, blocks: int, fold: Fold, rows: Rows, width: int, landmarks: int) -> None:
+    def __init__(self, size: int, blocks: int, fold: Fold, rows: Rows, width: int, landmarks: int,
+                 tolerance: float = 1e-6) -> None:
         self.size, self._blocks, self._fold, self._rows = size, blocks, fold, rows
         self.width = width  # columns of a block that cost little beside the rows themselves
         self.landmarks = landmarks  # single rows that cost little beside a pass
+        self.tolerance = tolerance  # the residual that its precision allows and its passes are worth
         self._sums = self._squares = self._diagonal = np.zeros(0)
         self.passes = 0
 
