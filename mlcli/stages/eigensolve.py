@@ -19,6 +19,7 @@ from mlcli.stages.solvers import Kernel, Solved, solve
 from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.streamed import Streamed
 
+GUESS = 8  # eigenvalues that a share of the variance is first looked for among
 NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
 
 Count = Annotated[int, Field(ge=1)]
@@ -65,8 +66,8 @@ class Eigensolve(Options):
         return self.model_copy(update={"components": largest})
 
     def wanted(self, size: int) -> int:
-        """Eigenvalues that a solver of the top of a spectrum of `size` must find."""
-        count = self.components if isinstance(self.components, int) else size
+        """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""
+        count = self.components if isinstance(self.components, int) else GUESS
         return min(max(count, self.report or 0), size)
 
     def _count(self, solved: Solved, trace: float, limit: int) -> int:

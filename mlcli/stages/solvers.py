@@ -57,8 +57,8 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
     size = kernel.size
     if isinstance(kernel, Streamed) or options.solver == "krylov" or (options.solver == "auto" and size > WHOLE):
         tolerance = options.tolerance or (kernel.tolerance if isinstance(kernel, Streamed) else STORED)
-        count = options.wanted(8)
-        while count + SPARE <= max(size // 4, options.wanted(0) + SPARE) and count + SPARE <= size:
+        count = options.wanted(size)
+        while count + SPARE <= size // 4:
             width = max(count + SPARE, min(kernel.width, size // 8) if isinstance(kernel, Streamed) else 0)
             landmarks = kernel.landmarks if isinstance(kernel, Streamed) else MOST
             start = landmark_start(kernel.rows, size, width, landmarks, compute.generator())
@@ -139,7 +139,7 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
         square_memory(compute, size, 6, "the whole spectrum of LLE", "use method.eigensolve.solver=krylov")
         vectors = _smallest_costs(kernel)
     else:
-        count = min(options.wanted(8) + 1, size - 1)
+        count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         vectors = krylov(kernel.apply, start, count, options.tolerance or STORED).vectors
     costs = kernel.costs(vectors)

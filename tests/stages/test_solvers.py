@@ -197,3 +197,14 @@ def test_report_asks_the_iterative_solver_for_more_eigenvalues_than_axes() -> No
     spectrum = Eigensolve(components=2, report=7, solver="krylov")(matrix, 59, COMPUTE)
     assert len(spectrum.solved) >= 7
     assert spectrum.vectors.shape[1] == 2
+
+
+@pytest.mark.parametrize("method", ["mds", "lle"])
+def test_many_axes_of_an_iterative_solver_are_all_found(method: str) -> None:
+    points = np.random.default_rng(0).standard_normal((150, 20))
+    options = {"neighbors": 25} if method == "lle" else {}
+    whole = fit(method, points, eigensolve={"solver": "dense", "components": 12, "report": 15}, **options)
+    top = fit(method, points, eigensolve={"solver": "krylov", "components": 12, "report": 15}, **options)
+    assert top.embedding.shape == (150, 12)
+    assert len(top.spectrum.values) >= 15
+    assert np.allclose(top.spectrum.values[:15], whole.spectrum.values[:15], rtol=1e-6)
