@@ -77,7 +77,11 @@ def errors_page() -> str:
     notes = ["## Warnings and notes", "Warnings stand in `run.json` and are told at the end of a run.",
              "| code | says |", "|---|---|",
              *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
-    lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, "", *spaced(listed), "", *spaced(notes)]
+    findings = ["## Findings of a checkup", "What `mlcli check` tells, and under `--strict` ends with 65 for; "
+                "[check.md](check.md) explains the lines around them.", "| code | says | what to do |", "|---|---|---|",
+                *(f"| `{code}` | {says} | {advice} |" for code, (says, advice) in sorted(found_codes().items()))]
+    parts = [spaced(part) for part in (listed, notes, findings)]
+    lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, *(line for part in parts for line in ("", *part))]
     return "\n".join(lines) + "\n"
 
 
@@ -106,6 +110,16 @@ def noted_codes() -> dict[str, str]:
             for code in texts(call.args[0]):
                 found[code] = template(call.args[1])
     return {code: text for code, text in found.items() if not code.startswith("F-")}
+
+
+def found_codes() -> dict[str, tuple[str, str]]:
+    """The code of every finding of a checkup, with its sentence and its advice."""
+    found: dict[str, tuple[str, str]] = {}
+    for call in calls():
+        if getattr(call.func, "id", "") == "Finding" and len(call.args) == 4:
+            for code in texts(call.args[0]):
+                found.setdefault(code, (template(call.args[2]), template(call.args[3])))
+    return found
 
 
 def calls() -> list[ast.Call]:

@@ -18,17 +18,21 @@ ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
 
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
-    """The matrix with its rows and columns in one order, checked, and the points' ids."""
+    """The matrix as the file holds it, its rows and columns in one order, and the points' ids."""
     values = expanded(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
     _require_square(values, input.path)
     values, ids = matched(values, sheet, input.path)
     require_unique_ids(ids, input.path)
-    values = completed(values, input)
+    return completed(values, input), ids
+
+
+def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """The matrix that a method may take; raises DataError where a condition on its numbers is broken."""
     refuse_nonfinite(values, ids, ids, place(input.path), "every two points need a number; "
                      "leave points out that have none")
     if input.kind == "dissimilarities":
-        return checked_dissimilarities(values, ids, input), ids
-    return symmetric(values, ids, input), ids
+        return checked_dissimilarities(values, ids, input)
+    return symmetric(values, ids, input)
 
 
 def expanded(condensed: Array, path: str) -> Array:
@@ -107,10 +111,15 @@ def checked_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -
 
 def refuse_similarities(values: Array, where: str) -> None:
     """Refuses a matrix whose diagonal holds the largest entry of every row."""
-    diagonal = np.diag(values)
-    if diagonal.min() > ROUNDING * np.abs(values).max() and bool(np.all(diagonal >= values.max(axis=1))):
+    if look_like_similarities(values):
         raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
                         where=where, hint="turn them into dissimilarities, or give input.kind=kernel")
+
+
+def look_like_similarities(values: Array) -> bool:
+    """Whether every point is most similar to itself: a positive diagonal that no entry of its row exceeds."""
+    diagonal = np.diag(values)
+    return bool(diagonal.min() > ROUNDING * np.abs(values).max() and np.all(diagonal >= values.max(axis=1)))
 
 
 def hollow(values: Array, ids: tuple[str, ...], where: str) -> Array:

@@ -91,10 +91,14 @@ def solve_positive(matrices: Array, rights: Array) -> Array:
                              where="method.ridge", hint="use a larger ridge") from error
 
 
-def largest_real_eigenvalue(matrix: Array) -> float:
-    """The largest real eigenvalue of a general square matrix."""
+def lowest_eigenvector(matrix: Array) -> Array:
+    """A unit eigenvector (n) of the smallest eigenvalue of a symmetric matrix."""
+    import scipy.linalg
+
     require_finite(matrix, "the matrix to be decomposed")
-    values = np.linalg.eigvals(matrix)
-    scale = np.abs(values).max(initial=0.0)
-    real = values.real[np.abs(values.imag) <= np.sqrt(EPS) * scale]
-    return float(real.max(initial=0.0))
+    try:
+        _, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, 0], check_finite=False)
+    except np.linalg.LinAlgError:
+        return symmetric_eigen(matrix)[1][:, -1]
+    require_finite(vectors, "the computed eigenvector")
+    return vectors[:, 0]
