@@ -67,8 +67,9 @@ class Paths(Options):
         steps = [Step("paths", plan.reason, once if plan.store == "streamed" else once + plan.cost.seconds, plan.memory,
                       None if plan.store == "streamed" else measured)]
         passes = PASSES if plan.store == "streamed" else 1
-        how = f"block Krylov: about {passes} passes" if plan.store == "streamed" else eigensolve_words(graph.size)
-        seconds = plan.passes * plan.cost.seconds if plan.store == "streamed" else eigensolve_cost(graph.size, allowed())
+        how, seconds = eigensolve_words(graph.size), eigensolve_cost(graph.size, allowed())
+        if plan.store == "streamed":
+            how, seconds = f"block Krylov: about {passes} passes", plan.passes * plan.cost.seconds
         width = SWEEP_WIDTH * 2.0 * (passes + 1)
         return [*steps, Step("eigensolve", how, seconds, 8.0 * graph.size * width,
                              None if measured is None or plan.store != "streamed" else plan.passes * measured)]
