@@ -15,13 +15,13 @@ from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.methods import Model
-from mlcli.report.scree import scree
+from mlcli.readback import contents, embedding_of, show
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
 from mlcli.rundir.draft import draft, writing
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.manifest import write_manifest
+from mlcli.rundir.manifest import manifest_of, write_manifest
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,8 @@ def write(folder: Path, result: Run, journal: Journal) -> None:
     for format in config.report.formats:
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.eigensolve.report
-    title = f"{config.method.name}: {Path(config.input.path).name}"
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
-             names.SPECTRUM: spectrum_table(model.spectrum, reported),
-             names.SCREE: scree(model.spectrum, model.embedding.shape[1], reported, title)}
+             names.SPECTRUM: spectrum_table(model.spectrum, reported)}
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     if result.dropped:
@@ -91,7 +89,9 @@ def write(folder: Path, result: Run, journal: Journal) -> None:
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
                           "preparation": result.preparation, "projector": model.projector})
-    write_manifest(folder, facts(result, journal))
+    manifest = manifest_of(facts(result, journal))
+    show(folder, contents(folder, manifest, config, embedding_of(result.embedding)))
+    write_manifest(folder, manifest)
 
 
 def facts(result: Run, journal: Journal) -> dict[str, Any]:

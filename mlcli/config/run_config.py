@@ -12,6 +12,7 @@ from mlcli.methods import AnyMethod
 from mlcli.methods.pca import PCA
 
 Format = Literal["csv", "parquet", "npy"]
+FigureFormat = Literal["svg", "png", "pdf"]
 
 
 class Report(Options):
@@ -19,6 +20,8 @@ class Report(Options):
 
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
+    figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
+        ("svg",), "File formats of scree and scatter; png and pdf need the extra mlcli[plot].")
 
 
 class RunConfig(Options):
