@@ -12,7 +12,7 @@ from mlcli.base import blas
 from mlcli.errors import InputMissing, OutputRefused, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.plain import plain
+from mlcli.rundir.plain import json_text, plain
 
 FORMAT = 1
 
@@ -26,7 +26,7 @@ def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Writes run.json with the hash of every other file."""
-    (folder / MANIFEST).write_text(_text({**manifest, "files": _listed(folder)}), encoding="utf-8")
+    (folder / MANIFEST).write_text(json_text({**manifest, "files": _listed(folder)}), encoding="utf-8")
 
 
 def replace_listed(folder: Path, name: str, content: bytes) -> None:
@@ -35,7 +35,7 @@ def replace_listed(folder: Path, name: str, content: bytes) -> None:
     try:
         _replace(folder / name, content)
         manifest["files"] = {**manifest.get("files", {}), name: _entry(folder / name)}
-        _replace(folder / MANIFEST, _text(manifest).encode())
+        _replace(folder / MANIFEST, json_text(manifest).encode())
     except OSError as error:
         raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror or error}", where=str(folder)[:80],
                             hint="check the permissions and the space of the run directory") from error
@@ -57,10 +57,6 @@ def _listed(folder: Path) -> dict[str, Any]:
 
 def _entry(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
-
-
-def _text(manifest: dict[str, Any]) -> str:
-    return json.dumps(plain(manifest), indent=2, allow_nan=False) + "\n"
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
