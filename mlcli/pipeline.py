@@ -25,6 +25,9 @@ from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.manifest import manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
+from mlcli.stages.spectrum import Spectrum
+
+LEADING = 10  # eigenvalues told at the end
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
         findings = assess(result)
         with writing(output):
             write(folder, result, findings, journal)
-    return summary(result, journal, str(output))
+    return summary(result, journal, str(output), findings)
 
 
 def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
@@ -131,13 +134,20 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
     }
 
 
-def summary(result: Run, journal: Journal, output: str | None) -> dict[str, Any]:
+def summary(result: Run, journal: Journal, output: str | None, findings: Findings | None = None) -> dict[str, Any]:
     """What is told at the end of a run, to people and as JSON."""
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
-    shares = spectrum.proportions[:kept]
-    known = bool(np.isfinite(shares).all())
-    return {"run": output, "components": kept, "eigenvalues": spectrum.eigenvalues[:kept].tolist(),
-            "proportions": shares.tolist() if known else None, **facts(result, journal)}
+    measured = findings.quality if findings else None
+    return {"run": output, "components": kept, **leading(spectrum, kept), "scree": leading(spectrum, LEADING),
+            "quality": {key: value for key, value in (measured or {}).items() if np.ndim(value) == 0},
+            **facts(result, journal)}
+
+
+def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
+    """The first eigenvalues and their shares of the trace; null where that is unknown."""
+    shares = spectrum.proportions[:count]
+    return {"eigenvalues": spectrum.eigenvalues[:count].tolist(),
+            "proportions": shares.tolist() if np.isfinite(shares).all() else None}
 
 
 def _with_absolute_input(config: RunConfig) -> RunConfig:

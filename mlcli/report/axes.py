@@ -31,7 +31,7 @@ class Scale:
         low, high = extent(values)
         step = round_step(low, high, most)
         if whole:
-            low, high = math.floor(low / step) * step, math.ceil(high / step) * step
+            low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
         return cls(low, high, start, end, step)
 
     def __call__(self, value: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.types import AnyArray
 from mlcli.report.drawing import Bar, Dots, Line, Mark, Text
 from mlcli.report.palette import CLASSES, STEPS
-from mlcli.report.text import visible
+from mlcli.report.text import shortened
 
 SHAPES = ("circle", "square", "triangle", "diamond")
 MOST = len(CLASSES)
@@ -46,11 +46,11 @@ class Groups(Coloring):
 
     def legend(self, x: float, y: float) -> list[Mark]:
         """A dot, a name and a count for each group."""
-        marks: list[Mark] = [Text(x, y, visible(self.name, 22))]
+        marks: list[Mark] = [Text(x, y, shortened(self.name, 26))]
         for i, (name, count) in enumerate(zip(self.names, self.counts, strict=True)):
             down = y + 8 + ROW * (i + 1)
             marks += [Dots(self.kinds[i], np.array([[x + 6, down - 4]]), 4, self.shapes[i]),
-                      Text(x + 17, down, f"{visible(name, 17)} ({count:,})", kind="small")]
+                      Text(x + 17, down, f"{shortened(name, 22)} ({count:,})", kind="small")]
         return marks
 
 
@@ -66,11 +66,11 @@ class Range(Coloring):
         """A bar of colors with its numbers."""
         tall = 7.0
         bars: list[Mark] = [Bar(f"s{i}", x, y + 14 + tall * (STEPS - 1 - i), 16, tall + 0.5) for i in range(STEPS)]
-        marks: list[Mark] = [Text(x, y, visible(self.name, 22)), *bars]
+        marks: list[Mark] = [Text(x, y, shortened(self.name, 26)), *bars]
         for share in (0, 0.25, 0.5, 0.75, 1):
             down = y + 14 + tall * STEPS * (1 - share)
-            value = self.low + share * (self.high - self.low)
-            marks += [Line("axis", x + 16, down, x + 20, down), Text(x + 24, down + 4, f"{value:.4g}", kind="small")]
+            value = f"{self.low + share * (self.high - self.low):.4g}".replace("-", "−")
+            marks += [Line("axis", x + 16, down, x + 20, down), Text(x + 24, down + 4, value, kind="small")]
         if self.absent:
             down = y + 38 + tall * STEPS
             marks += [Dots("other", np.array([[x + 8, down - 4]]), 4),

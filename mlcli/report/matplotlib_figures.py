@@ -64,7 +64,7 @@ def _dots(axes: Any, mark: Dots, order: int) -> None:
 def _text(axes: Any, mark: Text, order: int) -> None:
     ink, sides = INKS[mark.kind], {"start": "left", "middle": "center", "end": "right"}
     axes.text(mark.x, mark.y, visible(mark.text).replace("$", r"\$"), color=ink.light, fontsize=ink.size,
-              weight=ink.weight, ha=sides[mark.anchor], va="baseline", rotation=90 if mark.turned else 0,
+              weight="bold" if ink.weight > 500 else "normal", ha=sides[mark.anchor], va="baseline", rotation=90 if mark.turned else 0,
               rotation_mode="anchor", zorder=order)
 
 

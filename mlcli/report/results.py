@@ -149,14 +149,17 @@ def quality(run: Contents) -> Part:
     if found is None:
         return None
     plain_numbers = {key: value for key, value in found.items() if isinstance(value, float) and not key.endswith("_se")}
-    rows = [(*_named(key)[:1], number(value), _error(found.get(f"{key}_se")), _named(key)[1])
-            for key, value in plain_numbers.items()]
-    return section("Quality", _basis(found), table(("measure", "value", "± s.e.", "meaning"), rows, (1, 2)),
-                   _shepard(run.shepard), _q_nx(found))
+    return section("Quality", _basis(found), _measures(found, plain_numbers), _shepard(run.shepard), _q_nx(found))
 
 
-def _named(key: str) -> tuple[str, str]:
-    return MEASURES.get(key, (key.replace("_", " "), ""))
+def _measures(found: Mapping[str, Any], values: Mapping[str, float]) -> Part:
+    """The measures as a table, with standard errors where they come from a sample."""
+    named = [(key, *MEASURES.get(key, (key.replace("_", " "), ""))) for key in values]
+    if not any(f"{key}_se" in found for key in values):
+        rows = [(name, number(values[key]), meaning) for key, name, meaning in named]
+        return table(("measure", "value", "meaning"), rows, (1,))
+    sampled = [(name, number(values[key]), _error(found.get(f"{key}_se")), meaning) for key, name, meaning in named]
+    return table(("measure", "value", "± s.e.", "meaning"), sampled, (1, 2))
 
 
 def _error(value: float | None) -> str:
@@ -164,10 +167,12 @@ def _error(value: float | None) -> str:
 
 
 def _basis(found: Mapping[str, Any]) -> Part:
-    k, sample = found.get("neighbors"), found.get("sample")
-    words = [f"Neighborhoods of {k} points"] if k else []
-    words += [f"measured on a seeded sample of {number(sample)}"] if sample else []
-    return sentence(", ".join(words) + ".", "soft") if words else None
+    """From how many points the measures come, and which distances were to be kept."""
+    exact = found.get("exact", True)
+    points = "all points" if exact else f"a seeded sample of {number(found.get('anchors'))} points"
+    words = [f"Neighborhoods of {found['neighbors']} points" if found.get("neighbors") else "",
+             f"measured from {points}", f"{found['distances']} distances" if found.get("distances") else ""]
+    return sentence("; ".join(word for word in words if word).capitalize() + ".", "soft")
 
 
 def _shepard(rows: Rows | None) -> Part:
@@ -180,10 +185,11 @@ def _shepard(rows: Rows | None) -> Part:
 
 def _q_nx(found: Mapping[str, Any]) -> Part:
     values = found.get("q_nx")
-    if not isinstance(values, Sequence) or not values:
+    if not isinstance(values, Mapping) or not values.get("values"):
         return None
-    places = [float(place) for place in found.get("q_nx_neighbors") or range(1, len(values) + 1)]
-    return figure(curve("Shared neighbors by size of neighborhood", "neighbors", "Q_NX", places, {"Q_NX": values}))
+    places = [float(place) for place in values["neighbors"]]
+    return figure(curve("Shared neighbors by size of neighborhood (Q_NX)", "neighbors", "share", places,
+                        {"Q_NX": values["values"]}), "The share of each point's nearest neighbors that it keeps.")
 
 
 def trace(run: Contents) -> Part:

@@ -15,7 +15,7 @@ MOST = 5_000  # points drawn
 MOST_IN_PAIRS = 2_000
 MOST_TIPS = 300  # points that each carry a name
 ROUNDS = 4  # in which groups are drawn by turns, so that none hides the others
-LEFT, RIGHT, TOP, BOTTOM = 64, 178, 60, 48
+LEFT, RIGHT, TOP, BOTTOM = 64, 216, 60, 48
 WIDE, LOWEST, HIGHEST = 480, 200, 520  # pixels of the plot
 LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
 

@@ -60,9 +60,9 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
     if kept:
         x, y = points[kept - 1]
         side = "start" if x < WIDTH / 2 else "end"
-        below = y + 22 if y + 22 < HEIGHT - BOTTOM else y - 12
         marks += [Line("guide", x, HEIGHT - BOTTOM, x, y), Dots("mark", np.array([[x, y]]), 4.5),
-                  Text(x + (8 if side == "start" else -8), below, f"{kept} kept: {shares[kept - 1]:.1%}", side)]
+                  Text(x + (8 if side == "start" else -8), HEIGHT - BOTTOM - 8, f"{kept} kept: {shares[kept - 1]:.1%}",
+                       side)]
     return Figure(f"Cumulative share: {title}", WIDTH, HEIGHT, marks)
 
 

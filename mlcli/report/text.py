@@ -13,6 +13,12 @@ def visible(text: str, limit: int = LONGEST) -> str:
     return "".join(ch if ch.isprintable() else ch.encode("unicode_escape", "surrogatepass").decode() for ch in cut)
 
 
+def shortened(text: str, limit: int) -> str:
+    """The same with the middle left out, as long names often differ at their ends."""
+    shown = visible(text, 4 * limit)
+    return shown if len(shown) <= limit else f"{shown[: limit - limit // 2]}…{shown[1 - limit // 2 :]}"
+
+
 def safe(text: object, limit: int = LONGEST) -> str:
     """A name as the text or the quoted attribute of an HTML or SVG element."""
     return escape(visible(str(text), limit))
