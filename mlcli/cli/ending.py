@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlcli.cli.failure import escaped
-from mlcli.cli.progress import told
+from mlcli.cli.progress import on_terminal, told
 
 MOST = 10  # eigenvalues shown
 WIDTH = 30  # characters of the longest bar
@@ -18,7 +18,7 @@ MEASURES = ("trustworthiness", "continuity", "stress_1", "residual_variance")
 
 def ending(summary: Mapping[str, Any]) -> list[str]:
     """The lines that tell of a finished run, for the standard error that there is."""
-    color = sys.stderr is not None and sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    color = on_terminal() and "NO_COLOR" not in os.environ
     lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
     lines += [f"mlcli: {escaped(line)}" for line in (quality(summary.get("quality") or {}),
                                                      summary.get("recommendation") or "") if line]

@@ -1,6 +1,7 @@
 """Axes: a range of values mapped to pixels, with round ticks, and the panel that two of them span."""
 
 import math
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -31,7 +32,8 @@ class Scale:
         low, high = extent(values)
         step = round_step(low, high, most)
         if whole:
-            low, high = math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
+            low = max(math.floor(low / step + 1e-9) * step, -sys.float_info.max)
+            high = min(math.ceil(high / step - 1e-9) * step, sys.float_info.max)
         return cls(low, high, start, end, step)
 
     def __call__(self, value: float) -> float:
@@ -42,7 +44,7 @@ class Scale:
     def ticks(self) -> list[float]:
         """The round values in the range."""
         first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
-        return [place * self.step for place in range(first, last + 1)]
+        return [place * self.step for place in range(first, last + 1) if math.isfinite(place * self.step)]
 
 
 def extent(values: Iterable[float]) -> tuple[float, float]:
@@ -52,14 +54,15 @@ def extent(values: Iterable[float]) -> tuple[float, float]:
     if high / 2 - low / 2 > 1e-300:
         return low, high
     room = abs(high) / 2 if abs(high) > 1e-290 else 0.5
-    return (low, high + 2 * room) if low == high == 0 else (low - room, high + room)
+    most = sys.float_info.max
+    return (low, high + 2 * room) if low == high == 0 else (max(low - room, -most), min(high + room, most))
 
 
 def round_step(low: float, high: float, most: int = MOST_TICKS) -> float:
     """The least of 1, 2, 5 times a power of ten that divides a range into few parts."""
     span = min(high / 2 - low / 2, 8e307) * 2
     step = float(10.0 ** math.floor(math.log10(span / most)))
-    return step * next(factor for factor in (1, 2, 5, 10, 20) if span / (step * factor) <= most)
+    return step * next(factor for factor in (1, 2, 5, 10, 20) if span / (step * factor) <= most + 1e-9)
 
 
 def tick_text(value: float, step: float) -> str:

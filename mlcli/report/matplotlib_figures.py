@@ -10,6 +10,7 @@ from mlcli.report.palette import GROUND, INKS
 from mlcli.report.text import visible
 
 RESOLUTION = 200  # dots per inch of a PNG
+SIDES = {"start": "left", "middle": "center", "end": "right"}
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
 
 
@@ -62,10 +63,10 @@ def _dots(axes: Any, mark: Dots, order: int) -> None:
 
 
 def _text(axes: Any, mark: Text, order: int) -> None:
-    ink, sides = INKS[mark.kind], {"start": "left", "middle": "center", "end": "right"}
-    axes.text(mark.x, mark.y, visible(mark.text).replace("$", r"\$"), color=ink.light, fontsize=ink.size,
-              weight="bold" if ink.weight > 500 else "normal", ha=sides[mark.anchor], va="baseline", rotation=90 if mark.turned else 0,
-              rotation_mode="anchor", zorder=order)
+    ink, text = INKS[mark.kind], visible(mark.text).replace("$", r"\$")  # dollars begin formulas
+    axes.text(mark.x, mark.y, text, color=ink.light, fontsize=ink.size, weight="bold" if ink.weight > 500 else "normal",
+              ha=SIDES[mark.anchor], va="baseline", rotation=90 if mark.turned else 0, rotation_mode="anchor",
+              zorder=order)
 
 
 PAINTERS: dict[type[Mark], Callable[[Any, Any, int], None]] = {
