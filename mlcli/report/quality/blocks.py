@@ -47,6 +47,12 @@ class Measure(Protocol):
 
     def sums(self, block: Block) -> Sums:
         """What each anchor of a block adds (b, or b x m)."""
+        raise NotImplementedError
+
+    def pooled(self, sums: Sums) -> Sums:
+        """The same once all anchors are there, where what one adds depends on the others."""
+        return sums
 
     def values(self, sums: Sums) -> dict[str, Array]:
         """The measures of sums over anchors, for any axes before the sums' own."""
+        raise NotImplementedError

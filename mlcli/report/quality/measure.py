@@ -10,13 +10,20 @@ from mlcli.base.stage import advance, note, stage
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.report.quality.blocks import Blocks, Measure, Spaces
+from mlcli.report.quality.distances import Distances
+from mlcli.report.quality.labels import Labels
 from mlcli.report.quality.neighborhoods import Neighborhoods
+from mlcli.report.quality.reconstruction import Reconstruction
 from mlcli.report.quality.sampling import Anchors, Sums
+from mlcli.report.quality.shepard import Shepard
 from mlcli.report.quality.spaces import Euclidean, Space, input_space
 
-REACH = 100  # the largest neighborhood of the Q_NX curve
+REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
 GROUP = 2**25  # distances of anchors that are held at once
 BLOCK = 2**18  # distances of a piece of work: few enough to stay in a cache
+NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
+         "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
+         "reconstruction_error", "label_1nn_error", "silhouette")
 
 
 @stage("quality")
@@ -24,22 +31,29 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
             neighbors: int = 12, sample: int | Literal["auto"] = "auto",
             generator: np.random.Generator) -> dict[str, Any]:
-    """All measures of an embedding (n x p) of the input that a method saw, by their names in quality.json."""
+    """All measures of an embedding (n x p) of the input that a method saw, by their names in quality.json.
+
+    `kept` is the space whose distances the method set out to keep, where it is not the input's;
+    `decode` leads from coordinates to features. A measure that does not apply is None.
+    """
     size = len(embedding)
     width = source.values.shape[1] if isinstance(source, Features) else 1
     anchors = Anchors.chosen(size, width, sample, generator)
     space = input_space(source, anchors.rows)
     spaces = Spaces(space, kept or space, Euclidean.of(embedding, anchors.rows))
+    classes, near = Labels.first_of(labels or {}), clipped(neighbors, size)
     measures: list[Measure] = []
-    k = clipped(neighbors, size)
-    if k:
-        measures.append(Neighborhoods(size, k, min(size - 1, REACH)))
-    found = estimated(measures, anchors, spaces)
-    for name in ("q_nx", "q_nx_se"):
-        if name in found:
-            found[name] = {"neighbors": np.arange(1, len(found[name]) + 1), "values": found[name]}
-    return {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": k,
-            "distances": spaces.kept.name, **found}
+    if near is not None:
+        measures.append(Neighborhoods(size, near, min(size - 1, max(REACH, near))))
+    if size > 1:
+        measures += [Distances(size, scale_of(spaces)), Shepard.of(size, len(anchors.rows))]
+    if decode is not None:
+        measures.append(Reconstruction(source.values, embedding, decode))
+    if classes is not None:
+        measures.append(classes)
+    return {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
+            "distances": spaces.kept.name, "label": classes and classes.column,
+            **in_full(estimated(measures, anchors, spaces))}
 
 
 def clipped(neighbors: int, size: int) -> int | None:
@@ -52,13 +66,36 @@ def clipped(neighbors: int, size: int) -> int | None:
     return most or None
 
 
-def estimated(measures: Sequence[Measure], anchors: Anchors, spaces: Spaces) -> dict[str, Any]:
+def scale_of(spaces: Spaces) -> float:
+    """What leads from the embedding's units to those of the kept distances; infinite or 0 where no double can."""
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.ldexp(1.0, spaces.embedded.exponent - spaces.kept.exponent))
+
+
+def in_full(found: Mapping[str, Array]) -> dict[str, Any]:
+    """Every measure by its name, each followed by its standard error where there is one."""
+    full: dict[str, Any] = {}
+    for name in NAMES:
+        full[name] = shown(found[name]) if name in found else None
+        if f"{name}_se" in found:
+            full[f"{name}_se"] = shown(found[f"{name}_se"])
+    return full
+
+
+def shown(value: Array) -> float | dict[str, list[float]]:
+    """A number, or a curve over the sizes of neighborhoods from 1."""
+    if np.ndim(value) == 0:
+        return float(value)
+    return {"neighbors": list(range(1, len(value) + 1)), "values": value.tolist()}
+
+
+def estimated(measures: Sequence[Measure], anchors: Anchors, spaces: Spaces) -> dict[str, Array]:
     """The measures with their standard errors, from one walk over the anchors."""
     parts = list(walk(measures, anchors, spaces))
-    found: dict[str, Any] = {}
+    found: dict[str, Array] = {}
     for place, measure in enumerate(measures):
         sums = {name: np.concatenate([part[place][name] for part in parts]) for name in parts[0][place]}
-        found |= anchors.estimates(measure.values, sums)
+        found |= anchors.estimates(measure.values, measure.pooled(sums))
     return found
 
 

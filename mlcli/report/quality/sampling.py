@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 
 EXACT = 2000  # points up to which all are measured
 FEWEST, MOST = 100, 500  # anchors of an automatic sample
 WORK = 1e10  # multiplications that an automatic sample may take for its distances
 
-Sums = dict[str, Array]  # what each anchor adds to a sum, along the first axis
+Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first axis
 Values = Callable[[Sums], dict[str, Array]]  # measures of sums, whatever axes stand before their own
 
 
@@ -35,7 +35,7 @@ class Anchors:
         return cls(rows, size)
 
     def estimates(self, values: Values, sums: Sums) -> dict[str, Array]:
-        """The measures of all anchors together and, where they are a sample, their standard errors.
+        """The measures of all anchors together and, where they are a sample, their standard errors as NAME_se.
 
         Those are the jackknife's (Efron and Tibshirani, 1993, section 11.5), with the correction
         for a sample without replacement.
@@ -46,10 +46,9 @@ class Anchors:
             return found
         without = values({name: total[name] - part for name, part in sums.items()})
         factor = (1 - count / self.size) * (count - 1) / count
-        errors = {f"{name}_se": np.sqrt(factor * np.square(part - part.mean(axis=0)).sum(axis=0))
+        errors = {name: np.sqrt(factor * np.square(part - part.mean(axis=0)).sum(axis=0))
                   for name, part in without.items()}
-        return {key: pair[key] for name in found for pair in (found, errors) for key in (name, f"{name}_se")
-                if key in pair}
+        return found | {f"{name}_se": error for name, error in errors.items()}
 
 
 def automatic(size: int, width: int) -> int:

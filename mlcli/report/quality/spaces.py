@@ -19,7 +19,7 @@ from mlcli.stages.similarities import Geodesics, KernelValues
 
 REACH = 30  # binary exponents of numbers whose squares are safe in single precision
 FEW_COLUMNS = 16  # up to here distances are found by differences, as quickly as by a product
-BLOCK = 2**21  # numbers of a block of points
+BLOCK = 2**20  # numbers of a block of points
 NEAR = 1e-3  # share of the points' squared norms below which a distance is found again by differences
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
@@ -58,7 +58,7 @@ class Euclidean:
         """With few columns found when asked for; with many, all at once in one pass over the points."""
         points = self.points
         if points.shape[1] <= FEW_COLUMNS:
-            return lambda part: squared_distances(points[anchors[part]], points)
+            return lambda part: by_differences(points[anchors[part]], points)
         whole = len(anchors) == len(points)
         rows = np.empty((len(anchors), len(points)), dtype=np.float64 if whole else np.float32)
         find = squared_distances if whole else single_precision_distances(points[anchors])
@@ -161,6 +161,17 @@ def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
     return squared
 
 
+def by_differences(left: Array, right: Array) -> Array:
+    """Squared distances (m x n) of points with few columns, a column at a time."""
+    squared = np.zeros((len(left), len(right)))
+    off = np.empty_like(squared)
+    for column in range(left.shape[1]):
+        np.subtract(left[:, column, None], right[:, column], out=off)
+        off *= off
+        squared += off
+    return squared
+
+
 def single_precision_distances(anchors: Array) -> Callable[[AnyArray, AnyArray], AnyArray]:
     """A quick function for squared distances, right to single precision also where points are near each other."""
     center = anchors.mean(axis=0)
@@ -175,7 +186,7 @@ def single_precision_distances(anchors: Array) -> Callable[[AnyArray, AnyArray],
         squared *= -2
         squared += sums
         sums *= NEAR
-        rows, columns = np.nonzero(squared <= sums)
+        rows, columns = np.divmod(np.flatnonzero(squared <= sums), len(right))
         squared[rows, columns] = pair_distances(exact_left, exact_right, rows, columns)
         return squared
 
