@@ -21,6 +21,7 @@ from mlcli.report.quality.spaces import Euclidean, Space, input_space
 REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
 GROUP = 2**25  # distances of anchors that are held at once
 BLOCK = 2**18  # distances of a piece of work: few enough to stay in a cache
+FARTHEST = 200  # binary exponents between the units of two kinds of distances
 NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
          "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
          "reconstruction_error", "label_1nn_error", "silhouette")
@@ -67,9 +68,11 @@ def clipped(neighbors: int, size: int) -> int | None:
 
 
 def scale_of(spaces: Spaces) -> float:
-    """What leads from the embedding's units to those of the kept distances; infinite or 0 where no double can."""
-    with np.errstate(over="ignore", under="ignore"):
-        return float(np.ldexp(1.0, spaces.embedded.exponent - spaces.kept.exponent))
+    """What leads from the embedding's units to those of the kept distances, kept where squares are in range.
+
+    Beyond that one kind of distances is nothing beside the other, however much.
+    """
+    return float(np.ldexp(1.0, int(np.clip(spaces.embedded.exponent - spaces.kept.exponent, -FARTHEST, FARTHEST))))
 
 
 def in_full(found: Mapping[str, Array]) -> dict[str, Any]:
