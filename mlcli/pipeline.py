@@ -17,7 +17,7 @@ from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
 from mlcli.report.findings import Findings
-from mlcli.report.quality import kept_space, quality
+from mlcli.report.quality import kept_space, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
 from mlcli.rundir.draft import draft, writing
@@ -102,7 +102,8 @@ def write(folder: Path, result: Run, findings: Findings, journal: Journal) -> No
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
              names.SPECTRUM: spectrum_table(model.spectrum, reported)}
     if findings.quality is not None:
-        texts[names.QUALITY] = json_text(findings.quality)
+        texts[names.QUALITY] = json_text(findings.quality.figures)
+        texts[names.SHEPARD] = shepard_table(findings.quality.pairs)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     if result.dropped:
@@ -137,9 +138,9 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
 def summary(result: Run, journal: Journal, output: str | None, findings: Findings | None = None) -> dict[str, Any]:
     """What is told at the end of a run, to people and as JSON."""
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
-    measured = findings.quality if findings else None
+    measured = findings.quality.figures if findings and findings.quality else {}
     return {"run": output, "components": kept, **leading(spectrum, kept), "scree": leading(spectrum, LEADING),
-            "quality": {key: value for key, value in (measured or {}).items() if np.ndim(value) == 0},
+            "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
             **facts(result, journal)}
 
 

@@ -21,7 +21,7 @@ def ending(summary: Mapping[str, Any]) -> list[str]:
     color = on_terminal() and "NO_COLOR" not in os.environ
     lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
     lines += [f"mlcli: {escaped(line)}" for line in (quality(summary.get("quality") or {}),
-                                                     summary.get("recommendation") or "") if line]
+                                                     (summary.get("dimension") or {}).get("sentence", "")) if line]
     lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
     return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]
 

@@ -9,7 +9,7 @@ from mlcli.report.coloring import Coloring, Range, coloring, plain
 from mlcli.report.contents import Contents, Rows
 from mlcli.report.curves import curve, shepard
 from mlcli.report.drawing import Figure
-from mlcli.report.html import Part, figure, joined, section, sentence, table
+from mlcli.report.html import Part, figure, folded, joined, section, sentence, table
 from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Points, equal_units, pairs, scatter
 from mlcli.report.scree import cumulative, scree
 from mlcli.report.text import number, visible
@@ -19,8 +19,10 @@ MEASURES = {  # key of quality.json -> name and meaning
     "trustworthiness": ("trustworthiness", "1: no point is shown near another that is far in the data"),
     "continuity": ("continuity", "1: no neighbor in the data is torn away"),
     "lcmc": ("LCMC", "shared neighbors, over what chance would share"),
-    "stress_1": ("stress-1", "0: all distances are kept"), "stress1": ("stress-1", "0: all distances are kept"),
+    "stress_1": ("stress-1", "0: all distances are kept"),
+    "stress_1_scaled": ("stress-1, best scale", "the same after the embedding is stretched to fit"),
     "sammon_stress": ("Sammon stress", "0: all distances are kept, short ones weigh more"),
+    "sammon_stress_scaled": ("Sammon stress, best scale", "the same after the embedding is stretched to fit"),
     "residual_variance": ("residual variance", "1 - r² of distances, without the diagonal"),
     "residual_variance_tenenbaum": ("residual variance (Tenenbaum)", "1 - r² over the whole matrix"),
     "shepard_correlation": ("Shepard correlation", "rank correlation of distances"),
@@ -113,27 +115,18 @@ def dimension(run: Contents) -> Part:
     found = run.dimension
     if found is None:
         return None
-    said = found.get("recommendation") or {}
-    words = said.get("sentence") if isinstance(said, Mapping) else said
-    rules = found.get("rules") or found.get("criteria") or {}
-    rows = [(str(name).replace("_", " "), number(_answer(rule)), _note(rule)) for name, rule in rules.items()]
-    return section("How many dimensions", sentence(str(words), "lead") if words else None,
-                   table(("rule", "axes", ""), rows, (1,)), residuals(run))
-
-
-def _answer(rule: Any) -> float | None:
-    value = rule.get("dimension", rule.get("value")) if isinstance(rule, Mapping) else rule
-    return value if isinstance(value, (int, float)) else None
-
-
-def _note(rule: Any) -> str:
-    return str(rule.get("rule", rule.get("note", "")) or "") if isinstance(rule, Mapping) else ""
+    rows = [(name.replace("_", " "), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
+            for name, rule in found.get("rules", {}).items()]
+    left = [(name.replace("_", " "), reason) for name, reason in found.get("left_out", {}).items()]
+    return section("How many dimensions", sentence(found["recommendation"]["sentence"], "lead"),
+                   table(("rule", "axes", "found", "what it says"), rows, (1,)), residuals(run),
+                   folded("Rules that do not apply", table(("rule", "why"), left)))
 
 
 def residuals(run: Contents) -> Part:
     """Isomap's residual-variance curve."""
-    found = (run.dimension or {}).get("residual_variance")
-    values = found.get("values", ()) if isinstance(found, Mapping) else found or ()
+    rule = (run.dimension or {}).get("rules", {}).get("residual_variance", {})
+    values = rule.get("figures", {}).get("residual_variances", ())
     if not values:
         return None
     places = [float(i + 1) for i in range(len(values))]

@@ -79,7 +79,8 @@ def test_names_stay_text_wherever_they_stand(name: str) -> None:
                    trace=Rows({name: ["1", "2"], name + "2": ["3", "4"]}),
                    loadings=Rows({name: [name], "y1": ["1"]}),
                    quality={name: 0.5}, certificate={"passed": False, "checks": {name: {"value": name, "limit": 1.0}}},
-                   dimension={"recommendation": name, "rules": {name: {"dimension": 2, "note": name}}},
+                   dimension={"recommendation": {"sentence": name}, "left_out": {name: name},
+                              "rules": {name: {"components": 2, "rule": name, "detail": name}}},
                    manifest={"warnings": [{"code": name, "message": name}], "versions": {name: name},
                              "stages": [{"stage": name, "seconds": 1.0}], "finished": name})
     text = page(run, title=name)
