@@ -15,16 +15,19 @@ from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.methods import Model
+from mlcli.readback import contents, embedding_of, show
 from mlcli.report.findings import Findings
-from mlcli.report.quality import kept_space, quality
-from mlcli.report.scree import scree
+from mlcli.report.quality import kept_space, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
 from mlcli.rundir.draft import draft, writing
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.manifest import write_manifest
+from mlcli.rundir.manifest import manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
+from mlcli.stages.spectrum import Spectrum
+
+LEADING = 10  # eigenvalues told at the end
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
         findings = assess(result)
         with writing(output):
             write(folder, result, findings, journal)
-    return summary(result, journal, str(output))
+    return summary(result, journal, str(output), findings)
 
 
 def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
@@ -96,12 +99,11 @@ def write(folder: Path, result: Run, findings: Findings, journal: Journal) -> No
     for format in config.report.formats:
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.eigensolve.report
-    title = f"{config.method.name}: {Path(config.input.path).name}"
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
-             names.SPECTRUM: spectrum_table(model.spectrum, reported),
-             names.SCREE: scree(model.spectrum, model.embedding.shape[1], reported, title)}
+             names.SPECTRUM: spectrum_table(model.spectrum, reported)}
     if findings.quality is not None:
-        texts[names.QUALITY] = json_text(findings.quality)
+        texts[names.QUALITY] = json_text(findings.quality.figures)
+        texts[names.SHEPARD] = shepard_table(findings.quality.pairs)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     if result.dropped:
@@ -109,7 +111,9 @@ def write(folder: Path, result: Run, findings: Findings, journal: Journal) -> No
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
                           "preparation": result.preparation, "projector": model.projector})
-    write_manifest(folder, facts(result, journal))
+    manifest = manifest_of(facts(result, journal))
+    show(folder, contents(folder, manifest, config, embedding_of(result.embedding)))
+    write_manifest(folder, manifest)
 
 
 def facts(result: Run, journal: Journal) -> dict[str, Any]:
@@ -131,13 +135,20 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
     }
 
 
-def summary(result: Run, journal: Journal, output: str | None) -> dict[str, Any]:
+def summary(result: Run, journal: Journal, output: str | None, findings: Findings | None = None) -> dict[str, Any]:
     """What is told at the end of a run, to people and as JSON."""
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
-    shares = spectrum.proportions[:kept]
-    known = bool(np.isfinite(shares).all())
-    return {"run": output, "components": kept, "eigenvalues": spectrum.eigenvalues[:kept].tolist(),
-            "proportions": shares.tolist() if known else None, **facts(result, journal)}
+    measured = findings.quality.figures if findings and findings.quality else {}
+    return {"run": output, "components": kept, **leading(spectrum, kept), "scree": leading(spectrum, LEADING),
+            "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
+            **facts(result, journal)}
+
+
+def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
+    """The first eigenvalues and their shares of the trace; null where that is unknown."""
+    shares = spectrum.proportions[:count]
+    return {"eigenvalues": spectrum.eigenvalues[:count].tolist(),
+            "proportions": shares.tolist() if np.isfinite(shares).all() else None}
 
 
 def _with_absolute_input(config: RunConfig) -> RunConfig:

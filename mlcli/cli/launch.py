@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mlcli.cli.failure import escaped, say
+from mlcli.cli.ending import ending
+from mlcli.cli.failure import say
 from mlcli.cli.output import standard_output
-from mlcli.cli.progress import Mode, told, watching
+from mlcli.cli.progress import Mode, watching
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import UsageError
 
@@ -50,14 +51,3 @@ def check_streams(config: RunConfig, manner: Manner) -> None:
                          where="-o - --json", hint="give a directory with -o")
     if config.report.formats != ("csv",):
         raise UsageError("STDOUT", "standard output takes csv only", where="--format", hint="give a directory with -o")
-
-
-def ending(summary: dict[str, Any]) -> list[str]:
-    """The end of a run in a few lines: where it is, its eigenvalues, its warnings and notes."""
-    shares = summary["proportions"] or [None] * len(summary["eigenvalues"])
-    values = [f"{value:.6g}" if share is None else f"{value:.6g} ({share:.1%})"
-              for value, share in zip(summary["eigenvalues"], shares, strict=True)]
-    more = f", and {len(values) - 10} more" if len(values) > 10 else ""
-    lines = [f"mlcli: eigenvalues {', '.join(values[:10])}{more}"]
-    lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
-    return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]

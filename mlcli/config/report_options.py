@@ -7,6 +7,7 @@ from pydantic import Field, Strict
 from mlcli.base.options import Options, option
 
 Format = Literal["csv", "parquet", "npy"]
+FigureFormat = Literal["svg", "png", "pdf"]
 SampleSize = Annotated[int, Field(ge=2)]
 
 
@@ -24,4 +25,6 @@ class Report(Options):
 
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
+    figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
+        ("svg",), "File formats of scree and scatter plot; png and pdf need the extra mlcli[plot].")
     quality: Quality | None = Quality()

@@ -3,8 +3,13 @@
 CONFIG = "config.yaml"
 MANIFEST = "run.json"
 SPECTRUM = "spectrum.csv"
-SCREE = "scree.svg"
+REPORT = "report.html"
 QUALITY = "quality.json"
+SHEPARD = "shepard.csv"
+DIMENSION = "dimension.json"
+CERTIFICATE = "certificate.json"
+TRACE = "trace.csv"
+LOADINGS = "loadings.csv"
 MODEL = "model.json"
 ARRAYS = "model.npz"
 DROPPED = "dropped.csv"
@@ -13,3 +18,8 @@ DROPPED = "dropped.csv"
 def embedding(format: str) -> str:
     """The embedding's file name in a format."""
     return f"embedding.{format}"
+
+
+def figure(name: str, format: str) -> str:
+    """The file name of a figure in a format."""
+    return f"{name}.{format}"

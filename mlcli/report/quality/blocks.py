@@ -42,12 +42,16 @@ class Spaces:
         return block
 
 
-class Measure(Protocol):
-    """Some measures: what each anchor adds to their sums, and what they are of the sums."""
+class Observer(Protocol):
+    """What sees every block, and takes something from each."""
 
     def sums(self, block: Block) -> Sums:
         """What each anchor of a block adds (b, or b x m)."""
         raise NotImplementedError
+
+
+class Measure(Observer, Protocol):
+    """Some measures: what each anchor adds to their sums, and what they are of the sums."""
 
     def pooled(self, sums: Sums) -> Sums:
         """The same once all anchors are there, where what one adds depends on the others."""

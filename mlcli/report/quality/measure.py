@@ -1,6 +1,7 @@
 """The one entry: all measures of an embedding, as they stand in quality.json."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -9,10 +10,11 @@ from mlcli.base.inputs import Features, Given
 from mlcli.base.stage import advance, note, stage
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array
-from mlcli.report.quality.blocks import Blocks, Measure, Spaces
+from mlcli.report.quality.blocks import Blocks, Measure, Observer, Spaces
 from mlcli.report.quality.distances import Distances
 from mlcli.report.quality.labels import Labels
 from mlcli.report.quality.neighborhoods import Neighborhoods
+from mlcli.report.quality.pairs import Pairs, in_units
 from mlcli.report.quality.reconstruction import Reconstruction
 from mlcli.report.quality.sampling import Anchors, Sums
 from mlcli.report.quality.shepard import Shepard
@@ -27,12 +29,20 @@ NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_
          "reconstruction_error", "label_1nn_error", "silhouette")
 
 
+@dataclass(frozen=True)
+class Measured:
+    """What is measured of an embedding."""
+
+    figures: dict[str, Any]  # the content of quality.json
+    pairs: Array  # m x 2: distances to keep and distances in the embedding
+
+
 @stage("quality")
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
             neighbors: int = 12, sample: int | Literal["auto"] = "auto",
-            generator: np.random.Generator) -> dict[str, Any]:
-    """All measures of an embedding (n x p) of the input that a method saw, by their names in quality.json.
+            generator: np.random.Generator) -> Measured:
+    """All measures of an embedding (n x p) of the input that a method saw, and pairs for its Shepard diagram.
 
     `kept` is the space whose distances the method set out to keep, where it is not the input's;
     `decode` leads from coordinates to features. A measure that does not apply is None.
@@ -52,9 +62,12 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
         measures.append(Reconstruction(source.values, embedding, decode))
     if classes is not None:
         measures.append(classes)
-    return {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
-            "distances": spaces.kept.name, "label": classes and classes.column,
-            **in_full(estimated(measures, anchors, spaces))}
+    pairs = Pairs.drawn(anchors.rows, size, generator)
+    *parts, drawn = walked([*measures, pairs], anchors, spaces)
+    figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
+               "distances": spaces.kept.name, "label": classes and classes.column,
+               **in_full(estimated(measures, anchors, parts))}
+    return Measured(figures, in_units(drawn, spaces.kept.exponent, spaces.embedded.exponent))
 
 
 def clipped(neighbors: int, size: int) -> int | None:
@@ -92,17 +105,22 @@ def shown(value: Array) -> float | dict[str, list[float]]:
     return {"neighbors": list(range(1, len(value) + 1)), "values": value.tolist()}
 
 
-def estimated(measures: Sequence[Measure], anchors: Anchors, spaces: Spaces) -> dict[str, Array]:
-    """The measures with their standard errors, from one walk over the anchors."""
-    parts = list(walk(measures, anchors, spaces))
+def estimated(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[Sums]) -> dict[str, Array]:
+    """The measures with their standard errors, from what the anchors add."""
     found: dict[str, Array] = {}
-    for place, measure in enumerate(measures):
-        sums = {name: np.concatenate([part[place][name] for part in parts]) for name in parts[0][place]}
+    for measure, sums in zip(measures, parts, strict=True):
         found |= anchors.estimates(measure.values, measure.pooled(sums))
     return found
 
 
-def walk(measures: Sequence[Measure], anchors: Anchors, spaces: Spaces) -> Iterator[list[Sums]]:
+def walked(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:
+    """What all anchors together add to each observer, from one walk."""
+    parts = list(walk(observers, anchors, spaces))
+    return [{name: np.concatenate([part[place][name] for part in parts]) for name in parts[0][place]}
+            for place in range(len(observers))]
+
+
+def walk(measures: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> Iterator[list[Sums]]:
     """What each block of anchors adds to every measure; the rows of a group of anchors are held at once."""
     done, total = 0, len(anchors.rows)
     for group in pieces(total, GROUP // anchors.size):

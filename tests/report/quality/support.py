@@ -13,7 +13,7 @@ from tests import support
 def measured(points: Any, embedding: Array, **options: Any) -> dict[str, Any]:
     """What quality.json would say."""
     source = support.features(points) if isinstance(points, np.ndarray) else points
-    return quality(source, embedding, generator=np.random.default_rng(0), **options)
+    return quality(source, embedding, generator=np.random.default_rng(0), **options).figures
 
 
 def order(distances: Array) -> list[list[int]]:

@@ -76,7 +76,7 @@ def test_a_sample_agrees_with_all_points_within_its_standard_errors() -> None:
     """Over 40 samples of 60: the errors' size is right, and no measure is far from its value on the whole."""
     points, labels = MANY[:600], {"side": LABELS["side"][:600]}
     exact, source = measured(points, points[:, :2], labels=labels), support.features(points)
-    samples = [quality(source, points[:, :2], sample=60, labels=labels, generator=np.random.default_rng(seed))
+    samples = [quality(source, points[:, :2], sample=60, labels=labels, generator=np.random.default_rng(seed)).figures
                for seed in range(40)]
     assert not samples[0]["exact"] and samples[0]["anchors"] == 60
     names = [name for name in exact if f"{name}_se" in samples[0] and name != "q_nx"]
@@ -194,7 +194,7 @@ def test_no_copy_of_the_data_is_made() -> None:
     embedding = points[:, :2] + RANDOM.standard_normal((40_000, 2))
     points[:, :2] = embedding
     tracemalloc.start()
-    found = quality(Features(points, []), embedding, sample=100, generator=np.random.default_rng(0))
+    found = quality(Features(points, []), embedding, sample=100, generator=np.random.default_rng(0)).figures
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found["anchors"] == 100
