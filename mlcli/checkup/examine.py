@@ -25,6 +25,7 @@ from mlcli.data.read import as_found
 from mlcli.data.square import look_like_similarities
 from mlcli.data.symmetry import merge
 from mlcli.data.table import Table
+from mlcli.stages.kernels import square_memory
 from mlcli.stages.nearest import Lists
 from mlcli.stages.neighbors import Neighbors, Spatial, nearest_lists
 
@@ -43,8 +44,9 @@ def check(config: RunConfig) -> Report:
             report = _of_features(report, table, config, neighbors)
         else:
             config.prepare.apply(table)  # refuses options without a use
+            square_memory(config.compute, report.rows, COPIES, "the checkup", "check some of the points")
             report = (_of_dissimilarities(report, table, config, neighbors) if table.kind == "dissimilarities"
-                      else replace(report, kernel=kernel_of(table.values, table.ids, _room(report, config.compute))))
+                      else replace(report, kernel=kernel_of(table.values, table.ids)))
     return replace(report, findings=tuple(findings_of(report, config, table)))
 
 
@@ -65,9 +67,6 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
 def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
     """The conditions of a metric; then, made symmetric, what the numbers allow of the rest."""
     found, ids = table.values, table.ids
-    if not _room(report, config.compute):
-        return _without_geometry(report, f"{COPIES} matrices of {len(ids)} x {len(ids)} numbers do not fit in memory",
-                                 "metric", "euclidean", "corrections")
     with running("metric"):
         completed = _completed(found, config)
         report = replace(report, metric=metric_of(found, completed, ids))
@@ -95,16 +94,11 @@ def _completed(found: Array, config: RunConfig) -> Array:
 def _obstacle(report: Report, found: Array) -> str:
     """Why nothing more can be said of a matrix, where that is so."""
     assert report.metric is not None
-    if report.metric.missing:
+    if report.metric.missing.cells:
         return "there are pairs without a number"
     if look_like_similarities(found):
         return "the numbers look like similarities"
     return "there are dissimilarities below zero" if report.metric.nonnegative.violations else ""
-
-
-def _room(report: Report, compute: Compute) -> bool:
-    """Whether work on n x n numbers fits in memory."""
-    return 8.0 * COPIES * report.rows**2 <= compute.memory_bytes()
 
 
 def _without_geometry(report: Report, reason: str, *others: str) -> Report:

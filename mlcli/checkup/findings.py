@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from mlcli.checkup.hints import look_like_dissimilarities, look_squared
-from mlcli.checkup.report import Euclidean, Features, Finding, Kernel, Metric, Offender, Report
+from mlcli.checkup.report import Euclidean, Features, Finding, Kernel, Metric, Offender, Report, Unknown
 from mlcli.config.run_config import RunConfig
 from mlcli.data.square import look_like_similarities
 from mlcli.data.table import Table
@@ -11,6 +11,7 @@ from mlcli.data.wording import counted, listed, shown
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
 NEAR_IS_FAR = 0.5  # the nearest neighbor at this share of the distance to the farthest point
+FEWEST = 10  # points of which near and far can be told
 SKEWED = 1.4  # skewness of how often points are neighbors
 
 
@@ -25,9 +26,8 @@ def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
     metric = report.metric
     if metric is None:
         return
-    if metric.missing:
-        yield Finding("C-MISSING", "error", f"{counted(metric.missing, 'cell')} without a finite number",
-                      "give every two points a number, or leave points out")
+    if metric.missing.cells:
+        yield _of_unknown(metric.missing)
     elif look_like_similarities(table.values):
         yield Finding("C-SIMILARITIES", "error", "these look like similarities: every row has its largest number on "
                       "the diagonal", "give --set input.kind=kernel, or turn them into dissimilarities")
@@ -42,6 +42,11 @@ def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
         yield Finding("C-ASYMMETRIC", "error", f"{counted(metric.symmetry.violations, 'pair')} with two different "
                       f"numbers, most {_pair(metric.symmetry.worst[0])}", "choose input.symmetrize: mean, min or max")
     yield from _of_distances(metric, report.euclidean)
+
+
+def _of_unknown(missing: Unknown) -> Finding:
+    return Finding("C-MISSING", "error", f"{counted(missing.cells, 'cell')} without a finite number, most at "
+                   f"{shown(missing.worst[0][0])}", "give every two points a number, or leave points out")
 
 
 def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Finding]:
@@ -71,9 +76,8 @@ def _of_euclidean(report: Report) -> Iterator[Finding]:
 def _of_kernel(kernel: Kernel | None, table: Table) -> Iterator[Finding]:
     if kernel is None:
         return
-    if kernel.missing:
-        yield Finding("C-MISSING", "error", f"{counted(kernel.missing, 'cell')} without a finite number",
-                      "give every two points a number, or leave points out")
+    if kernel.missing.cells:
+        yield _of_unknown(kernel.missing)
     if kernel.symmetry.violations:
         yield Finding("C-ASYMMETRIC", "error", f"{counted(kernel.symmetry.violations, 'pair')} with two different "
                       f"numbers, most {_pair(kernel.symmetry.worst[0])}", "choose input.symmetrize: mean, min or max")
@@ -120,11 +124,11 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
     if any(skipped.reason == "all points are equal" for skipped in report.skipped):
         yield Finding("C-ALL-EQUAL", "warning", "all points are equal", "check that the right columns were read")
     if graph and graph.pieces > 1:
-        asked = f"{graph.neighbors} neighbors" if graph.radius is None else f"radius {graph.radius:g}"
+        asked = counted(graph.neighbors, "neighbor") if graph.neighbors else f"radius {graph.radius:g}"
         yield Finding("C-PIECES", "warning", f"the neighbor graph of {asked} is in {graph.pieces} pieces; isomap and "
                       "lle would stop", f"use -k {graph.connecting_k}, or --set method.neighbors.pieces=largest or "
                       "connect")
-    if near and near.nearest_over_farthest > NEAR_IS_FAR:
+    if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
         yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
                       "as the farthest point: distances hardly tell near from far", "reduce the columns first, by pca "
                       "or by choice, before a method of neighbors")

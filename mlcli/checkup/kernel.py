@@ -5,7 +5,7 @@ import numpy as np
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import stage
 from mlcli.base.types import Array
-from mlcli.checkup.metric import Ids, largest_size, missing_cells, symmetry_of
+from mlcli.checkup.metric import Ids, largest_size, symmetry_of, unknown_of
 from mlcli.checkup.report import Kernel
 from mlcli.data.symmetry import merge
 from mlcli.stages.corrections import is_euclidean
@@ -13,10 +13,10 @@ from mlcli.stages.linalg import symmetric_eigenvalues
 
 
 @stage("kernel")
-def kernel_of(values: Array, ids: Ids, room: bool) -> Kernel:
-    """Symmetry, and the ends of the spectrum where every number is there and memory allows."""
-    missing, symmetry = missing_cells(values), symmetry_of(values, ids, largest_size(values))
-    if missing or not room:
+def kernel_of(values: Array, ids: Ids) -> Kernel:
+    """Symmetry, and the ends of the spectrum where every number is there."""
+    missing, symmetry = unknown_of(values, ids), symmetry_of(values, ids, largest_size(values))
+    if missing.cells:
         return Kernel(missing, symmetry, None, None, None)
     matrix = values.copy()
     merge(matrix, "mean")

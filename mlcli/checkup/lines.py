@@ -1,6 +1,7 @@
 """A report for people: one line a fact, under headings."""
 
 from collections.abc import Iterator
+from math import isfinite
 
 from mlcli.checkup.report import (
     Concentration,
@@ -13,6 +14,7 @@ from mlcli.checkup.report import (
     Offender,
     Reach,
     Report,
+    Unknown,
 )
 from mlcli.data.wording import counted, listed, place, shown
 
@@ -92,7 +94,7 @@ def _repeated(count: int, pairs: tuple[tuple[str, str], ...]) -> str:
 
 def _metric(found: Metric) -> list[tuple[str, str]]:
     nonnegative, identity, symmetry, triangle = found.nonnegative, found.identity, found.symmetry, found.triangle
-    facts = [("missing numbers", f"{found.missing:,}" if found.missing else "none"),
+    facts = [("missing numbers", _unknown(found.missing)),
              ("below zero", _count(nonnegative.violations, nonnegative.of, "pairs", nonnegative.worst)),
              ("zero to itself", _count(identity.violations, identity.of, "points not", identity.worst)),
              ("different points at zero", _count(identity.coincident_pairs, nonnegative.of, "pairs",
@@ -101,7 +103,8 @@ def _metric(found: Metric) -> list[tuple[str, str]]:
     if triangle:
         facts.append(("triangle inequality", f"broken in {triangle.violations:,} of {triangle.triples:,} triples "
                       f"({triangle.share:.2%})" if triangle.violations else
-                      f"holds in all {triangle.triples:,} triples"))
+                      f"holds in all {triangle.triples:,} triples" if triangle.triples else
+                      "no three points with three numbers"))
         for offender in triangle.worst:
             (left, right, between), (side, first, second) = offender.points, offender.values
             facts.append(("", f"{shown(left)} to {shown(right)} is {side:.6g}, by way of {shown(between)} "
@@ -109,6 +112,13 @@ def _metric(found: Metric) -> list[tuple[str, str]]:
         if triangle.violations:
             facts.append(("", f"adding {triangle.largest_excess:.6g} to every dissimilarity would mend it"))
     return [*facts, ("a metric", "yes" if found.is_metric else "no")]
+
+
+def _unknown(missing: Unknown) -> str:
+    if not missing.cells:
+        return "none"
+    worst = ", ".join(f"{shown(name)} {count:,}" for name, count in missing.worst)
+    return f"{counted(missing.cells, 'cell')} of {counted(missing.points, 'point')}: {worst}"
 
 
 def _count(violations: int, of: int, what: str, worst: tuple[Offender, ...]) -> str:
@@ -132,7 +142,7 @@ def _euclidean(found: Euclidean, corrections: Corrections) -> list[tuple[str, st
 
 
 def _kernel(found: Kernel) -> list[tuple[str, str]]:
-    facts = [("missing numbers", f"{found.missing:,}" if found.missing else "none"),
+    facts = [("missing numbers", _unknown(found.missing)),
              ("not symmetric", _count(found.symmetry.violations, found.symmetry.of, "pairs", found.symmetry.worst))]
     if found.is_positive_semidefinite is not None:
         facts += [("eigenvalues", f"{found.smallest_eigenvalue:.10g} to {found.largest_eigenvalue:.10g}"),
@@ -141,7 +151,7 @@ def _kernel(found: Kernel) -> list[tuple[str, str]]:
 
 
 def _graph(found: GraphFacts) -> list[tuple[str, str]]:
-    rule = f"{found.neighbors} neighbors" if found.radius is None else f"radius {found.radius:g}"
+    rule = counted(found.neighbors, "neighbor") if found.neighbors else f"radius {found.radius:g}"
     sizes = ", ".join(f"{size:,}" for size in found.piece_sizes) + (", ..." if found.pieces > len(found.piece_sizes)
                                                                     else "")
     return [(f"graph of {rule}", f"{counted(found.edges, 'edge')}, {counted(found.pieces, 'piece')}"
@@ -154,8 +164,10 @@ def _neighborhoods(report: Report) -> list[tuple[str, str]]:
     facts = []
     if report.intrinsic_dimension:
         found = report.intrinsic_dimension
-        facts.append(("intrinsic dimension", f"{found.two_nn:.3g} \u00b1 {found.two_nn_se:.2g} (two nearest), "
-                      f"{found.maximum_likelihood:.3g} (maximum likelihood, {found.neighbors} nearest)"))
+        two = f"{found.two_nn:.3g} \u00b1 {found.two_nn_se:.2g}" if isfinite(found.two_nn_se) else "unknown"
+        all_near = f"{found.maximum_likelihood:.3g}" if isfinite(found.maximum_likelihood) else "unknown"
+        facts.append(("intrinsic dimension", f"{two} (two nearest), {all_near} (maximum likelihood, "
+                      f"{found.neighbors} nearest)"))
     if report.hubness:
         hubs = report.hubness
         facts.append(("hubness", f"skewness {round(hubs.skewness, 2) + 0.0:.2f}; {shown(hubs.hub)} is a neighbor of "
@@ -168,9 +180,9 @@ def _concentration(found: Concentration) -> list[tuple[str, str]]:
              ("spread", f"{found.spread:.3f} (standard deviation over mean of all distances)"),
              ("", f"{'1% of points':>14}{'10% of points':>15}{'center to nearest':>19}"),
              ("measured reach of", _reach(found.measured)),
-             (f"uniform, {found.uniform.dimensions:g} dimensions", _reach(found.uniform))]
+             (f"uniform, d = {found.uniform.dimensions:g}", _reach(found.uniform))]
     if found.uniform_intrinsic:
-        facts.append((f"uniform, {found.uniform_intrinsic.dimensions:.3g} dimensions", _reach(found.uniform_intrinsic)))
+        facts.append((f"uniform, d = {found.uniform_intrinsic.dimensions:.3g}", _reach(found.uniform_intrinsic)))
     return facts
 
 

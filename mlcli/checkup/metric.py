@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array
-from mlcli.checkup.report import Condition, Identity, Metric, Offender, Symmetry, Triangle
+from mlcli.checkup.report import Condition, Identity, Metric, Offender, Symmetry, Triangle, Unknown
 from mlcli.checkup.triangle import LISTED, violations
 from mlcli.data.cells import row_blocks
 from mlcli.data.square import ROUNDING as DIAGONAL
@@ -22,15 +22,18 @@ def metric_of(found: Array, completed: Array, ids: Ids) -> Metric:
     largest = largest_size(found)
     nonnegative, identity = nonnegative_of(found, ids), identity_of(found, ids, largest)
     symmetry, triangle = symmetry_of(found, ids, largest), triangle_of(completed, ids)
-    missing = missing_cells(found)
-    broken = (missing or nonnegative.violations or identity.violations or identity.coincident_pairs
+    missing = unknown_of(found, ids)
+    broken = (missing.cells or nonnegative.violations or identity.violations or identity.coincident_pairs
               or symmetry.violations or triangle.violations)
     return Metric(not broken, missing, nonnegative, identity, symmetry, triangle)
 
 
-def missing_cells(values: Array) -> int:
-    """The cells without a finite number."""
-    return sum(int(np.count_nonzero(~np.isfinite(values[rows]))) for rows in row_blocks(len(values)))
+def unknown_of(values: Array, ids: Ids) -> Unknown:
+    """The cells without a finite number, by the points of their rows."""
+    cells = np.concatenate([(~np.isfinite(values[rows])).sum(axis=1) for rows in row_blocks(len(values))])
+    worst = np.argsort(-cells, kind="stable")[:LISTED]
+    return Unknown(int(cells.sum()), int(np.count_nonzero(cells)),
+                   tuple((ids[i], int(cells[i])) for i in worst.tolist() if cells[i]))
 
 
 def largest_size(values: Array) -> float:

@@ -58,11 +58,20 @@ class Triangle:
 
 
 @dataclass(frozen=True)
+class Unknown:
+    """Pairs without a finite number."""
+
+    cells: int
+    points: int  # with any
+    worst: tuple[tuple[str, int], ...]  # points with their cells
+
+
+@dataclass(frozen=True)
 class Metric:
     """The four conditions of a metric."""
 
     is_metric: bool
-    missing: int  # cells without a finite number
+    missing: Unknown
     nonnegative: Condition
     identity: Identity
     symmetry: Symmetry
@@ -93,9 +102,9 @@ class Corrections:
 class Kernel:
     """Whether a given matrix is a kernel: symmetric, and no eigenvalue below zero."""
 
-    missing: int
+    missing: Unknown
     symmetry: Symmetry
-    is_positive_semidefinite: bool | None
+    is_positive_semidefinite: bool | None  # none where numbers are missing
     smallest_eigenvalue: float | None
     largest_eigenvalue: float | None
 

@@ -90,7 +90,7 @@ def test_missing_pairs_leave_the_other_triples(tmp_path: Path) -> None:
     values[2, 3] = values[3, 2] = 5
     found = examined(written(tmp_path, values))
     assert found.metric
-    assert found.metric.missing == 2
+    assert (found.metric.missing.cells, found.metric.missing.worst) == (2, (("1", 1), ("2", 1)))
     assert found.metric.triangle
     assert (found.metric.triangle.triples, found.metric.triangle.violations) == (56 - 6, 6)
     assert found.euclidean is None

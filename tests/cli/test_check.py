@@ -49,6 +49,7 @@ def test_files_that_cannot_be_read_keep_their_errors(mlcli: Caller) -> None:
     wide = mlcli("check", "--dissimilarities", "wide.csv")
     assert (wide.code, "E-NOT-SQUARE" in wide.err) == (65, True)
     assert mlcli("check", "data.csv", "-k", 30).code == 78
+    assert mlcli("check", "--dissimilarities", SAMPLES / "eurodist.csv", "--memory-limit", 8000).code == 82
     assert mlcli("check", "data.csv", "--columns", "q").code == 78
     assert mlcli("check", "--dissimilarities", SAMPLES / "eurodist.csv", "--scale", "standard").code == 78
 
