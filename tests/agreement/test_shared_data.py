@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.report.quality import kept_space, quality
 from mlcli.stages.graph import graph_of
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import Paths
@@ -42,6 +43,19 @@ def test_first_three_axes_of_the_faces_follow_pose_and_light() -> None:
     unexplained = causes - design @ np.linalg.lstsq(design, causes, rcond=None)[0]
     shares = 1 - unexplained.var(axis=0) / causes.var(axis=0)
     assert shares.min() > 0.8, shares
+
+
+@pytest.mark.parametrize(("path", "method", "options", "expected"), [
+    ("isomap_faces/X_32x32.npy", "pca", {}, (0.90536, 0.95130)),
+    ("isomap_faces/X_32x32.npy", "isomap", {"neighbors": 6}, (0.81002, 0.98420)),
+    ("oil_flow/X_train.npy", "pca", {}, (0.92732, 0.98019))])
+def test_neighborhoods_are_kept_as_other_tools_find(path: str, method: str, options: dict[str, int],
+                                                   expected: tuple[float, float]) -> None:
+    """Trustworthiness and continuity in neighborhoods of 12, two axes, unscaled."""
+    points = support.features(np.load(DATA / path, allow_pickle=False))
+    model = support.fit(method, points, **options)
+    found = quality(points, model.embedding, kept=kept_space(model.projector), generator=np.random.default_rng(0))
+    assert (round(found["trustworthiness"], 5), round(found["continuity"], 5)) == expected
 
 
 def test_swiss_roll_has_the_published_eigenvalues() -> None:
