@@ -93,16 +93,20 @@ def plain(count: int) -> Coloring:
 
 def numbers_of(texts: Sequence[str]) -> list[float] | None:
     """The numbers that the texts stand for, NaN where there is none; None unless all the others are finite numbers."""
-    numbers = []
-    for text in texts:
+    try:
+        numbers = list(map(float, texts))
+    except ValueError:
+        numbers = []
+    if numbers and np.isfinite(numbers).all():
+        return numbers
+    for text in texts[len(numbers):]:
         try:
-            value = float(text)
+            numbers.append(float(text))
         except ValueError:
-            value = math.nan
-        if not math.isfinite(value) and text.strip().lower() not in ABSENT:
-            return None
-        numbers.append(value if math.isfinite(value) else math.nan)
-    return numbers if any(value == value for value in numbers) else None
+            if text.strip().lower() not in ABSENT:
+                return None
+            numbers.append(math.nan)
+    return numbers if np.isfinite(numbers).any() and not np.isinf(numbers).any() else None
 
 
 def _scaled(name: str, values: AnyArray) -> Range:

@@ -6,7 +6,7 @@ from typing import Any
 from mlcli.config.differences import differences
 from mlcli.report.contents import Contents
 from mlcli.report.html import Html, Part, badge, facts, folded, joined, section, sentence, table, verbatim
-from mlcli.report.text import number, safe, visible
+from mlcli.report.text import number, safe
 
 
 def heading(run: Contents) -> str:
@@ -23,9 +23,9 @@ def heading(run: Contents) -> str:
 
 
 def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
-    """The certificate's verdict, and whether it is good."""
-    passed = certificate.get("passed", certificate.get("verdict") == "passed")
-    return ("certificate passed", "good") if passed else ("certificate failed", "bad")
+    """The certificate's verdict in words, and how it is shown."""
+    return {"pass": ("certificate passed", "good"), "warn": ("certificate passed with warnings", "plain"),
+            }.get(str(certificate.get("verdict")), ("certificate failed", "bad"))
 
 
 def what_was_run(run: Contents) -> Part:
@@ -75,21 +75,13 @@ def certificate(run: Contents) -> Part:
 
 
 def _checks(found: Mapping[str, Any]) -> Part:
-    checks = found.get("checks", ())
-    named = [{"check": key, **value} for key, value in checks.items()] if isinstance(checks, Mapping) else checks
-    rows = [(str(item.get("check") or item.get("name", "")).replace("_", " "), _figure(item.get("value")),
-             _figure(item.get("limit")), _words(item)) for item in named if isinstance(item, Mapping)]
-    return table(("check", "found", "limit", ""), rows, (1, 2))
+    rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")), number(check.get("tolerance")),
+             check.get("verdict"), check.get("how") or "") for check in found.get("checks", ())]
+    return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2))
 
 
-def _words(item: Mapping[str, Any]) -> str:
-    passed = item.get("passed", item.get("ok"))
-    return "" if passed is None else "passed" if passed else "failed"
-
-
-def _figure(value: object) -> str:
-    return number(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else (
-        "" if value is None else visible(str(value)))
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
 
 
 def timings(run: Contents) -> Part:

@@ -57,13 +57,21 @@ def test_the_page_is_well_formed_and_holds_every_section() -> None:
                    shepard=Rows({"distance": ["1", "2"], "embedded": ["0.5", "2"]}),
                    trace=Rows({"step": ["1", "2", "3"], "objective": ["9", "4", "3"]}),
                    loadings=Rows({"column": ["width", "height"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}),
+                   certificate={"verdict": "pass", "checks": [{"name": "residual", "value": 0.5, "tolerance": 10.0,
+                                                               "verdict": "pass", "how": "of every axis"}]},
+                   dimension={"recommendation": {"sentence": "Keep 2 axes by the elbow."}, "left_out": {},
+                              "rules": {"residual_variance": {
+                                  "components": 2, "rule": "elbow", "detail": "0.1 left",
+                                  "figures": {"residual_variances": [0.5, 0.1, 0.09, 0.08]}}}},
                    manifest={"warnings": [{"code": "W-NEGATIVE", "message": "not Euclidean"}]})
     seen = Seen(page(run))
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
     text = " ".join(seen.words)
     for words in ["pca: points.csv", "1 warning", "W-NEGATIVE", "Embedding, colored by kind", "a (10)", "Scree plot",
                   "Cumulative share", "0.91", "0.002", "Shepard diagram", "Q_NX", "objective by step", "height",
-                  "method.divisor", "'n-1'", "eigensolve", "mlcli run config.yaml", "numpy"]:
+                  "method.divisor", "'n-1'", "eigensolve", "mlcli run config.yaml", "numpy",
+                  "certificate passed", "of every axis", "Keep 2 axes by the elbow.",
+                  "Residual variance by dimension"]:
         assert words in text, words
 
 
@@ -78,7 +86,8 @@ def test_names_stay_text_wherever_they_stand(name: str) -> None:
     run = contents(rows=20, axes=3, labels={name: [name, "b"] * 10}, path=name, ids=[name + str(i) for i in range(20)],
                    trace=Rows({name: ["1", "2"], name + "2": ["3", "4"]}),
                    loadings=Rows({name: [name], "y1": ["1"]}),
-                   quality={name: 0.5}, certificate={"passed": False, "checks": {name: {"value": name, "limit": 1.0}}},
+                   quality={name: 0.5}, certificate={"verdict": name, "checks": [
+                       {"name": name, "value": 1.0, "tolerance": 10.0, "verdict": name, "how": name}]},
                    dimension={"recommendation": {"sentence": name}, "left_out": {name: name},
                               "rules": {name: {"components": 2, "rule": name, "detail": name}}},
                    manifest={"warnings": [{"code": name, "message": name}], "versions": {name: name},
