@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.check import Check, Verdict, skipped
 from mlcli.certify.budget import Budget
-from mlcli.certify.counting import by_inertia, nothing_above
+from mlcli.certify.counting import INERTIA, by_inertia, nothing_above
 from mlcli.certify.graph import Near, graph_checks, graph_facts, stored_points
 from mlcli.certify.kernel import centered, eigenproblem, looked_up, slack
 from mlcli.certify.linear import is_linear, variances
@@ -20,7 +20,6 @@ from mlcli.stages.similarities import Barycenters, Geodesics
 
 FORMAT = 1
 WORST: tuple[Verdict, ...] = ("fail", "warn", "pass")
-INERTIA = 5000  # points up to which LDLᵀ is worth its n³/3
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from mlcli.certify.subject import Subject
 WIDTH = 4  # vectors of a probe
 STEPS = 6  # products with the kernel that it takes
 ERRORS = 6.0  # standard errors beyond which a sampled figure counts
-FEWEST = 60  # rows below which a sample tells too little
+INERTIA = 5000  # points up to which LDLᵀ is worth its n³/3
+FEWEST = 32  # rows below which a sample tells too little
 
 
 def nothing_above(subject: Subject, rows: Rows) -> Check:

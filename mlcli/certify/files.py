@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from mlcli.base.check import Check, count, skipped
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.row_numbers import RowNumbers
@@ -43,7 +43,7 @@ def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], budge
     return count("rows", wrong, "ids and labels that are not the input's, in order", exact=few == size)
 
 
-def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Array, budget: Budget) -> Check:
+def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, budget: Budget) -> Check:
     """Prepared numbers lead back to the input's."""
     if preparation.unchanged or source.kind != "features":
         rows = kept[: budget.affordable(0.1, 2e-9 * max(data.shape[1], 1), len(kept), least=SAMPLE)]

@@ -11,6 +11,7 @@ from mlcli.certify.budget import Budget
 from mlcli.certify.subject import Subject
 from mlcli.certify.witness import Witness, witness
 
+NUMBER = 2.5e-8  # seconds for one number of the kernel in all checks of it
 ROOM = 2**22  # numbers of the kernel held at once: 32 MiB
 
 
@@ -35,7 +36,8 @@ def looked_up(subject: Subject, budget: Budget) -> Rows | None:
     if source is None:
         return None
     size = len(source.diagonal)
-    count = min(budget.affordable(0.35, source.cost, size), size if budget.full else max(ROOM // max(size, 1), 1))
+    most = size if budget.full else max(ROOM // max(size, 1), 1)
+    count = min(budget.affordable(0.4, source.cost + NUMBER * size, size), most)
     generator = np.random.default_rng(subject.seed)
     chosen = np.arange(size) if count == size else np.sort(generator.choice(size, count, replace=False))
     raw = source.rows(chosen)

@@ -102,8 +102,8 @@ def _passes(subject: Subject, data: Centered) -> Iterator[Check]:
                     "the model's means are the columns' means")
         tall = np.abs(coordinates.sum(axis=0)).max(initial=0.0) / np.sqrt(size)
         yield ratio("centering", float(tall), allowed * root + rough, "column sums of Y are zero")
-        gap = float(np.abs(products - axes * np.where(drawn, values, 0.0)).max(initial=0.0))
-        yield ratio("residual", gap, root * (allowed * subject.top + rough * root), "XᵀY = W Λ")
+        apart = float(np.abs(products - axes * np.where(drawn, values, 0.0)).max(initial=0.0))
+        yield ratio("residual", apart, root * (allowed * subject.top + rough * root), "XᵀY = W Λ")
     yield _total(subject, data, squares, rough)
     if decoder is not None and data.exact:
         stated = subject.model.spectrum.solved_trace - float(values[drawn].sum())

@@ -1,4 +1,4 @@
-"""The way from points to coordinates: training rows come back to where they are, with options as they were asked for."""
+"""The way from points to coordinates: training rows return to where they are, and options are as asked for."""
 
 from collections.abc import Iterator
 
@@ -55,11 +55,9 @@ def _rows(subject: Subject, budget: Budget) -> Indices:
     correction = getattr(similarity, "correction", None)
     if correction is None or correction.constant == 0:
         return rows
-    if isinstance(subject.data, Dissimilarities):
-        squares = values[rows]
-    else:
-        squares = squared(values[rows], values)
-    return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]  # two equal points keep a constant apart
+    # under a correction two equal points are a constant apart, and a new point is not
+    squares = values[rows] if isinstance(subject.data, Dissimilarities) else squared(values[rows], values)
+    return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
 
 def _from_any_twin(subject: Subject, rows: Indices, found: Array, gap: Array) -> Array:
@@ -128,7 +126,8 @@ def parameters(subject: Subject) -> Iterator[Check]:
     landmarks = getattr(method, "landmarks", None)
     if landmarks is not None and len(subject.fit) != min(landmarks, subject.size):
         wrong.append("landmarks")
-    yield count("parameters", len(wrong), f"options that the model does not have as asked: {', '.join(wrong) or 'none'}")
+    yield count("parameters", len(wrong), "options that the model does not have as asked: "
+                f"{', '.join(wrong) or 'none'}")
 
 
 def _median(subject: Subject, similarity: KernelValues) -> Check:
@@ -153,7 +152,7 @@ def _correction(subject: Subject, rule: str, constant: float) -> Check:
         return skipped("correction", "only the top of the spectrum was computed")
     solved = spectrum.solved
     error = max(-float(solved[-1]), 0.0)
-    if constant > 0 and len(solved) > 2:  # one zero belongs to the constant vector, the other shows that it is the least
+    if constant > 0 and len(solved) > 2:  # one zero is the constant vector's, the other says that no less would do
         error = max(error, float(np.sort(np.abs(solved))[1]))
     power = 1 if rule == "lingoes" else 2
     scale = 10 * subject.rounding * (subject.top + len(solved) * constant**power)

@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
-from mlcli.certify.counting import ERRORS, positive_pivots
+from mlcli.certify.counting import ERRORS, INERTIA, positive_pivots, ritz, unit_axes
 from mlcli.certify.graph import Near
 from mlcli.certify.subject import Subject
 from mlcli.stages.nearest import Lists
@@ -17,7 +18,7 @@ from mlcli.stages.pieces import connected_lists
 from mlcli.stages.similarities import Barycenters
 
 ROW = 1.2e-5  # seconds for a row: its neighbors, its weights and its part in the products
-CUBE = 4e-10  # seconds for n³ in a dense product and its LDLᵀ
+FILL = 4e-7  # seconds for an entry of the sparse cost matrix in its factorization and a probe through it
 ROOM = 2**18  # numbers of the local systems solved together
 
 
@@ -44,7 +45,7 @@ class Residuals:
     @cached_property
     def sums(self) -> Array:
         """The sum of each point's weights."""
-        return np.bincount(self.lists.rows, self.weights, len(self.lists.starts) - 1)
+        return np.bincount(self.lists.rows, self.weights, len(self.lists.starts) - 1).astype(np.float64)
 
     @cached_property
     def norm(self) -> float:
@@ -64,6 +65,15 @@ class Residuals:
 
     def _sums_over(self, to: Indices, of: Indices, block: Array) -> Array:
         return np.column_stack([np.bincount(to, self.weights * column[of], len(block)) for column in block.T])
+
+    def cost_matrix(self, shift: float) -> Any:
+        """(I - W)ᵀ(I - W) + a shift, sparse."""
+        from scipy import sparse
+
+        size = len(self.lists.starts) - 1
+        weights = sparse.csr_array((self.weights, self.lists.indices, self.lists.starts), shape=(size, size))
+        root = sparse.eye_array(size, format="csr") - weights
+        return (root.T @ root + shift * sparse.eye_array(size)).tocsc()
 
     def whole(self) -> Array:
         """I - W as a matrix."""
@@ -91,10 +101,13 @@ def weight_checks(subject: Subject, near: Near, budget: Budget) -> Iterator[Chec
         lists, _ = connected_lists(subject.data, similarity.neighbors)
         residuals = Residuals.of(subject.data.values, lists, similarity.ridge)
         yield from _all_rows(subject, residuals, similarity.ridge)
-        if budget.allows(0.4, CUBE * float(subject.size) ** 3):
+        width = int(lists.counts.max(initial=1))
+        if budget.full and subject.size <= INERTIA:
             yield _nothing_below(subject, residuals, similarity.ridge)
+        elif budget.allows(0.4, FILL * subject.size * width**2):
+            yield _probed(subject, residuals, similarity.ridge)
         else:
-            yield skipped("count", "no time for inertia")
+            yield skipped("count", "no time for a factorization")
         yield _listed(near, lists, near.affordable(budget, 0.2))
     else:
         yield _some_rows(subject, similarity, near, budget)
@@ -115,6 +128,21 @@ def _all_rows(subject: Subject, residuals: Residuals, ridge: float) -> Iterator[
     found = np.sum(root * root, axis=0) / size
     relative = np.abs(found - costs) / (costs + residuals.norm * (EPS / ridge) ** 2)
     yield ratio("costs", float(relative.max(initial=0.0)), 1e-4, "‖(I - W) v‖² = 1 / λ, relative")
+
+
+def _probed(subject: Subject, residuals: Residuals, ridge: float) -> Check:
+    """No cost below the last one kept was left out, as far as inverse iteration off the axes kept finds one."""
+    from scipy.sparse.linalg import splu
+
+    last = 1 / float(subject.values.min(initial=np.inf) or np.inf)
+    gap = 10 * residuals.norm * (subject.rounding + EPS / ridge) + 1e-3 * last
+    if not np.isfinite(last) or last <= 2 * gap or subject.embedding.shape[1] >= subject.size - 1:
+        return skipped("count", "the costs kept are as small as rounding, or every axis was kept")
+    solver = splu(residuals.cost_matrix(1e-3 * last), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
+                  options={"SymmetricMode": True})
+    least = 1 / ritz(solver.solve, unit_axes(subject), subject.size, subject.seed) - 1e-3 * last
+    return ratio("count", max(last - least, 0.0), gap, "smallest cost off the axes kept, by inverse iteration: "
+                 f"{least:.6g}, and the last one kept is {last:.6g}")
 
 
 def _nothing_below(subject: Subject, residuals: Residuals, ridge: float) -> Check:

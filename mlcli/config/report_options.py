@@ -25,3 +25,6 @@ class Report(Options):
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
     quality: Quality | None = Quality()
+    certify: Literal["auto", "full"] = option(
+        "auto", "How thoroughly results are checked before they are published: as far as the larger of 5% of the run's "
+        "time and 50 ms goes (auto), or every row, and eigenvalues counted by inertia (full).")

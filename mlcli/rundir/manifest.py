@@ -2,32 +2,44 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mlcli import __version__
 from mlcli.base import blas
-from mlcli.errors import InputMissing, UnsafeFile
+from mlcli.errors import InputMissing, NumericalError, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
-from mlcli.rundir.names import MANIFEST
+from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text
 
 FORMAT = 1
 
 
-def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
-    """Writes run.json with the facts of a run, the machine's, and the hash of every other file."""
-    files = {path.name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in sorted(folder.iterdir())}
+def write_manifest(folder: Path, facts: dict[str, Any], known: Mapping[str, dict[str, Any]] | None = None) -> None:
+    """Writes run.json with the facts of a run, the machine's, and size and hash of every other file."""
+    files = hashed(folder, known)
     manifest = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
                 **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settled().facts(),
                 "files": files}
     (folder / MANIFEST).write_text(json_text(manifest), encoding="utf-8")
 
 
+def hashed(folder: Path, known: Mapping[str, dict[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
+    """Size and hash of every file in a folder by its name; those that are known already are not read again."""
+    return {path.name: (known or {}).get(path.name) or {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
+            for path in sorted(folder.iterdir())}
+
+
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The facts in run.json; raises InputMissing where there is no run and UnsafeFile where it is damaged."""
+    """The facts in run.json; raises InputMissing where there is no run, UnsafeFile where it is damaged,
+    and NumericalError where it failed.
+    """
     path = folder / MANIFEST
+    if (folder / ERROR).exists():
+        raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",
+                             where=str(folder), hint=f"see {ERROR} there, and make the run again")
     if not path.is_file():
         raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder),
                            hint="name a directory that `mlcli embed` or `mlcli run` wrote")

@@ -7,6 +7,8 @@ SCREE = "scree.svg"
 QUALITY = "quality.json"
 MODEL = "model.json"
 ARRAYS = "model.npz"
+CERTIFICATE = "certificate.json"
+ERROR = "error.json"  # only where a run failed after it had computed something
 DROPPED = "dropped.csv"
 
 
