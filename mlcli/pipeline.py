@@ -1,4 +1,4 @@
-"""The whole flow on one screen: read, prepare, fit, assess, write."""
+"""The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -6,24 +6,30 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from mlcli.base.stage import note
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
+from mlcli.certify.budget import Budget
+from mlcli.certify.certificate import Certificate
+from mlcli.certify.record import Record, certify
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
+from mlcli.errors import NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
 from mlcli.report.findings import Findings
 from mlcli.report.quality import kept_space, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
-from mlcli.rundir.draft import draft, writing
+from mlcli.rundir.draft import draft, failed_name, writing
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.manifest import manifest_of, write_manifest
+from mlcli.rundir.machine import libraries
+from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.stages.spectrum import Spectrum
 
@@ -36,6 +42,7 @@ class Run:
 
     config: RunConfig  # with defaults settled to the data
     source: Table
+    given: Table  # all prepared rows
     prepared: Table  # the rows that were embedded
     embedding: Table
     preparation: Preparation
@@ -50,16 +57,25 @@ def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
         result = compute(config)
         findings = assess(result)
         with writing(output):
-            write(folder, result, findings, journal)
-    return summary(result, journal, str(output), findings)
+            write(folder, result, findings)
+            certificate = certified(result, folder, journal)
+            files = hashed(folder)
+            (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
+            require_passed(certificate, output)
+            manifest = manifest_of(facts(result, journal, certificate))
+            show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
+            write_manifest(folder, manifest, files)
+    return summary(result, journal, certificate, str(output), findings)
 
 
 def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file."""
     with recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
+        certificate = certified(result, None, journal)
+        require_passed(certificate, None)
         write_csv(result.embedding, out)
-    return summary(result, journal, None)
+    return summary(result, journal, certificate, None)
 
 
 def compute(config: RunConfig) -> Run:
@@ -73,7 +89,8 @@ def compute(config: RunConfig) -> Run:
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
-    return Run(config, source, table, coordinates(table, model.embedding), prepared.preparation, dropped, model)
+    embedding = coordinates(table, model.embedding)
+    return Run(config, source, prepared.table, table, embedding, prepared.preparation, dropped, model)
 
 
 def assess(result: Run) -> Findings:
@@ -93,8 +110,8 @@ def coordinates(table: Table, values: Array) -> Table:
     return replace(table, values=values, columns=columns, kind="features")
 
 
-def write(folder: Path, result: Run, findings: Findings, journal: Journal) -> None:
-    """All files of a run; run.json last, with the hashes of the others."""
+def write(folder: Path, result: Run, findings: Findings) -> None:
+    """All files of a run but its certificate and run.json, which hold the hashes of the others."""
     config, model = result.config, result.model
     for format in config.report.formats:
         write_table(result.embedding, folder / names.embedding(format), format)
@@ -111,12 +128,41 @@ def write(folder: Path, result: Run, findings: Findings, journal: Journal) -> No
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
                           "preparation": result.preparation, "projector": model.projector})
-    manifest = manifest_of(facts(result, journal))
-    show(folder, contents(folder, manifest, config, embedding_of(result.embedding)))
-    write_manifest(folder, manifest)
 
 
-def facts(result: Run, journal: Journal) -> dict[str, Any]:
+def certified(result: Run, folder: Path | None, journal: Journal) -> Certificate:
+    """What was computed, and written where there is a folder, checked by other means."""
+    record = Record(result.config, result.source, result.given, result.embedding, result.model, result.preparation,
+                    result.dropped)
+    certificate = certify(record, folder, Budget.of_run(journal.seconds, result.config.report.certify == "full"))
+    doubtful = [check.name for check in certificate.checks if check.verdict == "warn"]
+    if doubtful:
+        note("W-CERTIFICATE", f"more rounding than expected, see certificate.json: {', '.join(doubtful)}",
+             checks=doubtful)
+    return certificate
+
+
+def require_passed(certificate: Certificate, output: Path | None) -> None:
+    """Refuses a result whose certificate failed; raises NumericalError."""
+    failed = certificate.failed
+    if failed:
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        raise NumericalError("CERTIFICATE", f"the result is wrong: the check of {failed[0].name}{more} failed "
+                             f"({failed[0].how}: {failed[0].value:.3g}, allowed {failed[0].tolerance:.3g})",
+                             where="" if output is None else str(failed_name(output)),
+                             hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with "
+                             "certificate.json")
+
+
+def certificate_text(result: Run, certificate: Certificate, files: dict[str, dict[str, Any]]) -> str:
+    """certificate.json: the checks, and hashes of the input and of all files."""
+    document, origin = certificate.document(), result.source.source
+    hashes = {"input": {"path": result.config.input.path, "sha256": origin.sha256 if origin else None}, "files": files}
+    threads = result.config.compute.allowed_threads().count
+    return json_text({**document, "facts": {**document["facts"], "threads": threads, "blas": libraries(), **hashes}})
+
+
+def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:
     """What run.json says of a run, besides versions and file hashes."""
     source, config = result.source, result.config
     threads = config.compute.allowed_threads()
@@ -129,19 +175,21 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
         "spectrum": spectrum_facts(result.model.spectrum),
+        "certificate": certificate.verdict,
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
         "seconds": journal.seconds, "stages": journal.stages,
         "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),
     }
 
 
-def summary(result: Run, journal: Journal, output: str | None, findings: Findings | None = None) -> dict[str, Any]:
+def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
+            findings: Findings | None = None) -> dict[str, Any]:
     """What is told at the end of a run, to people and as JSON."""
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
     measured = findings.quality.figures if findings and findings.quality else {}
     return {"run": output, "components": kept, **leading(spectrum, kept), "scree": leading(spectrum, LEADING),
             "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
-            **facts(result, journal)}
+            **facts(result, journal, certificate)}
 
 
 def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:

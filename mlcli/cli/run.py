@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli import behavior
-from mlcli.cli.failure import Form, attempt, fields_of, understood
+from mlcli.cli.failure import Form, attempt, understood
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
@@ -87,7 +87,7 @@ def carry_out(planned: Planned, manner: Manner, documents: list[dict[str, Any]])
         raise
     except Exception as error:
         known = understood(error)
-        documents.append({"run": planned.config.output, "exit": known.exit_code, "error": fields_of(known)})
+        documents.append({"run": planned.config.output, "exit": known.exit_code, "error": known.fields()})
         raise known from error
 
 

@@ -28,3 +28,6 @@ class Report(Options):
     figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
         ("svg",), "File formats of scree and scatter plot; png and pdf need the extra mlcli[plot].")
     quality: Quality | None = Quality()
+    certify: Literal["auto", "full"] = option(
+        "auto", "How thoroughly results are checked before they are published: as far as the larger of 5% of the run's "
+        "time and 50 ms goes (auto), or every row, and eigenvalues counted by inertia (full).")

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Given, Input
 from mlcli.base.options import Options
@@ -121,6 +122,9 @@ class Method(Options):
 
     accepts: ClassVar[tuple[type[Given], ...]]
     reach: ClassVar[int] = 0  # binary exponents of data that the method takes as it is, without a scaled copy
+    # What the certificate may hold the result to: coordinates are V √λ of the kernel that the projector's similarity
+    # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; or only what `identities` says.
+    proof: ClassVar[Literal["kernel", "weights", "spectrum", "own"]] = "own"
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
         eigensolve: Eigensolve
@@ -148,6 +152,14 @@ class Method(Options):
         if not isinstance(self.eigensolve.components, int) or self.eigensolve.components == count:
             return self
         return self.replace(eigensolve=self.eigensolve.replace(components=count))
+
+    def reproduces(self) -> bool:
+        """Whether projecting a training row gives the coordinates that the row has."""
+        return True
+
+    def identities(self, data: Input, model: Model) -> list[Check]:
+        """Statements of this method's own for the certificate; data and model in the units of the computation."""
+        return []
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Stages other than the eigensolve whose defaults depend on the data."""

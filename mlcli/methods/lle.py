@@ -35,6 +35,7 @@ class LLE(Method):
     """
 
     accepts: ClassVar = (Features,)
+    proof: ClassVar = "weights"
     name: Literal["lle"] = "lle"
     neighbors: Neighbors = Neighbors()
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)

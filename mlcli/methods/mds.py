@@ -32,6 +32,7 @@ class MDS(Method):
     """
 
     accepts: ClassVar = (Dissimilarities, Features)
+    proof: ClassVar = "kernel"
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")

@@ -28,6 +28,7 @@ class PCA(Method):
     """
 
     accepts: ClassVar = (Features,)
+    proof: ClassVar = "kernel"
     reach: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     name: Literal["pca"] = "pca"
     route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), "

@@ -30,6 +30,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | None]:
         "frobenius": _finite(spectrum.frobenius / spectrum.divisor),
         "sum_of_positive": _finite(positive), "sum_of_sizes": _finite(float(np.abs(values).sum()) if whole else None),
         "negative_share": _finite(spectrum.negative_share), "smallest": _finite(float(values[-1]) if whole else None),
+        "tolerance": spectrum.tolerance,
     }
 
 

@@ -3,15 +3,16 @@
 import hashlib
 import json
 import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mlcli import __version__
 from mlcli.base import blas
-from mlcli.errors import InputMissing, OutputRefused, UnsafeFile
+from mlcli.errors import InputMissing, NumericalError, OutputRefused, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
-from mlcli.rundir.names import MANIFEST
+from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
 
 FORMAT = 1
@@ -24,9 +25,14 @@ def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
     return dict(plain(made))
 
 
-def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """Writes run.json with the hash of every other file."""
-    (folder / MANIFEST).write_text(json_text({**manifest, "files": _listed(folder)}), encoding="utf-8")
+def write_manifest(folder: Path, manifest: dict[str, Any], known: Mapping[str, dict[str, Any]] | None = None) -> None:
+    """Writes run.json with size and hash of every other file."""
+    (folder / MANIFEST).write_text(json_text({**manifest, "files": hashed(folder, known)}), encoding="utf-8")
+
+
+def hashed(folder: Path, known: Mapping[str, dict[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
+    """Size and hash of every file in a folder by its name; those that are known already are not read again."""
+    return {path.name: (known or {}).get(path.name) or _entry(path) for path in sorted(folder.iterdir())}
 
 
 def replace_listed(folder: Path, name: str, content: bytes) -> None:
@@ -51,17 +57,18 @@ def _replace(path: Path, content: bytes) -> None:
         sibling.unlink(missing_ok=True)
 
 
-def _listed(folder: Path) -> dict[str, Any]:
-    return {path.name: _entry(path) for path in sorted(folder.iterdir())}
-
-
 def _entry(path: Path) -> dict[str, Any]:
     return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The facts in run.json; raises InputMissing where there is no run and UnsafeFile where it is damaged."""
+    """The facts in run.json; raises InputMissing where there is no run, UnsafeFile where it is damaged,
+    and NumericalError where it failed.
+    """
     path = folder / MANIFEST
+    if (folder / ERROR).exists():
+        raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",
+                             where=str(folder), hint=f"see {ERROR} there, and make the run again")
     if not path.is_file():
         raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder),
                            hint="name a directory that `mlcli embed` or `mlcli run` wrote")

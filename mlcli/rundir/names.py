@@ -7,11 +7,12 @@ REPORT = "report.html"
 QUALITY = "quality.json"
 SHEPARD = "shepard.csv"
 DIMENSION = "dimension.json"
-CERTIFICATE = "certificate.json"
 TRACE = "trace.csv"
 LOADINGS = "loadings.csv"
 MODEL = "model.json"
 ARRAYS = "model.npz"
+CERTIFICATE = "certificate.json"
+ERROR = "error.json"  # only where a run failed after it had computed something
 DROPPED = "dropped.csv"
 
 

@@ -52,7 +52,7 @@ class Eigensolve(Options):
         vectors, directions = _canonical_axes(solved, count)
         _verify(kernel, solved, vectors, directions)
         return Spectrum(solved.values, vectors, directions, trace, solved.complete,
-                        solved_frobenius=_frobenius(kernel, solved))
+                        solved_frobenius=_frobenius(kernel, solved), tolerance=_tolerance(kernel, solved))
 
     def settled(self, limit: int) -> "Eigensolve":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
@@ -108,6 +108,11 @@ def _frobenius(kernel: Kernel, solved: Solved) -> float:
     if solved.complete:
         return float(np.linalg.norm(solved.values))
     return kernel.frobenius if isinstance(kernel, Dense | Streamed) else float("nan")
+
+
+def _tolerance(kernel: Kernel, solved: Solved) -> float:
+    """The relative residual allowed: an iterative solver's, and that of distances in single precision."""
+    return max(solved.tolerance, kernel.tolerance) if isinstance(kernel, Streamed) else solved.tolerance
 
 
 def _note_negative(solved: Solved, notable: float) -> None:

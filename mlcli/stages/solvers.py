@@ -147,7 +147,8 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
     costs, vectors = costs[order], vectors[:, order]
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
-    return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0, STORED)
+    return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
+                  STORED if complete else options.tolerance or STORED)
 
 
 def _smallest_costs(kernel: Inverse) -> Array:

@@ -24,6 +24,7 @@ class Spectrum:
     divisor: float = 1.0  # the eigenvalues written are the kernel's over it (PCA's n or n - 1)
     exponent: int = 0
     solved_frobenius: float = float("nan")  # root of the sum of all squared eigenvalues; NaN where unknown
+    tolerance: float = 0.0  # residual that the solver and the kernel's precision were allowed, over the top eigenvalue
 
     @property
     def values(self) -> Array:
