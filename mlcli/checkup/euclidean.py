@@ -10,7 +10,7 @@ from mlcli.stages.corrections import cailliez_constant, is_euclidean, lingoes_co
 from mlcli.stages.kernels import Dense
 from mlcli.stages.linalg import symmetric_eigenvalues
 
-CAILLIEZ = 4000  # points up to which its constant, some seven eigenproblems, takes minutes at most
+CAILLIEZ = 3000  # points up to which its constant, some seven eigenproblems, takes about a minute
 
 
 @stage("euclidean")
@@ -26,9 +26,10 @@ def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
     zero = 10 * len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
     negative = values < -zero
     sizes = float(np.abs(values).sum())
-    roots = is_euclidean(symmetric_eigenvalues(Dense.of(-0.5 * normalized).matrix))
+    # roots of Euclidean distances are Euclidean (Schoenberg, 1938)
+    roots = right or is_euclidean(symmetric_eigenvalues(Dense.of(-0.5 * normalized).matrix))
     found = Euclidean(right, float(in_units[-1]), float(in_units[0]), int(negative.sum()),
-                      float(-values[negative].sum() / sizes) if sizes > 0 else 0.0, roots)
+                      float(np.abs(values[negative]).sum() / sizes) if sizes > 0 else 0.0, roots)
     if right:
         return found, Corrections(0.0, 0.0)
     cailliez = cailliez_constant(squared, kernel) if len(values) <= CAILLIEZ else None

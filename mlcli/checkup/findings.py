@@ -1,6 +1,7 @@
 """What in a report its reader should know and may have to act on."""
 
 from collections.abc import Iterator, Sequence
+from decimal import ROUND_UP, Context
 
 from mlcli.checkup.hints import look_like_dissimilarities, look_squared
 from mlcli.checkup.report import Euclidean, Features, Finding, Kernel, Metric, Offender, Report, Unknown
@@ -113,7 +114,8 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
                       f"one, as {shown(later)} to {shown(earlier)}", "keep one of each unless they count as several; "
                       "they take up places among the nearest neighbors")
     scales = features.scales
-    if scales and scales.dominant_share > DOMINANT and (features.scale_spread or 0) > SPREAD:
+    unscaled = config.prepare.scale in ("none", "center")
+    if unscaled and scales and scales.dominant_share > DOMINANT and (features.scale_spread or 0) > SPREAD:
         yield Finding("C-SCALES", "warning", f"{shown(scales.largest_column)} holds {scales.dominant_share:.0%} of the "
                       f"variance; standard deviations run from {scales.smallest:.3g} to {scales.largest:.3g}",
                       "give --scale standard unless the columns share a unit")
@@ -125,8 +127,10 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
         yield Finding("C-ALL-EQUAL", "warning", "all points are equal", "check that the right columns were read")
     if graph and graph.pieces > 1:
         asked = counted(graph.neighbors, "neighbor") if graph.neighbors else f"radius {graph.radius:g}"
+        enough = (f"-k {graph.connecting_k}" if graph.neighbors
+                  else f"--radius {Context(prec=7, rounding=ROUND_UP).create_decimal(graph.connecting_radius):g}")
         yield Finding("C-PIECES", "warning", f"the neighbor graph of {asked} is in {graph.pieces} pieces; isomap and "
-                      "lle would stop", f"use -k {graph.connecting_k}, or --set method.neighbors.pieces=largest or "
+                      "lle would stop", f"use {enough}, or --set method.neighbors.pieces=largest or "
                       "connect")
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
         yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "

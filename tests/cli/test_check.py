@@ -81,3 +81,21 @@ def test_threads_change_nothing(mlcli: Caller) -> None:
     np.save("d.npy", values + values.T - np.diag(np.diag(values + values.T)))
     one, two = (mlcli("check", "--dissimilarities", "d.npy", "--json", "--threads", count).out for count in (1, 2))
     assert json.loads(one)["metric"] == json.loads(two)["metric"]
+
+
+def test_what_connects_is_advised_in_the_terms_asked_for_and_does(mlcli: Caller) -> None:
+    points = np.random.default_rng(0).standard_normal((40, 2))
+    np.save("two.npy", np.concatenate([points, points + 50]))
+    for flag in ("-k", "--radius"):
+        advice = next(finding["advice"] for finding in json.loads(mlcli("check", "two.npy", flag, 3, "--json").out)
+                      ["findings"] if finding["code"] == "C-PIECES")
+        assert advice.startswith(f"use {flag} ")
+        enough = advice.split()[2].rstrip(",")
+        assert mlcli("embed", "-m", "isomap", "two.npy", flag, enough, "-o", f"run{flag}").code == 0
+
+
+def test_scales_are_no_finding_once_they_are_evened_out(mlcli: Caller) -> None:
+    values = np.random.default_rng(0).standard_normal((60, 2)) * [1, 1000]
+    np.save("wide.npy", values)
+    for scale, expected in (("none", True), ("center", True), ("standard", False)):
+        assert ("C-SCALES" in mlcli("check", "wide.npy", "--scale", scale).out) == expected
