@@ -57,6 +57,14 @@ def test_what_is_no_whole_run_is_refused(mlcli: Caller, labeled: Path) -> None:
     assert mlcli("compare", labeled, labeled).code == 83
 
 
+def test_a_damaged_record_is_no_bug_of_ours(mlcli: Caller, labeled: Path) -> None:
+    record = json.loads((labeled / "run.json").read_text())
+    for broken in ({**record, "input": 3}, {**record, "files": None}, {**record, "stages": [{}]}):
+        (labeled / "run.json").write_text(json.dumps(broken))
+        called = mlcli("report", labeled)
+        assert called.code == 83 and "E-RUN-FILES" in called.err
+
+
 def test_figures_in_other_formats_need_matplotlib(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     called = mlcli("embed", "data.csv", "-q", "-o", "drawn", "--set", "report.figures=[svg,png,pdf]")
     assert called.code == 0, called.err

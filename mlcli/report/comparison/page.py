@@ -61,7 +61,7 @@ def _spectra(comparison: Comparison) -> Part:
     rows = [(str(i + 1), *(number(side.eigenvalues[i]) if i < len(side.eigenvalues) else "–"
                            for side in comparison.sides)) for i in range(LEADING)
             if any(i < len(side.eigenvalues) for side in comparison.sides)]
-    drawn = figure(spectra(comparison.sides), "Eigenvalues in percent of each run's largest; kept axes are darker.")
+    drawn = figure(spectra(comparison.sides), "Eigenvalues in percent of each run's largest; kept axes stand out.")
     return section("Spectra", drawn, table(("component", *(side.name for side in comparison.sides)), rows,
                                             range(1 + len(comparison.sides))))
 
