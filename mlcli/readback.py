@@ -2,7 +2,8 @@
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,16 @@ def embedding_of(table: Table) -> Embedding:
     return Embedding(table.values, table.ids, table.labels)
 
 
+@contextmanager
+def readable(folder: Path) -> Iterator[None]:
+    """Turns what is missing from a run's files, or of another kind there, into UnsafeFile."""
+    try:
+        yield
+    except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+        raise UnsafeFile("RUN-FILES", f"the run's files do not hold what a run writes: {type(error).__name__} "
+                         f"{str(error)[:80]}", where=str(folder), hint="make the run again") from error
+
+
 def finished(folder: Path) -> Contents:
     """A complete run, from its files alone; raises InputMissing, UnsafeFile or ConfigError."""
     manifest = read_manifest(folder)
@@ -66,12 +77,15 @@ def finished(folder: Path) -> Contents:
 
 def render_again(folder: Path, *, title: str | None, label: str | None) -> Path:
     """Writes a finished run's report.html anew and returns its path; raises ConfigError for an unknown label."""
-    run = finished(folder)
+    with readable(folder):
+        run = finished(folder)
     if label is not None and label not in run.embedding.labels:
         known = ", ".join(list(run.embedding.labels)[:10]) or "none"
         raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",
                           hint=f"its label columns are: {known[:200]}")
-    replace_listed(folder, names.REPORT, encoded(page(run, title=title, label=label)))
+    with readable(folder):
+        content = encoded(page(run, title=title, label=label))
+    replace_listed(folder, names.REPORT, content)
     return folder / names.REPORT
 
 

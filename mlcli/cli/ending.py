@@ -13,7 +13,8 @@ MOST = 10  # eigenvalues shown
 WIDTH = 30  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
-MEASURES = ("trustworthiness", "continuity", "stress_1", "residual_variance")
+MEASURES = {"trustworthiness": "trustworthiness", "continuity": "continuity", "stress_1": "stress-1",
+            "residual_variance": "residual variance"}
 
 
 def ending(summary: Mapping[str, Any]) -> list[str]:
@@ -73,9 +74,9 @@ def can_show(text: str) -> bool:
 def quality(found: Mapping[str, Any]) -> str:
     """The leading measures of quality, with standard errors where they come from a sample."""
     words = []
-    for name in MEASURES:
+    for name, shown in MEASURES.items():
         value, error = found.get(name), found.get(f"{name}_se")
         if isinstance(value, float):
-            words.append(f"{name.replace('_', ' ')} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
+            words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
     text = ", ".join(words)
     return text if can_show(text) else text.replace("±", "+-")

@@ -21,6 +21,7 @@ COMMANDS = {
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",
     "reconstruct": "Go from coordinates back to features, where possible.",
+    "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
     "report": "Render the report of a finished run again.",
     "methods": "List the methods, or show one with its options.",
     "schema": "Print the JSON schema of the YAML files, for editors.",

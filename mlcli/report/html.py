@@ -62,7 +62,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequen
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:
     """Names with their values."""
-    rows = "\n".join(f"<dt>{safe(name)}</dt><dd>{safe(value, 200)}</dd>" for name, value in pairs)
+    rows = "\n".join(f"<dt>{safe(name)}</dt><dd>{safe(value, LONG)}</dd>" for name, value in pairs)
     return Html(f"<dl>\n{rows}\n</dl>")
 
 
@@ -71,11 +71,6 @@ def verbatim(text: str, lines: int = 400) -> Html:
     rows = text.splitlines()
     more = [f"... {len(rows) - lines:,} more lines"] if len(rows) > lines else []
     return Html("<pre>" + "\n".join(safe(row, 200) for row in [*rows[:lines], *more]) + "</pre>")
-
-
-def folded(title: str, part: Part) -> Html | None:
-    """A piece that opens at a click."""
-    return part and Html(f"<details>\n<summary>{safe(title)}</summary>\n{part.text}\n</details>", part.kinds)
 
 
 def badge(text: str, kind: str) -> str:
@@ -103,8 +98,7 @@ body{{margin:0 auto;padding:1.5rem 1.25rem 4rem;max-width:60rem;background:var(-
   font:15px/1.5 system-ui,sans-serif}}
 h1{{font-size:1.5rem;line-height:1.25;margin:0 0 .5rem;overflow-wrap:anywhere}}
 h2{{font-size:1.1rem;margin:2.2rem 0 .6rem;padding-bottom:.25rem;border-bottom:1px solid var(--line)}}
-h3{{font-size:.95rem;margin:1.2rem 0 .4rem}}
-p{{margin:.5rem 0;overflow-wrap:anywhere}} .lead{{font-size:1.02rem}} .soft,figcaption,summary{{color:var(--soft)}}
+p{{margin:.5rem 0;overflow-wrap:anywhere}} .lead{{font-size:1.02rem}} .soft,figcaption{{color:var(--soft)}}
 figure{{margin:1rem 0}} figcaption{{font-size:.87rem;margin-top:.3rem;max-width:46rem}}
 svg{{display:block;max-width:100%;height:auto}}
 .badge{{display:inline-block;border-radius:.7rem;padding:.1rem .6rem;margin:0 .4rem .3rem 0;font-size:.85rem;
@@ -119,10 +113,9 @@ dl{{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:
 dt{{color:var(--soft)}} dd{{margin:0;overflow-wrap:anywhere}}
 pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .8rem;font-size:.82rem;
   line-height:1.4;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}}
-details{{margin:.6rem 0}} summary{{cursor:pointer}}
 ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
 @page{{margin:16mm}}
 @media print{{body{{max-width:none;padding:0;font-size:10.5pt}} figure,tr,li{{break-inside:avoid}}
-  h2,h3{{break-after:avoid}} details:not([open])>summary{{display:none}} .wide{{overflow:visible}}
+  h2{{break-after:avoid}} .wide{{overflow:visible}}
   .badge{{print-color-adjust:exact}} svg{{max-height:220mm}}}}
 """

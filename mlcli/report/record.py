@@ -5,7 +5,7 @@ from typing import Any
 
 from mlcli.config.differences import differences
 from mlcli.report.contents import Contents
-from mlcli.report.html import Html, Part, badge, facts, folded, joined, section, sentence, table, verbatim
+from mlcli.report.html import Html, Part, badge, facts, joined, section, sentence, table, verbatim
 from mlcli.report.text import number, safe
 
 
@@ -39,18 +39,18 @@ def what_was_run(run: Contents) -> Part:
         ("SHA-256 of the input", given.get("sha256") or "unknown"),
         ("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}"),
         ("seed", run.manifest.get("seed")), ("threads", run.manifest.get("threads")),
-        ("version", f"mlcli {run.manifest.get('mlcli')}")]
+        ("version", f"mlcli {run.manifest.get('mlcli')}"), *_versions(run.manifest)]
     changed = [(item.path, item.value, item.default) for item in differences(run.config)]
     return section("What was run", facts(pairs), sentence("Options that differ from their defaults:", "soft")
                    if changed else sentence("All options have their default values.", "soft"),
-                   table(("option", "value", "default"), changed), _versions(run.manifest))
+                   table(("option", "value", "default"), changed))
 
 
-def _versions(manifest: Mapping[str, Any]) -> Part:
-    packages = [(name, version or "missing") for name, version in dict(manifest.get("versions", {})).items()]
-    libraries = [(item.get("library", ""), f"{item.get('kernel')}, {item.get('threads')} threads")
-                 for item in manifest.get("blas", ()) if isinstance(item, Mapping)]
-    return folded("Versions and libraries", facts([*packages, *libraries])) if packages else None
+def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    packages = [f"{name} {version}" for name, version in manifest.get("versions", {}).items() if version]
+    libraries = [f"{item['library']} ({item['kernel']}, {item['threads']} threads)"
+                 for item in manifest.get("blas", ())]
+    return [("versions", ", ".join(packages)), ("linear algebra", ", ".join(libraries))]
 
 
 def warnings(run: Contents) -> Part:

@@ -9,7 +9,7 @@ from mlcli.report.coloring import Coloring, Range, coloring, plain
 from mlcli.report.contents import Contents, Rows
 from mlcli.report.curves import curve, shepard
 from mlcli.report.drawing import Figure
-from mlcli.report.html import Part, figure, folded, joined, section, sentence, table
+from mlcli.report.html import Part, figure, joined, section, sentence, table
 from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Points, equal_units, pairs, scatter
 from mlcli.report.scree import cumulative, scree
 from mlcli.report.text import number, visible
@@ -120,7 +120,7 @@ def dimension(run: Contents) -> Part:
     left = [(name.replace("_", " "), reason) for name, reason in found.get("left_out", {}).items()]
     return section("How many dimensions", sentence(found["recommendation"]["sentence"], "lead"),
                    table(("rule", "axes", "found", "what it says"), rows, (1,)), residuals(run),
-                   folded("Rules that do not apply", table(("rule", "why"), left)))
+                   table(("rule that does not apply", "why"), left))
 
 
 def residuals(run: Contents) -> Part:

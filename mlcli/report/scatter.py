@@ -53,7 +53,7 @@ def scatter(points: Points, title: str) -> Figure:
     height = panel.y.start + BOTTOM
     across, up = ("y1", "y2") if points.values.shape[1] > 1 else ("row", "y1")
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
-                         *_dots(points, _xy(points.values, 0, 1), panel, points.radius),
+                         *dots(points, _xy(points.values, 0, 1), panel, points.radius),
                          *panel.names(across, up), *points.colors.legend(LEFT + WIDE + 20, TOP + 8)]
     return Figure(f"Scatter plot: {title}", LEFT + WIDE + RIGHT, max(height, _legend_end(marks)), marks)
 
@@ -74,7 +74,7 @@ def pairs(points: Points, shares: Sequence[float | None]) -> Figure:
         panel = Panel(Scale.over(_ends(x), left, left + side, whole=False, most=4),
                       Scale.over(_ends(y), top + side, top, whole=False, most=4))
         marks += [*_frame(panel), *panel.rows(), *panel.columns(),
-                  *_dots(points, np.column_stack([x, y]), panel, 0.75 * points.radius),
+                  *dots(points, np.column_stack([x, y]), panel, 0.75 * points.radius),
                   Text(left + side / 2, top + side + 31, f"y{first + 1}{_share(shares, first)}", "middle", "small"),
                   Text(left - 42, top + side / 2, f"y{second + 1}", "middle", "small", turned=True)]
     whole = 60 + (count - 1) * (side + gap)
@@ -127,7 +127,7 @@ def _frame(panel: Panel) -> list[Mark]:
     return [Bar("frame", left, top, right - left, bottom - top)]
 
 
-def _dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mark]:
+def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mark]:
     """The points by groups; where they are many, in several rounds."""
     marks: list[Mark] = []
     pixels = spots(values, panel)

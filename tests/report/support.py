@@ -23,7 +23,8 @@ def contents(rows: int = 30, axes: int = 2, labels: dict[str, list[str]] | None 
         "input": {"path": path, "kind": "features", "rows": rows, "columns": 5, "format": "csv", "sha256": "ab12"},
         "embedding": {"rows": rows, "components": axes, "dropped": 0}, "spectrum": {"computed": axes + 2},
         "seconds": 0.25, "stages": [{"stage": "eigensolve", "seconds": 0.125, "peak_memory_mib": 80.0}],
-        "warnings": [], "notes": [], "versions": {"numpy": "2.0"}, "blas": [], **others.pop("manifest", {})}
+        "warnings": [], "notes": [], "versions": {"numpy": "2.0", "gone": None},
+        "blas": [{"library": "openblas 0.3", "kernel": "Haswell", "threads": 2}], **others.pop("manifest", {})}
     config = RunConfig.model_validate({"input": {"path": path}, "method": {"name": "pca", "divisor": "n-1"}})
     embedding = Embedding(values, ids or [f"p{i}" for i in range(rows)], labels or {})
     return Contents(manifest, config, f"input: {{path: {path}}}\n", embedding, spectrum, **others)
