@@ -1,4 +1,4 @@
-"""The whole flow on one screen: read, prepare, fit, write."""
+"""The whole flow on one screen: read, prepare, fit, assess, write."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,8 @@ from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.methods import Model
+from mlcli.report.findings import Findings
+from mlcli.report.quality import kept_space, quality
 from mlcli.report.scree import scree
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
@@ -22,6 +24,7 @@ from mlcli.rundir.draft import draft, writing
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.manifest import write_manifest
+from mlcli.rundir.plain import json_text
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,7 @@ class Run:
 
     config: RunConfig  # with defaults settled to the data
     source: Table
+    prepared: Table  # the rows that were embedded
     embedding: Table
     preparation: Preparation
     dropped: tuple[Dropped, ...]
@@ -41,8 +45,9 @@ def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
     output = Path(config.output or "")
     with draft(output, force=force) as folder, recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
+        findings = assess(result)
         with writing(output):
-            write(folder, result, journal)
+            write(folder, result, findings, journal)
     return summary(result, journal, str(output))
 
 
@@ -65,7 +70,18 @@ def compute(config: RunConfig) -> Run:
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
-    return Run(config, source, coordinates(table, model.embedding), prepared.preparation, dropped, model)
+    return Run(config, source, table, coordinates(table, model.embedding), prepared.preparation, dropped, model)
+
+
+def assess(result: Run) -> Findings:
+    """What the run directory says of the embedding beyond itself."""
+    config, model, table = result.config, result.model, result.prepared
+    asked = config.report.quality
+    found = None if asked is None else quality(
+        table.data(), model.embedding, kept=kept_space(model.projector), labels=table.labels,
+        decode=model.projector.decode, neighbors=asked.neighbors, sample=asked.sample,
+        generator=config.compute.generator())
+    return Findings(quality=found)
 
 
 def coordinates(table: Table, values: Array) -> Table:
@@ -74,7 +90,7 @@ def coordinates(table: Table, values: Array) -> Table:
     return replace(table, values=values, columns=columns, kind="features")
 
 
-def write(folder: Path, result: Run, journal: Journal) -> None:
+def write(folder: Path, result: Run, findings: Findings, journal: Journal) -> None:
     """All files of a run; run.json last, with the hashes of the others."""
     config, model = result.config, result.model
     for format in config.report.formats:
@@ -84,6 +100,8 @@ def write(folder: Path, result: Run, journal: Journal) -> None:
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
              names.SPECTRUM: spectrum_table(model.spectrum, reported),
              names.SCREE: scree(model.spectrum, model.embedding.shape[1], reported, title)}
+    if findings.quality is not None:
+        texts[names.QUALITY] = json_text(findings.quality)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     if result.dropped:

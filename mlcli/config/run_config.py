@@ -1,24 +1,12 @@
 """Everything that one run is: its input, its preparation, its method, its means and its output."""
 
-from typing import Annotated, Literal
-
-from pydantic import Strict
-
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
+from mlcli.config.report_options import Report
 from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
 from mlcli.methods import AnyMethod
 from mlcli.methods.pca import PCA
-
-Format = Literal["csv", "parquet", "npy"]
-
-
-class Report(Options):
-    """What is written besides the model."""
-
-    formats: Annotated[tuple[Format, ...], Strict(False)] = option(
-        ("csv",), "File formats of the embedding.", min_length=1)
 
 
 class RunConfig(Options):

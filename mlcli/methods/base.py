@@ -1,5 +1,6 @@
 """What all methods share: the frame of a fit, and the model it returns."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -65,10 +66,19 @@ class Projector:
     @stage("reconstruct")
     def reconstruct(self, embedding: Array) -> Array:
         """Features (m x d) of coordinates (m x p); raises ConfigError where the method has no way back."""
-        if self.decoder is None:
+        decode = self.decode
+        if decode is None:
             raise ConfigError("NO-RECONSTRUCTION", "this run's method has no way back from coordinates to features",
                               hint="pca, mds of features and kpca with the linear kernel have one")
-        return scaled(self.decoder(scaled(embedding, -self.exponent_out)), self.exponent_in)
+        return decode(embedding)
+
+    @property
+    def decode(self) -> Callable[[Array], Array] | None:
+        """The way back from coordinates to features in the data's units, where there is one."""
+        decoder = self.decoder
+        if decoder is None:
+            return None
+        return lambda embedding: scaled(decoder(scaled(embedding, -self.exponent_out)), self.exponent_in)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from mlcli.base import blas
 from mlcli.errors import InputMissing, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.plain import plain
+from mlcli.rundir.plain import json_text
 
 FORMAT = 1
 
@@ -22,7 +22,7 @@ def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
     manifest = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
                 **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settled().facts(),
                 "files": files}
-    (folder / MANIFEST).write_text(json.dumps(plain(manifest), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+    (folder / MANIFEST).write_text(json_text(manifest), encoding="utf-8")
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
