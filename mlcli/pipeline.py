@@ -15,6 +15,7 @@ from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.methods import Model
+from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
 from mlcli.report.quality import kept_space, quality
 from mlcli.report.scree import scree
@@ -48,7 +49,7 @@ def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
         findings = assess(result)
         with writing(output):
             write(folder, result, findings, journal)
-    return summary(result, journal, str(output))
+    return summary(result, journal, str(output), findings)
 
 
 def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
@@ -81,7 +82,8 @@ def assess(result: Run) -> Findings:
         table.data(), model.embedding, kept=kept_space(model.projector), labels=table.labels,
         decode=model.projector.decode, neighbors=asked.neighbors, sample=asked.sample,
         generator=config.compute.generator())
-    return Findings(quality=found)
+    axes = dimension(config.method, model, table.data(), config.compute.seed) if config.report.dimension else None
+    return Findings(quality=found, dimension=axes)
 
 
 def coordinates(table: Table, values: Array) -> Table:
@@ -102,6 +104,9 @@ def write(folder: Path, result: Run, findings: Findings, journal: Journal) -> No
              names.SCREE: scree(model.spectrum, model.embedding.shape[1], reported, title)}
     if findings.quality is not None:
         texts[names.QUALITY] = json_text(findings.quality)
+    if findings.dimension is not None:
+        texts[names.DIMENSION] = json_text(findings.dimension)
+        texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     if result.dropped:
@@ -131,13 +136,15 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
     }
 
 
-def summary(result: Run, journal: Journal, output: str | None) -> dict[str, Any]:
+def summary(result: Run, journal: Journal, output: str | None, findings: Findings | None = None) -> dict[str, Any]:
     """What is told at the end of a run, to people and as JSON."""
+    axes = findings.dimension if findings else None
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
     shares = spectrum.proportions[:kept]
     known = bool(np.isfinite(shares).all())
     return {"run": output, "components": kept, "eigenvalues": spectrum.eigenvalues[:kept].tolist(),
-            "proportions": shares.tolist() if known else None, **facts(result, journal)}
+            "proportions": shares.tolist() if known else None,
+            "dimension": axes["recommendation"] if axes else None, **facts(result, journal)}
 
 
 def _with_absolute_input(config: RunConfig) -> RunConfig:

@@ -15,7 +15,8 @@ from mlcli.methods import METHODS
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 SCHEMA = ROOT / "configs" / "mlcli.schema.json"
-ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "quality.json", "model.json", "model.npz"}
+ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "quality.json", "dimension.json",
+          "dimension.csv", "model.json", "model.npz"}
 
 
 @pytest.fixture(autouse=True)

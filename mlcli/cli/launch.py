@@ -53,11 +53,13 @@ def check_streams(config: RunConfig, manner: Manner) -> None:
 
 
 def ending(summary: dict[str, Any]) -> list[str]:
-    """The end of a run in a few lines: where it is, its eigenvalues, its warnings and notes."""
+    """The end of a run in a few lines: where it is, its eigenvalues, the axes to keep, its warnings and notes."""
     shares = summary["proportions"] or [None] * len(summary["eigenvalues"])
     values = [f"{value:.6g}" if share is None else f"{value:.6g} ({share:.1%})"
               for value, share in zip(summary["eigenvalues"], shares, strict=True)]
     more = f", and {len(values) - 10} more" if len(values) > 10 else ""
     lines = [f"mlcli: eigenvalues {', '.join(values[:10])}{more}"]
+    if summary["dimension"]:
+        lines.append(f"mlcli: axes: {summary['dimension']['sentence']}")
     lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
     return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]

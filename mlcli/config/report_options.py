@@ -25,3 +25,4 @@ class Report(Options):
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
     quality: Quality | None = Quality()
+    dimension: bool = option(True, "Whether the rules for the number of axes are applied.")

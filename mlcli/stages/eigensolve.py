@@ -21,6 +21,8 @@ from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.streamed import Streamed
 
 GUESS = 8  # eigenvalues that a share of the variance is first looked for among
+CURVE = 10  # axes that a residual-variance curve is drawn over, where so many are computed
+ROOM = 2**19  # numbers of the eigenvectors kept for it
 NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
 
 Count = Annotated[int, Field(ge=1)]
@@ -54,7 +56,9 @@ class Eigensolve(Options):
         vectors, directions = _canonical_axes(solved, count)
         _verify(kernel, solved, vectors, directions)
         frobenius = _frobenius(kernel, solved)
+        further = self._further(solved, *vectors.shape)
         return Spectrum(solved.values, vectors, directions, trace, solved.complete, solved_frobenius=frobenius,
+                        further=further,
                         solved_mass=_negative_mass(kernel, solved, trace, frobenius))
 
     def settled(self, limit: int, size: int) -> "Eigensolve":
@@ -101,6 +105,11 @@ class Eigensolve(Options):
         cumulative = np.cumsum(solved.values[:available])
         reached = cumulative >= (self.components - 10 * solved.size * EPS) * trace
         return int(reached.argmax()) + 1 if reached.any() else available
+
+    def _further(self, solved: Solved, rows: int, count: int) -> Array:
+        """Eigenvectors after the kept ones, as far as they cost little: for the residual-variance curve."""
+        most = min(int(np.sum(solved.values > solved.floor)), max(CURVE, self.report or 0), ROOM // max(rows, 1))
+        return np.zeros((0, 0)) if most <= count else solved.take(most)[0][:, count:]
 
     def _clip(self, count: int, available: int) -> int:
         if count <= available:

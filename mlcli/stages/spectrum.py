@@ -1,6 +1,6 @@
 """The spectrum of a kernel: signed eigenvalues, the kept axes, and what they are a share of."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -25,6 +25,7 @@ class Spectrum:
     divisor: float = 1.0  # the eigenvalues written are the kernel's over it (PCA's n or n - 1)
     exponent: int = 0
     solved_frobenius: float = float("nan")  # root of the sum of all squared eigenvalues; NaN where unknown
+    further: Array = field(default_factory=lambda: np.zeros((0, 0)))  # n x r: unit eigenvectors after the kept ones
     solved_mass: tuple[float, float] = (0.0, float("nan"))  # of the negative ones: at least, at most; NaN where unknown
 
     @property

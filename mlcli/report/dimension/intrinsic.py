@@ -14,13 +14,12 @@ NEIGHBORS = 10
 
 def estimates(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
     """Both estimates from one search for neighbors, among the points looked at."""
-    width = 1 if evidence.points is None else evidence.points.shape[1]
-    rows = evidence.sample(max(min(EXACT, int(math.sqrt(WORK / max(width, 1)))), FEWEST))
+    rows = evidence.sample(max(min(EXACT, int(math.sqrt(WORK / max(evidence.width, 1)))), FEWEST))
     if evidence.nearest is None or len(rows) < 4:
         reason = LeftOut("it needs four points or more with distances between them")
         return {"two_nn": reason, "maximum_likelihood": reason}
     nearest = evidence.nearest(rows, min(NEIGHBORS, len(rows) - 1))
-    seen = {"points": len(nearest), "sampled": len(rows) < len(evidence.axes)}
+    seen = {"points": len(nearest), "sampled": len(rows) < evidence.size}
     return {"two_nn": by_two(nearest, seen), "maximum_likelihood": by_likelihood(nearest, seen)}
 
 

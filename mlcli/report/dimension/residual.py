@@ -1,48 +1,70 @@
 """The residual-variance curve: how much of the method's distances more and more axes leave unexplained.
 
 Tenenbaum, de Silva and Langford, 2000: 1 - r² between the distances that the method keeps and those between points on
-its first 1, ..., p axes; the curve's elbow is the dimension.
+its first 1, ..., p axes; the curve's elbow is the dimension. The elbow is looked for on a logarithmic scale, on which
+a narrow sheet's second axis shows beside a long first one.
 """
 
 import numpy as np
 
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.report.dimension.spectral import below_chord
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
 
-EXACT = 700  # points whose distances are all compared; of more, so many at random
+EXACT, LINEAR = 700, 200  # points up to which all distances are compared; by PCA, which costs less itself
+ROWS = 64  # compared at once, few enough to stay in cache
+SOURCES, TARGETS = 60, 1000  # points of more, at random, whose distances to some others are compared
+LEAST = 1e-3  # a residual variance below this counts as this: the rest is noise or rounding
 
 
 def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
-    """The point of the curve farthest below the chord from no axis, which leaves all, to the last."""
+    """The point of the curve's logarithm farthest below the chord from no axis, which leaves all, to the last."""
     if evidence.method == "lle":
         return LeftOut("the coordinates of lle have no scale, so their distances mean nothing")
     if evidence.distances is None:
         return LeftOut("the distances that the method keeps are not at hand")
-    rows = evidence.sample(EXACT)
-    if len(rows) < 3:
+    sources, targets = compared(evidence)
+    if len(targets) < 3:
         return LeftOut("it needs three points")
-    curve = residual_variances(evidence.distances(rows), evidence.axes[rows])
+    axes = evidence.axes
+    curve = residual_variances(evidence.distances(sources, targets), axes[sources], axes[targets])
     if not np.isfinite(curve).all():
         return LeftOut("all distances are equal")
-    figures = {"residual_variances": curve.tolist(), "points": len(rows), "sampled": len(rows) < len(evidence.axes)}
-    rule = "The elbow of the residual variance 1 - r² of the method's distances over the number of axes."
+    figures = {"residual_variances": curve.tolist(), "from": len(sources), "to": len(targets),
+               "sampled": len(targets) < evidence.size}
+    rule = "The elbow of the logarithm of 1 - r², of the method's distances and those on the first axes."
     if len(curve) < 3:
         return Verdict(None, rule, f"{len(curve)} axes are too few for an elbow", figures)
-    count = int(below_chord(np.append(1.0, curve)).argmax())
+    count = int(below_chord(np.log(np.append(1.0, np.maximum(curve, LEAST)))).argmax())
     return Verdict(count or None, rule, f"{curve[count - 1]:.4g} left" if count else "the curve has no elbow", figures)
 
 
-def residual_variances(distances: Array, axes: Array) -> Array:
-    """1 - r² between distances (m x m) and those on the first 1, ..., q of the axes (m x q), off the diagonal."""
-    upper = np.triu_indices(len(distances), 1)
-    wanted = distances[upper]
-    wanted = wanted - wanted.mean()
-    squared, curve = np.zeros(len(wanted)), np.empty(axes.shape[1])
-    for axis, column in enumerate(axes.T):
-        squared += (column[upper[0]] - column[upper[1]]) ** 2
-        found = np.sqrt(squared)
-        found -= found.mean()
-        size = float((found @ found) * (wanted @ wanted))
-        curve[axis] = 1 - float(wanted @ found) ** 2 / size if size > 0 else np.nan
-    return curve
+def compared(evidence: Evidence) -> tuple[Indices, Indices]:
+    """Points from which, and points to which, distances are compared; the first are among the others."""
+    if evidence.size <= (LINEAR if evidence.of_columns else EXACT):
+        return np.arange(evidence.size), np.arange(evidence.size)
+    targets = evidence.sample(TARGETS)
+    return targets[:: -(-len(targets) // SOURCES)], targets
+
+
+def residual_variances(distances: Array, sources: Array, targets: Array) -> Array:
+    """1 - r² between distances (s x t) and those from sources (s x q) to targets (t x q) on the first 1, ..., q axes.
+
+    A point's distance to itself, which is zero in both, is left out.
+    """
+    count, axes = distances.size - len(sources), sources.shape[1]
+    sums, squares, products = np.zeros((3, axes))
+    for start in range(0, len(sources), ROWS):
+        rows = slice(start, start + ROWS)
+        squared = np.zeros(distances[rows].shape)
+        for axis in range(axes):
+            apart = np.subtract.outer(sources[rows, axis], targets[:, axis])
+            squared += np.square(apart, out=apart)
+            found = np.sqrt(squared, out=apart)
+            sums[axis] += found.sum()
+            squares[axis] += squared.sum()
+            products[axis] += np.vdot(found, distances[rows])
+    mean = float(distances.sum()) / count
+    sizes = (squares - sums**2 / count) * (float(np.vdot(distances, distances)) - count * mean**2)
+    curve = 1 - np.divide((products - sums * mean) ** 2, sizes, out=np.full(axes, np.nan), where=sizes > 0)
+    return np.maximum(curve, 0.0)

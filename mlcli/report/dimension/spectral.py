@@ -6,6 +6,7 @@ from mlcli.base.types import Array
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict, leading
 from mlcli.stages.linalg import EPS
 
+SEEN = 30  # eigenvalues among which an elbow is looked for: as many as the scree plot shows
 NOT_VARIANCES = "the eigenvalues of lle are no variances"
 
 
@@ -16,7 +17,7 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | LeftOut:
     cumulative = np.cumsum(evidence.spectrum.proportions)
     if not np.isfinite(cumulative).all() or not len(cumulative):
         return LeftOut("the trace is zero or not known")
-    reached = cumulative >= share - 10 * len(evidence.axes) * EPS
+    reached = cumulative >= share - 10 * evidence.size * EPS
     if not reached.any():
         return LeftOut(f"the {len(cumulative)} eigenvalues computed reach {cumulative.max():.1%}")
     count = int(reached.argmax()) + 1
@@ -29,7 +30,7 @@ def elbow(evidence: Evidence) -> Verdict | LeftOut:
 
     Cattell's scree test (1966), with the elbow as Satopää and others find it ("kneedle", 2011).
     """
-    values = evidence.positive
+    values = evidence.positive[:SEEN]
     if len(values) < 3:
         return LeftOut(f"an elbow needs three eigenvalues and {len(values)} positive ones are computed")
     below = below_chord(values / values[0])

@@ -7,26 +7,24 @@ from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
 from mlcli.stages.linalg import EPS, symmetric_eigen
 
 WIDEST = 150  # columns up to which its d³ multiplications are a trifle
-SAME = 1e-6  # relative spread of the columns' variances up to which their products are correlations
+SAME, SAMPLED = 1e-6, 0.1  # relative spread of the columns' sizes, of all rows and of a sample, that is rounding
 
 
 def velicer(evidence: Evidence) -> Verdict | LeftOut:
     """As many axes as leave the smallest average squared correlation between columns once they are partialled out."""
-    points = evidence.points
-    if points is None or not evidence.of_columns:
+    if evidence.points is None:
         return LeftOut("it compares columns of features by pca")
-    moved = points - points.mean(axis=0)
-    norms = np.linalg.norm(moved, axis=0)
-    moved, norms = moved[:, norms > 0], norms[norms > 0]
-    columns = len(norms)
+    moved = evidence.columns
+    columns, norms = moved.shape[1], np.linalg.norm(moved, axis=0)
     if columns < 3 or columns > WIDEST:
         return LeftOut(f"{columns} columns vary, and it takes from 3 to {WIDEST}")
-    if np.ptp(norms) > SAME * norms.max():
+    if np.ptp(norms) > (SAME if len(moved) == evidence.size else SAMPLED) * norms.max():
         return LeftOut("it is for correlations, and the columns' variances differ: use prepare.scale=standard")
     averages = average_partials(moved.T @ moved / np.outer(norms, norms))
     count = int(np.nanargmin(averages))
     return Verdict(count, "As many axes as leave the smallest average squared partial correlation between columns.",
-                   f"{averages[count]:.4g} on average", {"average_squared_partial_correlations": averages.tolist()})
+                   f"{averages[count]:.4g} on average",
+                   {"average_squared_partial_correlations": averages.tolist(), "rows": len(moved)})
 
 
 def average_partials(correlations: Array) -> Array:

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.linalg import EPS
 from mlcli.stages.spectrum import Spectrum
 
@@ -35,8 +36,9 @@ class Evidence:
     method: str
     spectrum: Spectrum
     axes: Array  # n x q: coordinates on the kept axes and on further ones that were computed, in one unit
-    points: Array | None  # n x d, as the method saw them; None where dissimilarities or a kernel were given
-    distances: Callable[[Indices], Array] | None  # between some points (m x m), those that the method keeps
+    points: Array | None  # of PCA only: all rows, or of very many a sample, in the units of `solved` (m x d)
+    width: int  # columns of the input: what one distance costs
+    distances: Callable[[Indices, Indices], Array] | None  # from some points to some (s x t), those the method keeps
     nearest: Callable[[Indices, int], Array] | None  # to the nearest others among some points (m x k), of the input
     seed: int = 0
 
@@ -49,18 +51,32 @@ class Evidence:
     def positive(self) -> Array:
         """The computed eigenvalues that are more than rounding, in the units of `solved`."""
         solved = self.spectrum.solved
-        return solved[solved > 10 * max(len(self.axes), 1) * EPS * float(solved[:1].max(initial=0.0))]
+        return solved[solved > 10 * max(self.size, 1) * EPS * float(solved[:1].max(initial=0.0))]
 
     @property
     def parts(self) -> tuple[int, float] | None:
         """How many eigenvalues the positive total is made of, and that total; None where either is unknown."""
         if self.of_columns and self.points is not None:
-            return min(len(self.points) - 1, int(np.count_nonzero(np.ptp(self.points, axis=0)))), self._trace
+            return min(self.size - 1, self.columns.shape[1]), self.spectrum.solved_trace
         return (len(self.positive), float(self.positive.sum())) if self.spectrum.complete else None
 
+    @cached_property
+    def columns(self) -> Array:
+        """The columns of `points` that vary, less their means."""
+        points = np.zeros((0, 0)) if self.points is None else self.points
+        varying = np.ptp(points, axis=0) > 0 if len(points) else np.zeros(points.shape[1], dtype=bool)
+        return points[:, varying] - points[:, varying].mean(axis=0)
+
+    @cached_property
+    def norms(self) -> Array:
+        """Their sizes, such that the squares sum to the trace."""
+        norms = np.linalg.norm(self.columns, axis=0)
+        return norms * np.sqrt(self.spectrum.solved_trace) / np.linalg.norm(norms) if len(norms) else norms
+
     @property
-    def _trace(self) -> float:
-        return self.spectrum.solved_trace
+    def size(self) -> int:
+        """The number of points."""
+        return len(self.axes)
 
     def generator(self) -> np.random.Generator:
         """A fresh random generator; every call gives the same stream."""
@@ -68,10 +84,11 @@ class Evidence:
 
     def sample(self, most: int) -> Indices:
         """All points, or so many of them at random, in their order."""
-        size = len(self.axes)
-        return np.arange(size) if size <= most else np.sort(self.generator().choice(size, most, replace=False))
+        if self.size <= most:
+            return np.arange(self.size)
+        return np.sort(self.generator().choice(self.size, most, replace=False))
 
 
-def leading(above: Array) -> int:
+def leading(above: AnyArray) -> int:
     """How many of the first come before one that fails."""
     return int(np.argmin(np.append(above, False)))
