@@ -21,6 +21,7 @@ from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.errors import NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
+from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
 from mlcli.report.quality import kept_space, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
@@ -101,7 +102,8 @@ def assess(result: Run) -> Findings:
         table.data(), model.embedding, kept=kept_space(model.projector), labels=table.labels,
         decode=model.projector.decode, neighbors=asked.neighbors, sample=asked.sample,
         generator=config.compute.generator())
-    return Findings(quality=found)
+    axes = dimension(config.method, model, table.data(), config.compute.seed) if config.report.dimension else None
+    return Findings(quality=found, dimension=axes)
 
 
 def coordinates(table: Table, values: Array) -> Table:
@@ -121,6 +123,9 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
     if findings.quality is not None:
         texts[names.QUALITY] = json_text(findings.quality.figures)
         texts[names.SHEPARD] = shepard_table(findings.quality.pairs)
+    if findings.dimension is not None:
+        texts[names.DIMENSION] = json_text(findings.dimension)
+        texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
     if result.dropped:
@@ -185,11 +190,12 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
 def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
             findings: Findings | None = None) -> dict[str, Any]:
     """What is told at the end of a run, to people and as JSON."""
+    axes = findings.dimension if findings else None
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
     measured = findings.quality.figures if findings and findings.quality else {}
     return {"run": output, "components": kept, **leading(spectrum, kept), "scree": leading(spectrum, LEADING),
             "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
-            **facts(result, journal, certificate)}
+            "dimension": axes["recommendation"] if axes else None, **facts(result, journal, certificate)}
 
 
 def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:

@@ -31,3 +31,4 @@ class Report(Options):
     certify: Literal["auto", "full"] = option(
         "auto", "How thoroughly results are checked before they are published: as far as the larger of 5% of the run's "
         "time and 50 ms goes (auto), or every row, and eigenvalues counted by inertia (full).")
+    dimension: bool = option(True, "Whether the rules for the number of axes are applied.")

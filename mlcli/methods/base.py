@@ -138,7 +138,8 @@ class Method(Options):
     def settle(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
         self.require_kind(data.kind)
-        return self.replace(eigensolve=self.eigensolve.settled(self.limit(data)), **self.settled_stages(data))
+        eigensolve = self.eigensolve.settled(self.limit(data), self.eigenvalues(data))
+        return self.replace(eigensolve=eigensolve, **self.settled_stages(data))
 
     def require_kind(self, kind: str) -> None:
         """Raises ConfigError where the method cannot take this kind of input."""
@@ -168,6 +169,10 @@ class Method(Options):
     def limit(self, data: Input) -> int:
         """The most axes that data of this shape can have."""
         return (self.landmark_count(data) or len(data.values)) - 1
+
+    def eigenvalues(self, data: Input) -> int:
+        """How many eigenvalues there are, zeros included."""
+        return self.landmark_count(data) or len(data.values)
 
     def landmark_count(self, data: Input) -> int | None:
         """The number of landmarks, where some are asked for; raises ConfigError where there are too many."""

@@ -40,6 +40,10 @@ class PCA(Method):
         """The smaller of n - 1 and d."""
         return min(len(data.values) - 1, data.values.shape[1])
 
+    def eigenvalues(self, data: Input) -> int:
+        """The smaller of n and d."""
+        return min(data.values.shape)
+
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """One product and the eigenproblem of the smaller side."""
         rows, columns = data.values.shape

@@ -1,6 +1,7 @@
 """What a run finds out about its own embedding."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from mlcli.report.quality import Measured
 
@@ -10,3 +11,4 @@ class Findings:
     """What is found out about an embedding once it is there, for the run directory."""
 
     quality: Measured | None  # None where it was not asked for
+    dimension: dict[str, Any] | None = None  # the content of dimension.json; None where it was not asked for

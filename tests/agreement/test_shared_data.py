@@ -12,6 +12,7 @@ from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import Paths
 from tests import support
 from tests.agreement.tables import TOLERANCE, residual_variances, score_deviation, value_deviation
+from tests.report.dimension import support as dimension_support
 
 SHARED = Path(__file__).parents[3] / "shared"
 DATA, EXPECTED = SHARED / "data", SHARED / "expected"
@@ -32,6 +33,16 @@ def test_faces_have_the_residual_variances_of_tenenbaum() -> None:
     distances = Paths().distances(graph_of(Neighbors(count=6).lists(points), "union"), Compute())
     found = residual_variances(distances, support.fit("isomap", points, neighbors=6, components=4).embedding)
     assert np.round(found, 4).tolist() == [0.2009, 0.0865, 0.0259, 0.0215]
+
+
+def test_faces_have_three_dimensions_by_their_curve() -> None:
+    """The published answer, and the same curve off the diagonal."""
+    document = dimension_support.found("isomap", np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False),
+                                       neighbors=6)
+    curve = document["rules"]["residual_variance"]["figures"]["residual_variances"]
+    assert np.round(curve[:4], 4).tolist() == [0.2009, 0.0868, 0.026, 0.0216]
+    assert document["recommendation"]["components"] == 3
+    assert 3 <= document["rules"]["two_nn"]["figures"]["estimate"] <= 5
 
 
 def test_first_three_axes_of_the_faces_follow_pose_and_light() -> None:

@@ -37,7 +37,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
 
     def record(config: RunConfig, *arguments: Any, **keywords: Any) -> dict[str, Any]:
         configs.append(config)
-        return {"run": config.output, "eigenvalues": [2.0], "proportions": [0.5], "warnings": [], "notes": []}
+        return {"run": config.output, "eigenvalues": [2.0], "proportions": [0.5], "dimension": None, "warnings": [],
+                "notes": []}
 
     monkeypatch.setattr("mlcli.pipeline.run", record)
     monkeypatch.setattr("mlcli.pipeline.stream", record)
@@ -92,8 +93,8 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
     (["--paths", "floid", *ISOMAP],
      "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; --paths; "
      "did you mean 'floyd'?"),
-    (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1) or a number "
-                   "(over 0 and at most 1), not -1; -p"),
+    (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1), a number "
+                   "(over 0 and at most 1) or 'all', not -1; -p"),
     (["--set", "compute.sed=1"], "E-CONFIG]: unknown key 'compute.sed'; --set compute.sed=1; did you mean 'seed'?"),
 ])
 def test_wrong_values_are_78_and_name_the_flag(mlcli: Caller, arguments: list[str], message: str) -> None:

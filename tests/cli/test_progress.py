@@ -119,9 +119,9 @@ def test_a_bar_on_a_terminal_is_gone_at_the_end(environment: dict[str, str], col
     """What a terminal receives: cursor codes while the bar is there, then the plain summary."""
     ours, theirs = pty.openpty()
     child = process("embed", "data.csv", stderr=theirs, env={**os.environ, "TERM": "xterm-256color", **environment})
-    child.communicate()
     os.close(theirs)
     text = read_all(ours)
+    child.communicate()
     assert child.returncode == 0
     assert "\x1b[?25l" in text and "\x1b[?25h" in text  # cursor hidden and shown again
     assert bool(re.search(r"\x1b\[(?!0m)[0-9;]*m", text)) is colored

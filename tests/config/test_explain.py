@@ -34,8 +34,8 @@ FILES = {
         "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "
         "did you mean 'floyd'?",
     "method: {eigensolve: {components: 1.5}}\n":
-        "method.eigensolve.components must be a whole number (at least 1) or a number (over 0 and at most 1), not 1.5; "
-        "run.yaml:2:23",
+        "method.eigensolve.components must be a whole number (at least 1), a number (over 0 and at most 1) or 'all', "
+        "not 1.5; run.yaml:2:23",
     "method: {eigensolve: {report: 2.5}}\n":
         "method.eigensolve.report must be a whole number of at least 1, not 2.5; run.yaml:2:23",
     "neighbors: {count: 5}\n":
