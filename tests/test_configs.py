@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 SCHEMA = ROOT / "configs" / "mlcli.schema.json"
 ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg", "report.html", "quality.json",
-          "model.json", "model.npz"}
+          "shepard.csv", "model.json", "model.npz"}
 
 
 @pytest.fixture(autouse=True)
