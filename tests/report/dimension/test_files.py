@@ -21,7 +21,7 @@ def test_document_table_and_sentence(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert {row["rule"]: row["components"] for row in rows if not row["detail"].startswith("left out: ")} == {
         name: "" if rule["components"] is None else str(rule["components"]) for name, rule in document["rules"].items()}
     assert {row["rule"] for row in rows if row["detail"].startswith("left out: ")} == set(document["left_out"])
-    assert f"mlcli: axes: {document['recommendation']['sentence']}" in capfd.readouterr().err
+    assert f"mlcli: {document['recommendation']['sentence']}" in capfd.readouterr().err
     files = json.loads((tmp_path / "run" / "run.json").read_text())["files"]
     assert {"dimension.json", "dimension.csv"} <= set(files)
 
