@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlcli.base.check import Check, count, ratio, skipped
+from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.certify.subject import Subject
 
 
@@ -52,7 +52,9 @@ def _centering(subject: Subject) -> Check:
         allowed = (subject.rounding + subject.model.spectrum.tolerance) * np.sqrt(len(coordinates))
         return ratio("centering", float(sums.max(initial=0.0)), float(allowed), "column sums of Y are zero")
     error = float((sums * np.sqrt(subject.values)).max(initial=0.0))
-    allowed = (subject.rounding + subject.model.spectrum.tolerance) * subject.top
+    # centering takes the means away, and leaves their rounding
+    means = EPS * len(coordinates) * float(np.abs(subject.projector.centering.means).max(initial=0.0))
+    allowed = (subject.rounding + subject.model.spectrum.tolerance) * subject.top + means
     return ratio("centering", error, allowed, "column sums of Y are zero (K1 = 0)")
 
 

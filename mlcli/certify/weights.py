@@ -17,7 +17,7 @@ from mlcli.stages.nearest import Lists
 from mlcli.stages.pieces import connected_lists
 from mlcli.stages.similarities import Barycenters
 
-ROW = 1.2e-5  # seconds for a row: its neighbors, its weights and its part in the products
+ROW = 2e-5  # seconds for a row: its neighbors, its weights and its part in the products
 FILL = 4e-7  # seconds for an entry of the sparse cost matrix in its factorization and a probe through it
 ROOM = 2**18  # numbers of the local systems solved together
 

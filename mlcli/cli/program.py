@@ -20,6 +20,7 @@ COMMANDS = {
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",
     "reconstruct": "Go from coordinates back to features, where possible.",
+    "verify": "Check a finished run again: its files and its numbers.",
     "methods": "List the methods, or show one with its options.",
     "schema": "Print the JSON schema of the YAML files, for editors.",
     "sample": "Write a generated data set.",
