@@ -92,8 +92,8 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
     embedding = replace(table, values=model.embedding, columns=axes(model), kind="features")
     if texts is not None:
         labels = dict(zip(table.labels, map(tuple, texts[1:]), strict=True))
-        ids = table.ids if isinstance(table.ids, RowNumbers) and tuple(texts[0]) == tuple(table.ids) else tuple(texts[0])
-        embedding = replace(embedding, ids=ids, labels=labels)
+        numbered = isinstance(table.ids, RowNumbers) and list(table.ids) == list(texts[0])
+        embedding = replace(embedding, ids=table.ids if numbered else tuple(texts[0]), labels=labels)
     return Record(config, source, prepared.table, embedding, replace(model, kept=chosen), prepared.preparation,
                   tuple(gone), read=True)
 

@@ -11,6 +11,7 @@ from mlcli.certify.subject import Subject
 
 WIDTH = 4  # vectors of a probe
 STEPS = 6  # products with the kernel that it takes
+LEFT = (1e-8, 0.5, 0.5)  # length that a unit vector must keep when what is known is taken from it, each time
 ERRORS = 6.0  # standard errors beyond which a sampled figure counts
 INERTIA = 5000  # points up to which LDLᵀ is worth its n³/3
 MOST = 160  # rows of a sample
@@ -56,12 +57,13 @@ def ritz(apply: Callable[[Array], Array], found: Array, size: int, seed: int) ->
     basis = np.zeros((size, 0))
     images = np.zeros((size, 0))
     for _ in range(STEPS):
-        for _ in range(2):  # the second time for what nearly dependent columns let in
+        lengths = np.linalg.norm(block, axis=0)
+        block = block[:, lengths > 0] / lengths[lengths > 0]
+        for least in LEFT:  # again for what nearly dependent columns let in
             block = block - found @ (found.T @ block)
             block = block - basis @ (basis.T @ block)
             block, triangle = np.linalg.qr(block)
-            sizes = np.abs(np.diag(triangle))
-            block = block[:, sizes > 1e-8 * sizes.max(initial=0.0)]
+            block = block[:, np.abs(np.diag(triangle)) > least]
         if not block.shape[1] or basis.shape[1] + found.shape[1] + block.shape[1] > size:
             break
         image = apply(block)

@@ -61,7 +61,7 @@ def slack(subject: Subject, rows: Rows) -> float:
     """The norm of what rounding, and the solver's tolerance, may add to the centered kernel."""
     size = rows.raw.shape[1]
     precision = subject.model.spectrum.tolerance
-    return subject.rounding * subject.top + (rows.source.noise + precision) * size * rows.largest
+    return subject.rounding * subject.top + subject.ties + (rows.source.noise + precision) * size * rows.largest
 
 
 def centered(subject: Subject, rows: Rows) -> Array:

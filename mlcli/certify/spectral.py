@@ -18,10 +18,13 @@ def spectral(subject: Subject) -> Iterator[Check]:
     if wrong or subject.method.proof == "own":
         return
     yield _descending(subject)
+    yield _sum(subject)
+    if (subject.fit < 0).any():
+        yield skipped("orthogonality", "without the input it is not known which rows carried the fit")
+        return
     yield _orthogonality(subject)
     if subject.projector.centering.across or subject.method.proof == "weights":
         yield _centering(subject)
-    yield _sum(subject)
 
 
 def _descending(subject: Subject) -> Check:

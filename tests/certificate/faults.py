@@ -285,7 +285,8 @@ FAULTS: dict[str, Fault] = {
         ISOMAP, replacing("mlcli.stages.pieces.graph_of", lambda whole, *a: longer_edges(whole(*a))),
         {"edge lengths", "graph"}),
     "geodesics miss a shortcut": Fault(
-        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.stages.paths._engine", shortcut_missed), {"residual", "means"}),
+        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.stages.paths._engine", shortcut_missed),
+        {"residual", "means"}),
     "geodesics of a streamed kernel miss a shortcut": Fault(
         {**ISOMAP, "paths": {"algorithm": "dijkstra", "store": "streamed", "precision": "float64"}},
         replacing("mlcli.stages.paths._engine", shortcut_missed), {"residual", "means"}),
