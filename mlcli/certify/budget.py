@@ -7,8 +7,8 @@ import numpy as np
 
 SHARE = 0.05  # of the run's time
 LEAST = 0.050  # seconds
-SQUARES = 2**16  # numbers squared and added up to measure how fast this machine is now
-NOMINAL = 60e-6  # seconds that this takes where the costs were measured
+SQUARES = 2**18  # numbers squared and added up to measure how fast this machine is now
+NOMINAL = 500e-6  # seconds that this takes where the costs were measured
 
 
 @dataclass

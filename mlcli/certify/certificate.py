@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import Check, Verdict, skipped
+from mlcli.base.check import Check, Verdict, count, skipped
 from mlcli.certify.budget import Budget
 from mlcli.certify.counting import INERTIA, by_inertia, nothing_above
 from mlcli.certify.graph import Near, graph_checks, graph_facts, stored_points
@@ -49,16 +49,15 @@ class Certificate:
 def numbers(subject: Subject, budget: Budget) -> Iterator[Check]:
     """Every check of a result against its input; without the input, what the result says of itself."""
     with np.errstate(all="ignore"):  # what overflows is not finite, and fails
+        if subject.data is not None and len(subject.data.values) != subject.size:
+            yield count("size", abs(len(subject.data.values) - subject.size), "rows of the data without coordinates")
+            return
         checks = list(spectral(subject))
         yield from checks
         if any(check.verdict == "fail" for check in checks if check.name == "finite"):
             return
         if subject.data is None:
             yield skipped("input", "the input is not at hand")
-            return
-        if len(subject.data.values) != subject.size:
-            yield Check("size", float(abs(len(subject.data.values) - subject.size)), 0.0, "fail",
-                        "rows of the data without coordinates")
             return
         yield from _against_input(subject, budget)
         yield from subject.method.identities(subject.data, subject.model)

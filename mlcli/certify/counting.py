@@ -11,8 +11,10 @@ from mlcli.certify.subject import Subject
 
 WIDTH = 4  # vectors of a probe
 STEPS = 6  # products with the kernel that it takes
+LEFT = (1e-8, 0.5, 0.5)  # length that a unit vector must keep when what is known is taken from it, each time
 ERRORS = 6.0  # standard errors beyond which a sampled figure counts
 INERTIA = 5000  # points up to which LDLᵀ is worth its n³/3
+MOST = 160  # rows of a sample
 FEWEST = 32  # rows below which a sample tells too little
 
 
@@ -55,12 +57,13 @@ def ritz(apply: Callable[[Array], Array], found: Array, size: int, seed: int) ->
     basis = np.zeros((size, 0))
     images = np.zeros((size, 0))
     for _ in range(STEPS):
-        for _ in range(2):
+        lengths = np.linalg.norm(block, axis=0)
+        block = block[:, lengths > 0] / lengths[lengths > 0]
+        for least in LEFT:  # again for what nearly dependent columns let in
             block = block - found @ (found.T @ block)
             block = block - basis @ (basis.T @ block)
-        block, triangle = np.linalg.qr(block)
-        sizes = np.abs(np.diag(triangle))
-        block = block[:, sizes > 1e-10 * sizes.max(initial=0.0)] if sizes.max(initial=0.0) > 0 else block[:, :0]
+            block, triangle = np.linalg.qr(block)
+            block = block[:, np.abs(np.diag(triangle)) > least]
         if not block.shape[1] or basis.shape[1] + found.shape[1] + block.shape[1] > size:
             break
         image = apply(block)
@@ -79,19 +82,20 @@ def _sampled(subject: Subject, rows: Rows) -> Check:
     """
     coordinates, size = subject.carriers, rows.raw.shape[1]
     means = subject.projector.centering.means
-    rest = rows.raw - means - means[rows.chosen][:, None] + means.mean()
+    order = np.random.default_rng(subject.seed + 1).permutation(len(rows.chosen))[:MOST]
+    chosen = rows.chosen[order]
+    rest = rows.raw[order] - means - means[chosen][:, None] + means.mean()
     values = np.where(subject.values > 0, subject.values, 1.0)
-    rest -= (coordinates[rows.chosen] * np.where(subject.values > 0, 1.0, 0.0)) @ coordinates.T
-    order = np.random.default_rng(subject.seed + 1).permutation(len(rows.chosen))
-    left, right = order[: len(order) // 2], order[len(order) // 2 :]
-    small = rest[left][:, rows.chosen[left]]
+    rest -= (coordinates[chosen] * np.where(subject.values > 0, 1.0, 0.0)) @ coordinates.T
+    left, right = np.arange(len(order) // 2), np.arange(len(order) // 2, len(order))
+    small = rest[left][:, chosen[left]]
     direction = rest[left].T @ np.linalg.eigh((small + small.T) / 2)[1][:, -1]
     direction -= coordinates @ ((coordinates / values).T @ direction)
     length = float(np.linalg.norm(direction))
     if length == 0:
         return ratio("count", 0.0, 1.0, "nothing is left of the kernel on a sample of rows", exact=False)
     direction /= length
-    terms = size * direction[rows.chosen[right]] * (rest[right] @ direction)
+    terms = size * direction[chosen[right]] * (rest[right] @ direction)
     estimate, error = float(terms.mean()), float(terms.std() / np.sqrt(len(terms)))
     surplus = estimate - ERRORS * error - next_value(subject)
     words = (f"a direction off the axes kept has the quotient {estimate:.4g} +- {error:.2g} on a sample; "

@@ -54,7 +54,9 @@ def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: In
     few = budget.affordable(0.1, 2e-8 * max(data.shape[1], 1), len(kept), least=SAMPLE)
     back, original = preparation.undo(data[:few]), source.values[kept[:few]]
     there = np.isfinite(original) & (preparation.spread != 0)
-    size = np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0)
+    origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
+    size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin)
+    size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
     wrong = int(np.sum(there & (np.abs(back - original) > 1e-9 * size)))
     return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=few == len(kept))
 

@@ -55,7 +55,7 @@ class Near:
         rows, columns = self.subject.given.values.shape  # type: ignore[union-attr]
         wide = 1 if isinstance(self.subject.given, Dissimilarities) else min(columns, NARROW)
         size = self.subject.size
-        chosen = budget.affordable(share, (NUMBER * wide + 2e-8) * rows, size, least=4)
+        chosen = budget.affordable(share, (NUMBER * wide + 8e-8) * rows, size, least=4)
         chosen = min(chosen, size if budget.full else max(ROOM // rows, 1))
         generator = np.random.default_rng(self.subject.seed + 2)
         return np.arange(size) if chosen == size else np.sort(generator.choice(size, chosen, replace=False))

@@ -103,7 +103,7 @@ def _passes(subject: Subject, data: Centered) -> Iterator[Check]:
         tall = np.abs(coordinates.sum(axis=0)).max(initial=0.0) / np.sqrt(size)
         yield ratio("centering", float(tall), allowed * root + rough, "column sums of Y are zero")
         apart = float(np.abs(products - axes * np.where(drawn, values, 0.0)).max(initial=0.0))
-        yield ratio("residual", apart, root * (allowed * subject.top + rough * root), "XᵀY = W Λ")
+        yield ratio("residual", apart, allowed * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
     yield _total(subject, data, squares, rough)
     if decoder is not None and data.exact:
         stated = subject.model.spectrum.solved_trace - float(values[drawn].sum())

@@ -33,6 +33,8 @@ def projected(subject: Subject, budget: Budget, largest: float) -> Check:
     if found.shape != expected.shape:
         return ratio("projection", float("inf"), 1.0, "there is a coordinate for every axis")
     gap = np.abs(found - expected)
+    if len(subject.fit) != subject.size:  # points may be farther from landmarks than these from each other
+        largest = max(largest, float(np.abs(subject.projector.similarity.rows(subject.data.values[rows])).max()))
     if isinstance(subject.projector.similarity, Barycenters):
         gap = _from_any_twin(subject, rows, found, gap)
     error, scale = _error(subject, gap, largest)

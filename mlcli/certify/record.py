@@ -10,6 +10,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.check import Check, skipped
 from mlcli.base.stage import stage, unheard
+from mlcli.base.threads import single_threaded_blas
 from mlcli.certify.budget import Budget
 from mlcli.certify.certificate import Certificate, facts_of, numbers
 from mlcli.certify.files import LOADED, prepared_rows, same_model, same_rows, written_embedding, written_spectrum
@@ -32,12 +33,13 @@ class Record:
     model: Model
     preparation: Preparation
     dropped: tuple[Dropped, ...]
+    read: bool = False  # whether it was read back from its directory
 
 
 @stage("certify")
 def certify(record: Record, folder: Path | None, budget: Budget) -> Certificate:
     """The certificate of a run, and of its files where it has been written."""
-    with unheard():
+    with unheard(), single_threaded_blas():  # the pieces of work are too small to be shared
         stored, checks = _read_back(record, folder, budget)
         projector = stored.get("projector", record.model.projector)
         model = replace(record.model, embedding=record.embedding.values, projector=projector)
@@ -80,5 +82,7 @@ def _read_back(record: Record, folder: Path | None, budget: Budget) -> tuple[Map
 
 def _written(record: Record, folder: Path, budget: Budget) -> Iterator[Check]:
     yield from written_embedding(folder, record.embedding, record.config.report.formats, budget)
+    if record.read:
+        return  # the spectrum at hand is the file's
     text = (folder / names.SPECTRUM).read_text(encoding="utf-8")
     yield written_spectrum(text, record.model.spectrum.eigenvalues, record.config.method.eigensolve.report)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlcli.base.check import Check, count, ratio, skipped
+from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.certify.subject import Subject
 
 
@@ -18,10 +18,13 @@ def spectral(subject: Subject) -> Iterator[Check]:
     if wrong or subject.method.proof == "own":
         return
     yield _descending(subject)
+    yield _sum(subject)
+    if (subject.fit < 0).any():
+        yield skipped("orthogonality", "without the input it is not known which rows carried the fit")
+        return
     yield _orthogonality(subject)
     if subject.projector.centering.across or subject.method.proof == "weights":
         yield _centering(subject)
-    yield _sum(subject)
 
 
 def _descending(subject: Subject) -> Check:
@@ -52,7 +55,9 @@ def _centering(subject: Subject) -> Check:
         allowed = (subject.rounding + subject.model.spectrum.tolerance) * np.sqrt(len(coordinates))
         return ratio("centering", float(sums.max(initial=0.0)), float(allowed), "column sums of Y are zero")
     error = float((sums * np.sqrt(subject.values)).max(initial=0.0))
-    allowed = (subject.rounding + subject.model.spectrum.tolerance) * subject.top
+    # centering takes the means away, and leaves their rounding
+    means = EPS * len(coordinates) * float(np.abs(subject.projector.centering.means).max(initial=0.0))
+    allowed = (subject.rounding + subject.model.spectrum.tolerance) * subject.top + means
     return ratio("centering", error, allowed, "column sums of Y are zero (K1 = 0)")
 
 

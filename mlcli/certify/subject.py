@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,8 @@ from mlcli.base.inputs import Features, Input
 from mlcli.base.scaling import scaled
 from mlcli.base.types import Array, Indices
 from mlcli.methods import Method, Model, Projector
+
+TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots
 
 
 @dataclass(frozen=True)
@@ -78,16 +81,25 @@ class Subject:
         return EPS * max(self.size, columns, 10)
 
     @cached_property
+    def ties(self) -> float:
+        """How far apart eigenvalues are that count as equal: any rotation of their axes is as good."""
+        solved = self.model.spectrum.solved
+        breaks = np.flatnonzero(-np.diff(solved) > TIED * self.rounding * self.top)
+        edges = [0, *(breaks + 1).tolist(), len(solved)]
+        return max((float(solved[a] - solved[b - 1]) for a, b in pairwise(edges)
+                    if a < self.embedding.shape[1] and solved[b - 1] > 0), default=0.0)
+
+    @cached_property
     def fit(self) -> Indices:
-        """Which of the embedded rows carried the fit: landmarks, or all."""
+        """Which of the embedded rows carried the fit: landmarks, or all; -1 where it is not known."""
         similarity = self.projector.similarity
         chosen = getattr(similarity, "landmarks", None)
         if chosen is not None:
             return np.asarray(chosen)
         points = getattr(similarity, "points", None)
-        if points is None or len(points) == self.size or not isinstance(self.given, Features):
+        if points is None or len(points) == self.size:
             return np.arange(self.size)
-        return _places(points, self.data.values)
+        return _places(points, self.data.values if isinstance(self.data, Features) else points[:0])
 
     @cached_property
     def carriers(self) -> Array:

@@ -17,7 +17,7 @@ from mlcli.stages.nearest import Lists
 from mlcli.stages.pieces import connected_lists
 from mlcli.stages.similarities import Barycenters
 
-ROW = 1.2e-5  # seconds for a row: its neighbors, its weights and its part in the products
+ROW = 2e-5  # seconds for a row: its neighbors, its weights and its part in the products
 FILL = 4e-7  # seconds for an entry of the sparse cost matrix in its factorization and a probe through it
 ROOM = 2**18  # numbers of the local systems solved together
 
@@ -122,8 +122,9 @@ def _all_rows(subject: Subject, residuals: Residuals, ridge: float) -> Iterator[
     root = residuals.apply(coordinates)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
     gaps = np.linalg.norm(residuals.apply_turned(root) - coordinates * costs, axis=0) / np.sqrt(size)
-    noise = subject.rounding + EPS / ridge + subject.model.spectrum.tolerance
-    yield ratio("residual", float(gaps.max(initial=0.0)), residuals.norm * noise,
+    noise = residuals.norm * (subject.rounding + EPS / ridge + subject.model.spectrum.tolerance)
+    noises = noise + subject.ties * costs**2  # the derivative of 1 / λ
+    yield ratio("residual", float((gaps / noises).max(initial=0.0)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     found = np.sum(root * root, axis=0) / size
     relative = np.abs(found - costs) / (costs + residuals.norm * (EPS / ridge) ** 2)

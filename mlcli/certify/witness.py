@@ -14,7 +14,7 @@ from mlcli.stages.graph import Graph
 from mlcli.stages.similarities import Columns, Distances, Geodesics, GivenDistances, KernelValues
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
-PATH = 3e-7  # seconds that a heap takes for one vertex or edge
+PATH = 5e-8  # seconds that a heap takes for one vertex or edge
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ COMMANDS = {
     "reconstruct": "Go from coordinates back to features, where possible.",
     "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
     "report": "Render the report of a finished run again.",
+    "verify": "Check a finished run again: its files and its numbers.",
     "methods": "List the methods, or show one with its options.",
     "schema": "Print the JSON schema of the YAML files, for editors.",
     "sample": "Write a generated data set.",

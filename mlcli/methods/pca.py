@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import ClassVar, Literal
 
+from mlcli.base.check import Check, count
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
@@ -57,8 +58,15 @@ class PCA(Method):
         """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
         kernel = Factored.of(data.values, self.route)
         spectrum = self.eigensolve(kernel, self.limit(data), compute)
-        points = len(data.values)
-        spectrum = replace(spectrum, divisor=max(points if self.divisor == "n" else points - 1, 1))
+        spectrum = replace(spectrum, divisor=self._divisor(data))
         directions = spectrum.feature_directions()
         projector = Projector(Columns(), kernel.centering, directions, Decoder(kernel.centering.means, directions))
         return Model(spectrum.coordinates(), spectrum, projector)
+
+    def identities(self, data: Input, model: Model) -> list[Check]:
+        """Eigenvalues are variances: over the divisor that was asked for."""
+        wrong = model.spectrum.divisor != self._divisor(data)
+        return [count("divisor", int(wrong), "eigenvalues written are sums of squares over the divisor asked for")]
+
+    def _divisor(self, data: Input) -> int:
+        return max(len(data.values) - (self.divisor == "n-1"), 1)

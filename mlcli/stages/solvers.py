@@ -144,6 +144,7 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
     else:
         count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
+        start -= start.mean(axis=0)  # the constant vector would be found as well, at cost zero
         vectors = krylov(kernel.apply, start, count, options.tolerance or STORED).vectors
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
