@@ -1,0 +1,137 @@
+"""Maximum variance unfolding: the kernel of the largest trace that keeps the distances of neighbors."""
+
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Dissimilarities, Features
+from mlcli.base.stage import note, stage
+from mlcli.base.steps import Step
+from mlcli.base.threads import single_threaded_blas
+from mlcli.base.types import Array, Indices
+from mlcli.stages.costs import product_rate
+from mlcli.stages.factored import Factored
+from mlcli.stages.graph import Graph
+from mlcli.stages.kernels import uncentered
+from mlcli.stages.neighbors import Spatial
+from mlcli.stages.paths import Paths
+from mlcli.stages.unfolding_basis import Penalized, laplacian_basis, maximize_over_basis
+from mlcli.stages.unfolding_certificate import (
+    Certificate,
+    certificate,
+    require_feasible,
+    require_metric,
+    require_trust,
+    softened,
+)
+from mlcli.stages.unfolding_cone import Program
+from mlcli.stages.unfolding_faces import centered_basis, face_basis, independent
+from mlcli.stages.unfolding_interior import COPIES, maximize
+from mlcli.stages.unfolding_pairs import Pairs, coincident, neighbor_pairs
+
+FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
+MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
+VECTORS = 50  # of the basis where there are more
+USUAL = 25  # iterations of most programs
+
+
+@dataclass(frozen=True)
+class Unfolding:
+    """The semidefinite program of Weinberger and Saul (2006), and how far it must be solved."""
+
+    equal: bool  # distances are kept, rather than kept from growing
+    common: bool  # also those of pairs with a neighbor in common
+    basis: int | None  # vectors of the Laplacian basis; None: by the number of pairs; 0: no basis
+    softness: float  # with a basis, about how much squared distances may be off
+    tolerance: float
+    limit: int
+    accepted: bool  # a result that is not proven within the tolerance
+
+    @stage("unfold")
+    def __call__(self, graph: Graph, data: Spatial, compute: Compute) -> tuple[Factored, Certificate]:
+        """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
+        pairs = neighbor_pairs(graph, data, self.common)
+        count = self._vectors(len(pairs))
+        if count and self.basis is None:
+            note("N-BASIS", f"with {len(pairs)} pairs the kernel is sought over {count} vectors of the graph's "
+                 "Laplacian; method.basis changes that")
+        with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
+            factor, found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
+                             else self._whole(pairs, data, compute))
+        require_trust(found, self.equal, data.exponent, self.accepted)
+        return Factored(factor, "auto", uncentered(factor.shape[1])), found
+
+    def step(self, graph: Graph, data: Spatial, compute: Compute) -> Step:
+        """What the program would cost."""
+        pairs = len(neighbor_pairs(graph, data, self.common))
+        count, rate = self._vectors(pairs), product_rate(compute.thread_count())
+        if count:
+            unknowns = count * (count + 1) / 2
+            return Step("unfold", f"semidefinite program over {count} vectors, {pairs} pairs, about {USUAL} iterations",
+                        USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count))
+        work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
+        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
+                    USUAL * work / rate, _whole_memory(pairs, graph.size))
+
+    def _vectors(self, pairs: int) -> int:
+        """How many vectors the basis has, 0 for none."""
+        return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
+
+    def _whole(self, pairs: Pairs, data: Spatial, compute: Compute) -> tuple[Array, Certificate]:
+        """The best of all kernels."""
+        compute.require(_whole_memory(len(pairs), pairs.size), f"sde with {len(pairs)} pairs",
+                        f"use fewer neighbors, or set method.basis={VECTORS}")
+        groups = coincident(pairs)
+        floor, basis = -np.inf, centered_basis(groups)
+        if self.equal:
+            if isinstance(data, Dissimilarities):
+                require_metric(pairs, data.ids, self.tolerance, data.exponent)
+            points = data.values if isinstance(data, Features) else None
+            basis = face_basis(pairs, groups, points, self.tolerance)
+            floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size if points is None else floor
+        merged, rows = _merged_rows(pairs, groups, basis)
+        program = Program(rows, merged.squared, self.equal)
+        if basis.shape[1] < merged.size - 1:
+            chosen, even = independent(rows)
+            program = Program(rows[chosen], merged.squared[chosen], self.equal, even)
+        solution = maximize(program, self.tolerance, self.limit, floor)
+        factor = basis @ solution.root
+        found = certificate(program, solution, factor, pairs, self.tolerance)
+        require_feasible(found, floor, data.exponent)
+        return factor, found
+
+    def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> tuple[Array, Certificate]:
+        """The best of the kernels over a Laplacian basis; `reach` bounds the trace of all kernels.
+
+        The penalty is such that a usual weight, trace over pairs and mean, is worth `softness`.
+        """
+        compute.require(_basis_memory(len(pairs), count), f"sde over {count} vectors", "set method.basis lower")
+        groups = coincident(pairs)
+        basis = laplacian_basis(pairs, groups, count, compute)
+        merged, rows = _merged_rows(pairs, groups, basis)
+        mean = float(merged.squared.mean())
+        program = Penalized(rows, merged.squared, self.equal,
+                            penalty=reach / (self.softness * len(merged) * mean**2))
+        solution = maximize_over_basis(program, self.tolerance, self.limit)
+        factor = basis @ solution.root
+        found = certificate(program, solution, factor, pairs, self.tolerance)
+        return factor, softened(found, program, solution, reach, pairs.misses(factor, self.equal))
+
+
+def _merged_rows(pairs: Pairs, groups: Indices, basis: Array) -> tuple[Pairs, Array]:
+    """The pairs among groups of points, and the difference of a basis's rows for each."""
+    merged = pairs.merged(groups)
+    return merged, merged.differences(basis[np.unique(groups, return_index=True)[1]])
+
+
+def _whole_memory(pairs: int, size: int) -> float:
+    """Bytes of a program over all kernels."""
+    return 8.0 * (COPIES * pairs**2 + 3.0 * pairs * size + 12.0 * size**2)
+
+
+def _basis_memory(pairs: int, count: int) -> float:
+    """Bytes of a program over a basis."""
+    unknowns = count * (count + 1) / 2
+    return 8.0 * (2 * pairs * unknowns + 6 * unknowns**2)

@@ -1,0 +1,125 @@
+"""What interior-point methods for unfoldings share: the program, its solution, and steps that stay inside."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.stages.linalg import EPS, lower_solve, symmetric_eigenvalues
+
+PATIENCE = 8  # steps without gain after which rounding, or the lack of an interior, has the last word
+SMALL = 200  # rows of a matrix up to which its least eigenvalue is found with all others
+LANCZOS = 60  # steps for those of a larger one
+
+
+@dataclass(frozen=True)
+class Program:
+    """Maximize tr R over positive semidefinite R (r x r) with vᵀRv = b, or at most b, for each row v.
+
+    Its dual: minimize bᵀy over weights y with Σ y vvᵀ - I positive semidefinite (y >= 0 for `at most`).
+    """
+
+    rows: Array  # m x r
+    squared: Array  # m
+    equal: bool
+    even: Array | None = None  # m, weights to start from; None: all the same
+
+    def weighted(self, weights: Array) -> Array:
+        """Σ y vvᵀ (r x r), the Laplacian of weighted pairs."""
+        return np.asarray((self.rows.T * weights) @ self.rows)
+
+    def least_curvature(self, weights: Array) -> float:
+        """The smallest eigenvalue of Σ y vvᵀ."""
+        return float(symmetric_eigenvalues(self.weighted(weights))[-1])
+
+    def dual_start(self) -> Array:
+        """Even weights, large enough that Σ y vvᵀ - I is at least I (m)."""
+        even = np.ones(len(self.rows)) if self.even is None else self.even
+        return 2 * even / self.least_curvature(even)
+
+    def bound(self, weights: Array, least: float) -> float:
+        """The dual objective of y/λ, for Σ y vvᵀ whose smallest eigenvalue is λ."""
+        return float(self.squared @ weights) / least
+
+    def violation(self, lengths: Array) -> float:
+        """How far squared lengths vᵀRv are from what is asked, at worst, relative to the mean of b."""
+        excess = lengths - self.squared
+        worst = np.abs(excess) if self.equal else np.maximum(excess, 0.0)
+        return float(worst.max(initial=0.0) / self.squared.mean())
+
+
+@dataclass(frozen=True)
+class Solution:
+    """The best that an interior-point method found."""
+
+    root: Array  # r x r, R = root rootᵀ
+    weights: Array  # m, dual feasible
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Progress:
+    """The best iterate so far, and how long ago it was."""
+
+    root: Array
+    weights: Array
+    merit: float  # the larger of relative gap and violation
+    at: int
+
+    def better(self, other: "Progress") -> "Progress":
+        """The one with the smaller merit; a gain of less than a tenth does not count as one in time."""
+        if self.merit < other.merit:
+            return self if self.merit < 0.9 * other.merit else Progress(self.root, self.weights, self.merit, other.at)
+        return other
+
+
+def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:
+    """The distance from a value to its upper bound, relative to the largest size among them and a scale."""
+    return abs(bound - value) / max(abs(bound), abs(value), scale, np.finfo(float).tiny)
+
+
+def longest(triangle: Array, direction: Array) -> float:
+    """The largest step for which L Lᵀ + step * direction stays positive semidefinite."""
+    half = lower_solve(triangle, direction)
+    smallest = least_eigenvalue(symmetric(lower_solve(triangle, half.T)))
+    return float("inf") if smallest >= 0 else -1 / smallest
+
+
+def least_eigenvalue(matrix: Array) -> float:
+    """The smallest eigenvalue of a symmetric matrix, or of a large one a lower bound within a hundredth (Lanczos)."""
+    size = len(matrix)
+    if size <= SMALL:
+        return float(symmetric_eigenvalues(matrix)[-1])
+    basis = np.zeros((size, LANCZOS + 1))
+    small = np.zeros((LANCZOS + 1, LANCZOS + 1))
+    basis[:, 0] = np.random.default_rng(0).standard_normal(size)
+    basis[:, 0] /= np.linalg.norm(basis[:, 0])
+    for step in range(LANCZOS):
+        image = matrix @ basis[:, step]
+        small[: step + 1, step] = basis[:, : step + 1].T @ image
+        for _ in range(2):
+            image -= basis[:, : step + 1] @ (basis[:, : step + 1].T @ image)
+        rest = float(np.linalg.norm(image))
+        values, vectors = np.linalg.eigh(small[: step + 1, : step + 1], UPLO="U")
+        error = rest * abs(float(vectors[-1, 0]))
+        if rest <= EPS * np.abs(values).max() or (step > 8 and error <= 0.01 * abs(values[0])):
+            break
+        basis[:, step + 1] = image / rest
+    return float(values[0]) - error
+
+
+def longest_linear(values: Array, direction: Array) -> float:
+    """The largest step for which positive numbers stay nonnegative."""
+    down = direction < 0
+    return float(np.min(-values[down] / direction[down], initial=np.inf))
+
+
+def inverse_root(triangle: Array) -> Array:
+    """L⁻¹ of A = L Lᵀ, for A⁻¹ = L⁻ᵀ L⁻¹."""
+    return lower_solve(triangle, np.eye(len(triangle)))
+
+
+def symmetric(matrix: Array) -> Array:
+    """The symmetric part."""
+    return np.asarray((matrix + matrix.T) / 2)
+
