@@ -14,7 +14,9 @@ from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
+from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
+from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
 from mlcli.report.scree import scree
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
@@ -36,27 +38,31 @@ class Run:
     model: Model
 
 
-def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
-    """Runs a configuration, writes its run directory and returns the summary."""
+def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict[str, Any]:
+    """Runs a configuration, writes its run directory and returns the summary; `strict` makes warnings errors."""
     output = Path(config.output or "")
     with draft(output, force=force) as folder, recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
+        if strict:
+            refuse_warnings(journal)
         with writing(output):
             write(folder, result, journal)
     return summary(result, journal, str(output))
 
 
-def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
-    """Runs a configuration and writes the embedding as CSV to an open file."""
+def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
+    """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
+        if strict:
+            refuse_warnings(journal)
         write_csv(result.embedding, out)
     return summary(result, journal, None)
 
 
 def compute(config: RunConfig) -> Run:
     """Reads, prepares and fits."""
-    config.method.require_kind(config.input.kind)
+    config.require_fitting()
     source = read(config.input, config.compute)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
@@ -65,33 +71,57 @@ def compute(config: RunConfig) -> Run:
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
+    table = table if table.rows else table.take(())
     return Run(config, source, coordinates(table, model.embedding), prepared.preparation, dropped, model)
 
 
 def coordinates(table: Table, values: Array) -> Table:
     """Coordinates y1..yp under the ids and labels of a table."""
     columns = tuple(f"y{i + 1}" for i in range(values.shape[1]))
-    return replace(table, values=values, columns=columns, kind="features")
+    return replace(table, values=values, columns=columns, kind="features", view=None)
 
 
 def write(folder: Path, result: Run, journal: Journal) -> None:
     """All files of a run; run.json last, with the hashes of the others."""
     config, model = result.config, result.model
-    for format in config.report.formats:
+    for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.eigensolve.report
     title = f"{config.method.name}: {Path(config.input.path).name}"
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
              names.SPECTRUM: spectrum_table(model.spectrum, reported),
-             names.SCREE: scree(model.spectrum, model.embedding.shape[1], reported, title)}
+             names.SCREE: scree(model.spectrum, model.embedding.shape[1], reported, title, config.method.ranked_by),
+             **fit_texts(result)}
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
                           "preparation": result.preparation, "projector": model.projector})
     write_manifest(folder, facts(result, journal))
+
+
+def fit_texts(result: Run) -> dict[str, str]:
+    """The tables that this method's fit has: trace, loadings, posterior covariances."""
+    model, texts = result.model, {}
+    if model.trace is not None:
+        texts[names.TRACE] = trace_table(model.trace)
+    if model.loadings is not None:
+        texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
+    if model.spreads is not None:
+        texts[names.POSTERIOR] = posterior_table(text_names(result.embedding)[0], result.embedding.ids, model.spreads)
+    return texts
+
+
+def refuse_warnings(journal: Journal) -> None:
+    """Makes an error of the first warning; raises NumericalError where something did not converge, else DataError."""
+    warnings = journal.told("W-")
+    stopped = [warning for warning in warnings if warning["code"] == "W-UNCONVERGED"]
+    for warning in stopped or warnings:
+        raise (NumericalError if stopped else DataError)(
+            "STRICT", f"{warning['code']}: {warning['message']}", where="--strict",
+            hint="remedy its cause, or leave --strict out")
 
 
 def facts(result: Run, journal: Journal) -> dict[str, Any]:
@@ -101,12 +131,13 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
     origin = source.source
     return {
         "method": config.method.name,
-        "input": {"path": config.input.path, "kind": source.kind, "rows": len(source.ids),
+        "input": {"path": config.input.path, "kind": source.kind, "rows": source.rows,
                   "columns": len(source.columns), "format": origin.format if origin else None,
                   "bytes": origin.bytes if origin else None, "sha256": origin.sha256 if origin else None},
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
-        "spectrum": spectrum_facts(result.model.spectrum),
+        "spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(result.model.spectrum)},
+        "fit": dict(result.model.fit),
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
         "seconds": journal.seconds, "stages": journal.stages,
         "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),
@@ -115,7 +146,7 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
 
 def summary(result: Run, journal: Journal, output: str | None) -> dict[str, Any]:
     """What is told at the end of a run, to people and as JSON."""
-    spectrum, kept = result.model.spectrum, len(result.embedding.columns)
+    spectrum, kept = result.model.spectrum, result.model.embedding.shape[1]
     shares = spectrum.proportions[:kept]
     known = bool(np.isfinite(shares).all())
     return {"run": output, "components": kept, "eigenvalues": spectrum.eigenvalues[:kept].tolist(),

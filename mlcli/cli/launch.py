@@ -18,6 +18,7 @@ class Manner:
     quiet: bool = False
     json: bool = False
     progress: Mode = "auto"
+    strict: bool = False
 
     @property
     def for_people(self) -> bool:
@@ -32,9 +33,9 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     check_streams(config, manner)
     with watching(manner.progress, manner.quiet):
         if config.output == "-":
-            summary = pipeline.stream(config, standard_output())
+            summary = pipeline.stream(config, standard_output(), strict=manner.strict)
         else:
-            summary = pipeline.run(config, force=manner.force)
+            summary = pipeline.run(config, force=manner.force, strict=manner.strict)
     if manner.for_people:
         for line in ending(summary):
             say(line)
@@ -58,6 +59,6 @@ def ending(summary: dict[str, Any]) -> list[str]:
     values = [f"{value:.6g}" if share is None else f"{value:.6g} ({share:.1%})"
               for value, share in zip(summary["eigenvalues"], shares, strict=True)]
     more = f", and {len(values) - 10} more" if len(values) > 10 else ""
-    lines = [f"mlcli: eigenvalues {', '.join(values[:10])}{more}"]
+    lines = [f"mlcli: {summary['spectrum']['ranked_by']} {', '.join(values[:10])}{more}"] if values else []
     lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
     return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]

@@ -25,12 +25,12 @@ STYLE = """
   }"""
 
 
-def scree(spectrum: Spectrum, kept: int, rows: int | None, title: str) -> str:
-    """The scree plot of the first eigenvalues as an SVG document; kept axes are darker."""
+def scree(spectrum: Spectrum, kept: int, rows: int | None, title: str, ranked_by: str = "eigenvalues") -> str:
+    """The scree plot of the first eigenvalues, or what else axes are ranked by, as an SVG; kept axes are darker."""
     values = spectrum.eigenvalues[: min(rows or MOST, MOST)]
     scale = _Scale(values)
     parts = [_frame(title), *_grid(scale), *_bars(values, kept, scale),
-             *_shares(spectrum, len(values)), *_labels(values)]
+             *_shares(spectrum, len(values)), *_labels(values, ranked_by)]
     if len(values) < len(spectrum.values):
         parts.append(_text(WIDTH - RIGHT, TOP - 8, f"first {len(values)} of {len(spectrum.values)} computed", "end"))
     return "\n".join([*parts, "</svg>"]) + "\n"
@@ -112,12 +112,12 @@ def _shares(spectrum: Spectrum, count: int) -> list[str]:
             _text(WIDTH - 8, TOP - 24, "cumulative share", "end")]
 
 
-def _labels(values: Array) -> list[str]:
+def _labels(values: Array, ranked_by: str) -> list[str]:
     count = len(values)
     every = max(1, math.ceil(count / 15))
     numbers = [_text(_x(i, count), HEIGHT - BOTTOM + 18, str(i + 1), "middle") for i in range(0, count, every)]
     return [*numbers, _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "component", "middle"),
-            _text(8, TOP - 24, "eigenvalue", "start")]
+            _text(8, TOP - 24, ranked_by, "start")]
 
 
 def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:

@@ -7,6 +7,9 @@ SCREE = "scree.svg"
 MODEL = "model.json"
 ARRAYS = "model.npz"
 DROPPED = "dropped.csv"
+TRACE = "trace.csv"
+LOADINGS = "loadings.csv"
+POSTERIOR = "posterior.csv"
 
 
 def embedding(format: str) -> str:

@@ -25,6 +25,11 @@ class Spectrum:
     exponent: int = 0
     solved_frobenius: float = float("nan")  # root of the sum of all squared eigenvalues; NaN where unknown
 
+    @classmethod
+    def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
+        """Values that axes are ranked by where they are no eigenvalues of a kernel, as shares of `total`."""
+        return cls(values, np.zeros((0, len(values))), None, total, complete)
+
     @property
     def values(self) -> Array:
         """The kernel's eigenvalues (m)."""

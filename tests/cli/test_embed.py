@@ -152,3 +152,17 @@ def test_no_run_dies_at_the_end_of_the_interpreter() -> None:
         child.communicate()
         codes.append(child.returncode)
     assert codes == [0] * 60
+
+
+def test_strict_makes_warnings_errors(mlcli: Caller, tmp_path: Path) -> None:
+    (tmp_path / "gaps.csv").write_text("a,b\n1,2\n3,\n4,9\n5,5\n")
+    called = mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "--strict", "-o", "out")
+    assert called.code == 65 and "E-STRICT" in called.err and "W-DROPPED" in called.err
+    assert not (tmp_path / "out").exists()
+    assert mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "out").code == 0
+
+
+def test_missing_cells_are_left_to_models_only(mlcli: Caller, tmp_path: Path) -> None:
+    (tmp_path / "gaps.csv").write_text("a,b\n1,2\n3,\n4,9\n5,5\n")
+    called = mlcli("embed", "gaps.csv", "--set", "prepare.missing=model")
+    assert called.code == 78 and "E-NO-MODEL" in called.err
