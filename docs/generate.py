@@ -18,7 +18,8 @@ from mlcli.methods import METHODS, Method
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
-TITLES = {"pca": "Principal component analysis", "mds": "Classical multidimensional scaling (PCoA)",
+TITLES = {"pca": "Principal component analysis", "ppca": "Probabilistic principal component analysis",
+          "mds": "Classical multidimensional scaling (PCoA)",
           "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding"}
 
 

@@ -16,6 +16,8 @@ ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 SCHEMA = ROOT / "configs" / "mlcli.schema.json"
 ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "model.json", "model.npz"}
+# what methods and examples write besides
+MORE = {"ppca": {"loadings.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}}
 
 
 @pytest.fixture(autouse=True)
@@ -66,7 +68,8 @@ def test_runs_and_leaves_a_complete_directory(
         manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         assert manifest["method"] == content(path)["method"]["name"]
         dropped = {"dropped.csv"} if manifest["embedding"]["dropped"] else set()
-        assert {file.name for file in folder.iterdir()} == ALWAYS | dropped | {f"embedding.{f}" for f in formats}
+        more = MORE.get(manifest["method"], set()) | MORE.get(path.stem, set())
+        assert {file.name for file in folder.iterdir()} == ALWAYS | more | dropped | {f"embedding.{f}" for f in formats}
         for format in formats:
             assert embedding(folder, format) == manifest["embedding"]["rows"]
         assert manifest["embedding"]["rows"] + manifest["embedding"]["dropped"] == manifest["input"]["rows"]
@@ -102,6 +105,7 @@ def test_schema_is_fresh(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(("name", "axes", "leading"), [
     ("pca-iris", 2, 2.05626887980022**2 * 149 / 150),  # prcomp's, over n
+    ("ppca-iris", 2, 2.05626887980022**2 * 149 / 150),
     ("pca-scaled", 4, 1.57487827439123**2),  # prcomp's
     ("mds-eurodist", 2, 42271880.800570995),  # ape's after Cailliez
     ("mds-cities", 2, 9582144.29921689),  # cmdscale's

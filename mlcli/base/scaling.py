@@ -51,3 +51,8 @@ def scaled(values: Array, exponent: int) -> Array:
         if abs(exponent) <= NORMAL:
             return values * np.ldexp(1.0, exponent)  # the same, several times faster
         return np.ldexp(values, exponent)
+
+
+def scaled_number(value: float, exponent: int) -> float:
+    """2**exponent * value."""
+    return float(scaled(np.asarray(value, dtype=np.float64), exponent))

@@ -98,3 +98,20 @@ def largest_real_eigenvalue(matrix: Array) -> float:
     scale = np.abs(values).max(initial=0.0)
     real = values.real[np.abs(values.imag) <= np.sqrt(EPS) * scale]
     return float(real.max(initial=0.0))
+
+
+def inverse_positive(matrices: Array) -> Array:
+    """Inverses of a stack of positive definite matrices (... x k x k); raises NumericalError for singular ones."""
+    require_finite(matrices, "the matrix to be inverted")
+    try:
+        inverses: Array = np.linalg.inv(matrices).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError as error:
+        raise NumericalError("SINGULAR", "a system of equations is singular", where="method.eigensolve.components",
+                             hint="ask for fewer axes") from error
+    return inverses
+
+
+def root_positive(matrix: Array) -> Array:
+    """The symmetric root of a positive semidefinite matrix (k x k)."""
+    values, vectors = symmetric_eigen(matrix)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
