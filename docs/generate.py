@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 TITLES = {"pca": "Principal component analysis", "ppca": "Probabilistic principal component analysis",
-          "mds": "Classical multidimensional scaling (PCoA)",
+          "fa": "Factor analysis", "mds": "Classical multidimensional scaling (PCoA)",
           "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding"}
 
 

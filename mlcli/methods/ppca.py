@@ -48,7 +48,7 @@ class PPCA(Method):
         """The solver that the data asks for; raises ConfigError for another."""
         whole = all_finite(data.values)
         if self.solver == "closed" and not whole:
-            raise ConfigError("CLOSED-FORM", "the closed form needs complete data", where="method.solver", hint="use em")
+            raise ConfigError("CLOSED-FORM", "a closed form needs complete data", where="method.solver", hint="use em")
         return {"solver": ("closed" if whole else "em") if self.solver == "auto" else self.solver}
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:

@@ -12,7 +12,7 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.stages.iterate import Iterate, Iterated
 from mlcli.stages.latent import Grouped, Latent, Posterior, posterior
-from mlcli.stages.linalg import EPS, inverse_positive, root_positive
+from mlcli.stages.linalg import EPS, inverse, root_positive
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def maximized(data: Grouped, found: Posterior, floor: float) -> Latent:
         outer = extended[:, :, None] * extended[:, None, :]
         moments[group[first]] += np.add.reduceat(outer, first, axis=0)
     patterns, kind = np.unique(data.observed, axis=1, return_inverse=True)  # of columns: few, often one
-    inverses = inverse_positive(np.tensordot(patterns.T, moments, axes=1))
+    inverses = inverse(np.tensordot(patterns.T, moments, axes=1))
     fitted = np.einsum("dij,dj->di", inverses[kind.ravel()], crossed)
     noise = (float(np.sum(data.values**2)) - float(np.sum(fitted * crossed))) / data.cells
     return standardized(Latent(fitted[:, size], fitted[:, :size], max(noise, floor)), moments.sum(axis=0))

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.stages.distances import BLOCK
-from mlcli.stages.linalg import EPS, inverse_positive, symmetric_eigen
+from mlcli.stages.linalg import EPS, inverse, symmetric_eigen
 from mlcli.stages.spectrum import Spectrum
 
 
@@ -99,18 +99,18 @@ def posterior(model: Latent, data: Grouped) -> Posterior:
     size = model.loadings.shape[1]
     squares = (model.loadings[:, :, None] * model.loadings[:, None, :]).reshape(len(model.loadings), size * size)
     inner = (data.observed @ squares).reshape(-1, size, size) + model.noise * np.eye(size)
-    inverse = inverse_positive(inner)
+    inverses = inverse(inner)
     means, distance = np.empty((len(data.values), size)), 0.0
     for rows in data.blocks(len(model.loadings) + size * size):
         residuals = (data.values[rows] - model.mean) * data.observed[data.group[rows]]
         lowered = residuals @ model.loadings
-        means[rows] = np.einsum("nij,nj->ni", inverse[data.group[rows]], lowered)
+        means[rows] = np.einsum("nij,nj->ni", inverses[data.group[rows]], lowered)
         unexplained = residuals - (means[rows] @ model.loadings.T) * data.observed[data.group[rows]]
         distance += float(np.sum(unexplained**2)) / model.noise + float(np.sum(means[rows] ** 2))
     counts, present = data.counts, data.observed.sum(axis=1)
     logs = np.linalg.slogdet(inner)[1] + (present - size) * np.log(model.noise)
     value = -0.5 * float(counts @ (present * np.log(2 * np.pi) + logs) + distance)
-    return Posterior(means, model.noise * inverse, value)
+    return Posterior(means, model.noise * inverses, value)
 
 
 def closed_form(mean: Array, directions: Array, variances: Array, noise: float) -> Latent:

@@ -100,8 +100,8 @@ def largest_real_eigenvalue(matrix: Array) -> float:
     return float(real.max(initial=0.0))
 
 
-def inverse_positive(matrices: Array) -> Array:
-    """Inverses of a stack of positive definite matrices (... x k x k); raises NumericalError for singular ones."""
+def inverse(matrices: Array) -> Array:
+    """Inverses of a stack of matrices (... x k x k); raises NumericalError for singular ones."""
     require_finite(matrices, "the matrix to be inverted")
     try:
         inverses: Array = np.linalg.inv(matrices).astype(np.float64, copy=False)
