@@ -18,7 +18,8 @@ from mlcli.methods import METHODS, Method
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
-TITLES = {"pca": "Principal component analysis", "mds": "Classical multidimensional scaling (PCoA)",
+TITLES = {"pca": "Principal component analysis", "ppca": "Probabilistic principal component analysis",
+          "fa": "Factor analysis", "mds": "Classical multidimensional scaling (PCoA)",
           "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding"}
 
 
@@ -34,9 +35,10 @@ def pages() -> dict[Path, str]:
 def method_page(name: str, kind: type[Method]) -> str:
     """A method's docstring and its options."""
     paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
-    inputs = " or ".join(accepted.kind for accepted in kind.accepts)
+    inputs = " or ".join(dict.fromkeys(accepted.kind for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
-    return "\n\n".join([f"# {TITLES[name]}: `{name}`", *paragraphs, f"Takes: {inputs}.", "## Options", table(own),
+    takes = f"Takes: {inputs}. `spectrum.csv` holds {kind.ranked_by}."
+    return "\n\n".join([f"# {TITLES[name]}: `{name}`", *paragraphs, takes, "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
 
 

@@ -18,11 +18,12 @@ from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
-from mlcli.errors import NumericalError
+from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
 from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
+from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
 from mlcli.report.quality import kept_space, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
@@ -51,8 +52,8 @@ class Run:
     model: Model
 
 
-def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
-    """Runs a configuration, writes its run directory and returns the summary."""
+def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict[str, Any]:
+    """Runs a configuration, writes its run directory and returns the summary; `strict` makes warnings errors."""
     output = Path(config.output or "")
     with draft(output, force=force) as folder, recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
@@ -63,25 +64,29 @@ def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
             files = hashed(folder)
             (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
             require_passed(certificate, output)
+            if strict:
+                refuse_warnings(journal)
             manifest = manifest_of(facts(result, journal, certificate))
             show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
             write_manifest(folder, manifest, files)
     return summary(result, journal, certificate, str(output), findings)
 
 
-def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
-    """Runs a configuration and writes the embedding as CSV to an open file."""
+def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
+    """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
         certificate = certified(result, None, journal)
         require_passed(certificate, None)
+        if strict:
+            refuse_warnings(journal)
         write_csv(result.embedding, out)
     return summary(result, journal, certificate, None)
 
 
 def compute(config: RunConfig) -> Run:
     """Reads, prepares and fits."""
-    config.method.require_kind(config.input.kind)
+    config.require_fitting()
     source = read(config.input, config.compute)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
@@ -90,6 +95,7 @@ def compute(config: RunConfig) -> Run:
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
+    table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
     return Run(config, source, prepared.table, table, embedding, prepared.preparation, dropped, model)
 
@@ -97,10 +103,10 @@ def compute(config: RunConfig) -> Run:
 def assess(result: Run) -> Findings:
     """What the run directory says of the embedding beyond itself."""
     config, model, table = result.config, result.model, result.prepared
-    asked = config.report.quality
-    found = None if asked is None else quality(
-        table.data(), model.embedding, kept=kept_space(model.projector), labels=table.labels,
-        decode=model.projector.decode, neighbors=asked.neighbors, sample=asked.sample,
+    asked, projector = config.report.quality, model.projector
+    found = None if asked is None or projector is None else quality(
+        table.data(), model.embedding, kept=kept_space(projector), labels=table.labels,
+        decode=projector.decode, neighbors=asked.neighbors, sample=asked.sample,
         generator=config.compute.generator())
     axes = dimension(config.method, model, table.data(), config.compute.seed) if config.report.dimension else None
     return Findings(quality=found, dimension=axes)
@@ -109,17 +115,17 @@ def assess(result: Run) -> Findings:
 def coordinates(table: Table, values: Array) -> Table:
     """Coordinates y1..yp under the ids and labels of a table."""
     columns = tuple(f"y{i + 1}" for i in range(values.shape[1]))
-    return replace(table, values=values, columns=columns, kind="features")
+    return replace(table, values=values, columns=columns, kind="features", view=None)
 
 
 def write(folder: Path, result: Run, findings: Findings) -> None:
     """All files of a run but its certificate and run.json, which hold the hashes of the others."""
     config, model = result.config, result.model
-    for format in config.report.formats:
+    for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.eigensolve.report
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
-             names.SPECTRUM: spectrum_table(model.spectrum, reported)}
+             names.SPECTRUM: spectrum_table(model.spectrum, reported), **fit_texts(result)}
     if findings.quality is not None:
         texts[names.QUALITY] = json_text(findings.quality.figures)
         texts[names.SHEPARD] = shepard_table(findings.quality.pairs)
@@ -127,7 +133,7 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         texts[names.DIMENSION] = json_text(findings.dimension)
         texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()
@@ -167,6 +173,28 @@ def certificate_text(result: Run, certificate: Certificate, files: dict[str, dic
     return json_text({**document, "facts": {**document["facts"], "threads": threads, "blas": libraries(), **hashes}})
 
 
+def fit_texts(result: Run) -> dict[str, str]:
+    """The tables that this method's fit has: trace, loadings, posterior covariances."""
+    model, texts = result.model, {}
+    if model.trace is not None:
+        texts[names.TRACE] = trace_table(model.trace)
+    if model.loadings is not None:
+        texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
+    if model.spreads is not None:
+        texts[names.POSTERIOR] = posterior_table(text_names(result.embedding)[0], result.embedding.ids, model.spreads)
+    return texts
+
+
+def refuse_warnings(journal: Journal) -> None:
+    """Makes an error of the first warning; raises NumericalError where something did not converge, else DataError."""
+    warnings = journal.told("W-")
+    stopped = [warning for warning in warnings if warning["code"] == "W-UNCONVERGED"]
+    for warning in stopped or warnings:
+        raise (NumericalError if stopped else DataError)(
+            "STRICT", f"{warning['code']}: {warning['message']}", where="--strict",
+            hint="remedy its cause, or leave --strict out")
+
+
 def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:
     """What run.json says of a run, besides versions and file hashes."""
     source, config = result.source, result.config
@@ -174,12 +202,13 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     origin = source.source
     return {
         "method": config.method.name,
-        "input": {"path": config.input.path, "kind": source.kind, "rows": len(source.ids),
+        "input": {"path": config.input.path, "kind": source.kind, "rows": source.rows,
                   "columns": len(source.columns), "format": origin.format if origin else None,
                   "bytes": origin.bytes if origin else None, "sha256": origin.sha256 if origin else None},
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
-        "spectrum": spectrum_facts(result.model.spectrum),
+        "spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(result.model.spectrum)},
+        "fit": dict(result.model.fit),
         "certificate": certificate.verdict,
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
         "seconds": journal.seconds, "stages": journal.stages,

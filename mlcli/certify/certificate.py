@@ -49,6 +49,9 @@ class Certificate:
 def numbers(subject: Subject, budget: Budget) -> Iterator[Check]:
     """Every check of a result against its input; without the input, what the result says of itself."""
     with np.errstate(all="ignore"):  # what overflows is not finite, and fails
+        if subject.model.projector is None:  # of a covariance: there are no rows
+            yield from () if subject.data is None else subject.method.identities(subject.data, subject.model)
+            return
         if subject.data is not None and len(subject.data.values) != subject.size:
             yield count("size", abs(len(subject.data.values) - subject.size), "rows of the data without coordinates")
             return
@@ -97,7 +100,8 @@ def _graph(subject: Subject, budget: Budget) -> Iterator[Check]:
 
 def facts_of(subject: Subject) -> dict[str, Any]:
     """What the checks do not judge: sizes, and the graph."""
-    similarity = subject.projector.similarity
+    similarity = subject.model.projector and subject.projector.similarity
     graph = graph_facts(similarity.graph) if isinstance(similarity, Geodesics) else None
-    return {"rows": subject.size, "components": int(subject.embedding.shape[1]), "carriers": len(subject.fit),
+    return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
+            "carriers": len(subject.fit) if similarity else 0,
             "eigenvalues": len(subject.model.spectrum.solved), "graph": graph}

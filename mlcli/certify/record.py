@@ -55,7 +55,7 @@ def certify(record: Record, folder: Path | None, budget: Budget) -> Certificate:
 
 def _rows(record: Record, budget: Budget) -> list[Check]:
     """Rows and their preparation."""
-    if record.source is None or record.given is None:
+    if record.source is None or record.given is None or not record.source.rows:
         return []
     gone = [d.row - 1 for d in record.dropped]
     checks = [same_rows(record.source, record.embedding, record.dropped, budget)]
@@ -81,7 +81,8 @@ def _read_back(record: Record, folder: Path | None, budget: Budget) -> tuple[Map
 
 
 def _written(record: Record, folder: Path, budget: Budget) -> Iterator[Check]:
-    yield from written_embedding(folder, record.embedding, record.config.report.formats, budget)
+    if record.model.projector is not None:
+        yield from written_embedding(folder, record.embedding, record.config.report.formats, budget)
     if record.read:
         return  # the spectrum at hand is the file's
     text = (folder / names.SPECTRUM).read_text(encoding="utf-8")

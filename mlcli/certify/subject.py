@@ -12,6 +12,7 @@ from mlcli.base.inputs import Features, Input
 from mlcli.base.scaling import scaled
 from mlcli.base.types import Array, Indices
 from mlcli.methods import Method, Model, Projector
+from mlcli.methods.base import existing
 
 TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots
 
@@ -28,15 +29,16 @@ class Subject:
     @classmethod
     def of(cls, method: Method, given: Input | None, model: Model, seed: int) -> "Subject":
         """A model in its own units, taken back to those of the computation by exact powers of two."""
-        projector = model.projector
+        projector, spectrum = model.projector, replace(model.spectrum, exponent=0)
+        if projector is None:
+            return cls(method, given, replace(model, spectrum=spectrum), seed)
         embedding = scaled(model.embedding, -projector.exponent_out)
-        spectrum = replace(model.spectrum, exponent=0)
         plain = replace(projector, exponent_in=0, exponent_out=0)
         if given is not None and projector.exponent_in:
             given = replace(given, values=scaled(given.values, -projector.exponent_in))
         exponent = projector.exponent_in if given is not None else 0
         given = given if given is None else replace(given, exponent=exponent)
-        return cls(method, given, Model(embedding, spectrum, plain, model.kept), seed)
+        return cls(method, given, replace(model, embedding=embedding, spectrum=spectrum, projector=plain), seed)
 
     @cached_property
     def data(self) -> Any:
@@ -48,7 +50,7 @@ class Subject:
     @property
     def projector(self) -> Projector:
         """The way from points to coordinates, free of units."""
-        return self.model.projector
+        return existing(self.model.projector)
 
     @property
     def embedding(self) -> Array:

@@ -19,6 +19,7 @@ class Manner:
     quiet: bool = False
     json: bool = False
     progress: Mode = "auto"
+    strict: bool = False
 
     @property
     def for_people(self) -> bool:
@@ -33,9 +34,9 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     check_streams(config, manner)
     with watching(manner.progress, manner.quiet):
         if config.output == "-":
-            summary = pipeline.stream(config, standard_output())
+            summary = pipeline.stream(config, standard_output(), strict=manner.strict)
         else:
-            summary = pipeline.run(config, force=manner.force)
+            summary = pipeline.run(config, force=manner.force, strict=manner.strict)
     if manner.for_people:
         for line in ending(summary):
             say(line)

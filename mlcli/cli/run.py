@@ -27,7 +27,7 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
 @with_flags("output", "format", "seed", "threads", "memory_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-        debug: behavior.Debug = False, **flags: Any) -> None:
+        strict: behavior.Strict = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Run what YAML files describe; a sweep makes several runs.
 
     \b
@@ -42,7 +42,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     layers = [layer for path in configs for layer in layers_of(Path(path), outside)]
     runs = [Planned(build(layer), layer) for layer in layers]
     refuse_shared([planned.config for planned in runs], len(configs), flags["output"])
-    manner = Manner(force, quiet, json, mode_of(progress))
+    manner = Manner(force, quiet, json, mode_of(progress), strict)
     if len(runs) == 1:
         documents, code = [launched(runs[0], manner)], 0
     else:

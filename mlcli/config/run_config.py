@@ -5,6 +5,7 @@ from mlcli.base.options import Options, option
 from mlcli.config.report_options import Report
 from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
+from mlcli.errors import ConfigError
 from mlcli.methods import AnyMethod
 from mlcli.methods.pca import PCA
 
@@ -18,3 +19,10 @@ class RunConfig(Options):
     compute: Compute = option(Compute(), "What the run may use of the machine.")
     report: Report = option(Report(), "What is written besides the model.")
     output: str | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard output).")
+
+    def require_fitting(self) -> None:
+        """Raises ConfigError where the method cannot take what input and preparation would give it."""
+        self.method.require_kind(self.input.kind, self.prepare.missing)
+        if self.output == "-" and self.input.kind == "covariance":
+            raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
+                              where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")

@@ -1,4 +1,4 @@
-"""Reads a table: features, dissimilarities or a kernel, from any of the formats."""
+"""Reads a table: features, dissimilarities, a kernel or a covariance, from any of the formats."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -111,7 +111,8 @@ def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
 def square_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of one number for every two points."""
     values, ids = square_matrix(sheet, input)
-    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.kind, source)
+    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.kind, source,
+                 observations=input.observations)
 
 
 def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, source: Source) -> Table:

@@ -1,9 +1,10 @@
-"""Square matrices: the points that rows and columns stand for, and the conditions on the numbers."""
+"""Square matrices: the points (of a covariance: columns) that they stand for, and the conditions on the numbers."""
 
 import math
 
 import numpy as np
 
+from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.data.cells import refuse_negative, refuse_nonfinite, row_blocks
@@ -13,8 +14,10 @@ from mlcli.data.symmetry import symmetric
 from mlcli.data.triangles import warn_if_squared
 from mlcli.data.wording import LISTED, counted, joined, listed, place, shown
 from mlcli.errors import DataError
+from mlcli.stages.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
+INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is no rounding
 
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
@@ -32,7 +35,20 @@ def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
                      "leave points out that have none")
     if input.kind == "dissimilarities":
         return checked_dissimilarities(values, ids, input)
-    return symmetric(values, ids, input)
+    values = symmetric(values, ids, input)
+    if input.kind == "covariance":
+        require_covariance(values, place(input.path))
+    return values
+
+
+def require_covariance(values: Array, where: str) -> None:
+    """Refuses a matrix that no data has for its covariance: some weighted sum of columns would vary less than not."""
+    eigenvalues = symmetric_eigenvalues(scaled(values, -exponent_of(values)))
+    if eigenvalues[-1] < -INDEFINITE * np.abs(eigenvalues).max():
+        raise DataError("NOT-COVARIANCE", "no data has this covariance: its smallest eigenvalue is "
+                        f"{eigenvalues[-1] / np.abs(eigenvalues).max():.3g} times its largest", where=where,
+                        hint="were its numbers rounded, or computed pair by pair around missing cells? Complete rows "
+                        "give none below zero")
 
 
 def expanded(condensed: Array, path: str) -> Array:

@@ -1,17 +1,23 @@
 """Principal component analysis."""
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from mlcli.base.check import Check, count
+import numpy as np
+
+from mlcli.base.check import EPS, Check, count, ratio
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
+from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option
+from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Method, Model, Projector
+from mlcli.base.types import Array
+from mlcli.errors import ConfigError
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector
 from mlcli.stages.costs import product_rate, solve_cost
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.factored import Factored, Route
+from mlcli.stages.kernels import Dense, uncentered
 from mlcli.stages.similarities import Columns
 
 
@@ -24,11 +30,13 @@ class PCA(Method):
     the eigenvalues left out.
 
     Use it first, always: it is fast, has one answer, and shows what a curved method must beat.
-    It fails where the points lie on a curved surface. Source: Pearson, 1901; Hotelling, 1933;
+    It fails where the points lie on a curved surface. Of a covariance or correlation matrix
+    (`input.kind: covariance`) there is no embedding, but `loadings.csv`: directions times the
+    roots of their eigenvalues, as for points. Source: Pearson, 1901; Hotelling, 1933;
     Jolliffe, "Principal component analysis", 2002.
     """
 
-    accepts: ClassVar = (Features,)
+    accepts: ClassVar = (Features, Covariance)
     proof: ClassVar = "kernel"
     reach: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     name: Literal["pca"] = "pca"
@@ -38,14 +46,22 @@ class PCA(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and d."""
-        return min(len(data.values) - 1, data.values.shape[1])
+        """The smaller of n - 1 and d; of a covariance, d."""
+        rows, columns = data.values.shape
+        return columns if isinstance(data, Covariance) else min(rows - 1, columns)
 
     def eigenvalues(self, data: Input) -> int:
         """The smaller of n and d."""
         return min(data.values.shape)
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """Nothing depends on the data; but a matrix that is a covariance has its route and its divisor behind it."""
+        if isinstance(data, Covariance) and (self.route, self.divisor) != ("auto", "n"):
+            raise ConfigError("COVARIANCE", "a route or a divisor was chosen and the covariance is given",
+                              where="method", hint="leave method.route and method.divisor out")
+        return {}
+
+    def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product and the eigenproblem of the smaller side."""
         rows, columns = data.values.shape
         side = min(rows, columns)
@@ -54,19 +70,36 @@ class PCA(Method):
         return [Step("covariance", how, 2.0 * rows * columns * side / rate, 8.0 * (rows * columns + side**2)),
                 Step("eigensolve", "the whole spectrum", solve_cost(side, compute.thread_count()), 8.0 * 4 * side**2)]
 
-    def solve(self, data: Features, compute: Compute) -> Model:
+    def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
+        if isinstance(data, Covariance):
+            spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
+            return Model(np.zeros((0, len(spectrum.kept))), spectrum, None,
+                         loadings=Loadings(scaled(spectrum.coordinates(), data.unit), data.columns))
         kernel = Factored.of(data.values, self.route)
         spectrum = self.eigensolve(kernel, self.limit(data), compute)
         spectrum = replace(spectrum, divisor=self._divisor(data))
         directions = spectrum.feature_directions()
         projector = Projector(Columns(), kernel.centering, directions, Decoder(kernel.centering.means, directions))
-        return Model(spectrum.coordinates(), spectrum, projector)
+        loadings = scaled(directions * np.sqrt(spectrum.kept / spectrum.divisor), data.exponent)
+        return Model(spectrum.coordinates(), spectrum, projector, loadings=Loadings(loadings, data.columns))
 
     def identities(self, data: Input, model: Model) -> list[Check]:
-        """Eigenvalues are variances: over the divisor that was asked for."""
+        """Eigenvalues are variances: over the divisor that was asked for; of a covariance, loadings are its axes."""
+        if isinstance(data, Covariance):
+            return [] if model.loadings is None else [_residual(data.normalized(), model.loadings.values)]
         wrong = model.spectrum.divisor != self._divisor(data)
         return [count("divisor", int(wrong), "eigenvalues written are sums of squares over the divisor asked for")]
 
     def _divisor(self, data: Input) -> int:
         return max(len(data.values) - (self.divisor == "n-1"), 1)
+
+
+def _residual(data: Covariance, loadings: Array) -> Check:
+    """Loadings are eigenvectors of the covariance, as long as the roots of their eigenvalues."""
+    found = scaled(loadings, -data.unit)
+    squares = np.sum(found**2, axis=0)
+    error = max(np.abs(data.values @ found - found * squares).max(initial=0.0),
+                np.abs(found.T @ found - np.diag(squares)).max(initial=0.0))
+    return ratio("residual", float(error), EPS * len(data.values) * float(np.linalg.norm(data.values)),
+                 "the covariance times each axis is its eigenvalue times the axis")

@@ -51,9 +51,10 @@ class Contents:
     def eigenvalues(self) -> Eigenvalues:
         """The spectrum to show."""
         values, shares = self.spectrum.numbers("eigenvalue"), self.spectrum.numbers("cumulative")
-        computed = self.manifest.get("spectrum", {}).get("computed") or len(values)
+        found = self.manifest.get("spectrum", {})
         return Eigenvalues(values, [None if share != share else share for share in shares],
-                           self.embedding.values.shape[1], computed)
+                           self.embedding.values.shape[1], found.get("computed") or len(values),
+                           found.get("ranked_by", "eigenvalues"))
 
     @property
     def name(self) -> str:

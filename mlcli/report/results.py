@@ -95,7 +95,7 @@ def spectrum(run: Contents) -> Part:
         zip(eigenvalues.values[:10], _shares(run), eigenvalues.cumulative, strict=False))]
     return section("Spectrum", figure(scree(eigenvalues, "Scree plot")),
                    figure(cumulative(eigenvalues, "Cumulative share of the trace")),
-                   table(("component", "eigenvalue", "share of trace", "cumulative"), rows, (0, 1, 2, 3)),
+                   table(("component", eigenvalues.what, "share of trace", "cumulative"), rows, (0, 1, 2, 3)),
                    _negative(found))
 
 

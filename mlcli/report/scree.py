@@ -22,6 +22,7 @@ class Eigenvalues:
     cumulative: Sequence[float | None]  # running share of the trace; None where the trace is unknown
     kept: int
     computed: int
+    what: str = "eigenvalues"  # what the axes are ranked by
 
     @property
     def shown(self) -> Sequence[float]:
@@ -38,7 +39,7 @@ def scree(spectrum: Eigenvalues, title: str) -> Figure:
     used = {bar.kind for bar in bars}
     shown = [entry for entry in entries if entry[0] in used]
     marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(), *bars,
-                         *panel.counted(range(1, len(values) + 1)), *panel.names("component", "eigenvalue"),
+                         *panel.counted(range(1, len(values) + 1)), *panel.names("component", spectrum.what),
                          *legend(shown, WIDTH - RIGHT - 80 * len(shown), TOP - 10, 80)]
     if len(values) < spectrum.computed:
         marks.append(Text(WIDTH - RIGHT, HEIGHT - 16, f"first {len(values)} of {spectrum.computed:,} computed", "end",

@@ -8,13 +8,14 @@ QUALITY = "quality.json"
 SHEPARD = "shepard.csv"
 DIMENSION = "dimension.json"
 DIMENSION_TABLE = "dimension.csv"
-TRACE = "trace.csv"
-LOADINGS = "loadings.csv"
 MODEL = "model.json"
 ARRAYS = "model.npz"
 CERTIFICATE = "certificate.json"
 ERROR = "error.json"  # only where a run failed after it had computed something
 DROPPED = "dropped.csv"
+TRACE = "trace.csv"
+LOADINGS = "loadings.csv"
+POSTERIOR = "posterior.csv"
 
 
 def embedding(format: str) -> str:

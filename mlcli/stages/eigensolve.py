@@ -1,10 +1,9 @@
 """The one eigensolve: the top of a centered kernel's spectrum, in canonical form."""
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
@@ -12,6 +11,7 @@ from mlcli.base.signs import canonical_basis, leading_signs
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, NumericalError
+from mlcli.stages.axes import Count, Share, clipped
 from mlcli.stages.factored import Factored
 from mlcli.stages.kernels import Dense, Inverse
 from mlcli.stages.linalg import EPS
@@ -24,9 +24,6 @@ GUESS = 8  # eigenvalues that a share of the variance is first looked for among
 CURVE = 10  # axes that a residual-variance curve is drawn over, where so many are computed
 ROOM = 2**19  # numbers of the eigenvectors kept for it
 NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
-
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Eigensolve(Options):
@@ -68,14 +65,7 @@ class Eigensolve(Options):
         if self.report is not None and self.report > size:
             raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
                               where="method.eigensolve.report", hint=f"ask for at most {size}")
-        largest = max(limit, 1)
-        if not isinstance(self.components, int) or self.components <= largest:
-            return self
-        if self.chosen("components"):
-            raise ConfigError("COMPONENTS", f"{self.components} axes were asked for and the data has at most {largest}",
-                              where="method.eigensolve.components", hint=f"ask for at most {largest}")
-        note("N-COMPONENTS", f"axes kept: {largest}, as many as the data can have")
-        return self.model_copy(update={"components": largest})
+        return clipped(self, self.components, limit) if isinstance(self.components, int) else self
 
     def wanted(self, size: int) -> int:
         """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""

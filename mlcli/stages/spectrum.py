@@ -4,7 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mlcli.base.scaling import scaled
+from mlcli.base.scaling import scaled, scaled_number
 from mlcli.base.types import Array
 from mlcli.stages.negative_mass import mass_of, share_of_sizes
 
@@ -29,6 +29,12 @@ class Spectrum:
     further: Array = field(default_factory=lambda: np.zeros((0, 0)))  # n x r: unit eigenvectors after the kept ones
     solved_mass: tuple[float, float] = (0.0, float("nan"))  # of the negative ones: at least, at most; NaN where unknown
 
+    @classmethod
+    def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
+        """Values that axes are ranked by where they are no eigenvalues of a kernel, as shares of `total`."""
+        size = float(np.linalg.norm(values)) if complete else float("nan")
+        return cls(values, np.zeros((0, len(values))), None, total, complete, solved_frobenius=size)
+
     @property
     def values(self) -> Array:
         """The kernel's eigenvalues (m)."""
@@ -37,12 +43,12 @@ class Spectrum:
     @property
     def trace(self) -> float:
         """The sum of all eigenvalues of the kernel; NaN where unknown."""
-        return float(scaled(np.asarray(self.solved_trace), self.exponent))
+        return scaled_number(self.solved_trace, self.exponent)
 
     @property
     def frobenius(self) -> float:
         """The root of the sum of all squared eigenvalues of the kernel; NaN where unknown."""
-        return float(scaled(np.asarray(self.solved_frobenius), self.exponent))
+        return scaled_number(self.solved_frobenius, self.exponent)
 
     @property
     def eigenvalues(self) -> Array:

@@ -1,5 +1,6 @@
 """Published numbers on data too large to keep here: runs where the folder `shared` lies beside the repository."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -101,3 +102,11 @@ def test_tobamovirus_agrees_with_prcomp(route: str) -> None:
     model = support.fit("pca", table(expected / "X.csv"), divisor="n-1", route=route, components=len(variances))
     assert value_deviation(model.spectrum.eigenvalues[: len(variances)], variances) < TOLERANCE
     assert score_deviation(model.embedding, scores, variances) < TOLERANCE
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10])
+def test_tobamovirus_has_the_likelihoods_of_probabilistic_pca(count: int) -> None:
+    expected = json.loads((EXPECTED / "ppca" / "summary.json").read_text())["tobamovirus"][f"q{count}"]
+    model = support.fit("ppca", table(EXPECTED / "ppca" / "tobamovirus" / "X.csv"), components=count)
+    assert model.fit["log_likelihood"] == pytest.approx(expected["loglik"], rel=1e-11)
+    assert model.fit["noise_variance"] == pytest.approx(expected["sigma2"], rel=1e-11)

@@ -37,8 +37,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
 
     def record(config: RunConfig, *arguments: Any, **keywords: Any) -> dict[str, Any]:
         configs.append(config)
-        return {"run": config.output, "eigenvalues": [2.0], "proportions": [0.5], "dimension": None, "warnings": [],
-                "notes": []}
+        return {"run": config.output, "eigenvalues": [2.0], "proportions": [0.5], "dimension": None,
+                "warnings": [], "notes": [],
+                "spectrum": {"ranked_by": "eigenvalues"}}
 
     monkeypatch.setattr("mlcli.pipeline.run", record)
     monkeypatch.setattr("mlcli.pipeline.stream", record)

@@ -21,9 +21,9 @@ FILES = {
     "method: {name: umap}\n":
         "method.name: unknown method 'umap'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: 3}\n":
-        "method.name: unknown method 3; run.yaml:2:10; there are pca, mds, kpca, isomap and lle",
+        "method.name: unknown method 3; run.yaml:2:10; there are pca, ppca, fa, mds, kpca, isomap and lle",
     "method: {name: zzz}\n":
-        "method.name: unknown method 'zzz'; run.yaml:2:10; there are pca, mds, kpca, isomap and lle",
+        "method.name: unknown method 'zzz'; run.yaml:2:10; there are pca, ppca, fa, mds, kpca, isomap and lle",
     "method: isomap\n":
         "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
     "method: {name: kpca, kernel: {name: gauss}}\n":

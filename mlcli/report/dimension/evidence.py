@@ -5,11 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.inputs import Dissimilarities, Features, Input, Similarities
+from mlcli.base.inputs import Covariance, Dissimilarities, Features, Input, Similarities
 from mlcli.base.scaling import scaled
 from mlcli.base.threads import allowed, in_order
 from mlcli.base.types import Array, Indices
-from mlcli.methods.base import Method, Model
+from mlcli.methods.base import Method, Model, existing
 from mlcli.report.dimension.verdict import Evidence
 from mlcli.stages.corrections import Correction
 from mlcli.stages.distances import squared_distances
@@ -19,11 +19,14 @@ from mlcli.stages.nearest import nearest, nearest_in_matrix
 from mlcli.stages.similarities import Barycenters, Distances, Geodesics, GivenDistances, KernelValues
 
 ROOM, FEWEST = 2**20, 2000  # numbers of a sample of the rows of PCA, and rows of it
+Points = Features | Dissimilarities | Similarities
 Pairs = Callable[[Indices, Indices], Array]  # distances from some points to some (s x t), in any unit
 
 
 def evidence_of(method: Method, model: Model, data: Input, seed: int) -> Evidence:
     """The evidence of a run; `data` holds the rows that were embedded."""
+    if isinstance(data, Covariance):  # there are no points, and its spectrum is all
+        return Evidence(method.name, model.spectrum, model.embedding, None, 1, None, None, seed)
     width = data.values.shape[1] if isinstance(data, Features) else 1
     found = Evidence(method.name, model.spectrum, axes_of(model), None, width, kept_distances(model, data),
                      lambda rows, count: nearest_among(data, rows, count), seed)
@@ -31,21 +34,21 @@ def evidence_of(method: Method, model: Model, data: Input, seed: int) -> Evidenc
         return found
     most = max(ROOM // max(width, 1), FEWEST)
     some = data.values if found.size <= most else data.values[found.sample(most)]
-    return replace(found, points=scaled(some, -model.projector.exponent_in))
+    return replace(found, points=scaled(some, -existing(model.projector).exponent_in))
 
 
 def axes_of(model: Model) -> Array:
     """Coordinates on the kept axes and on further ones that were computed (n x q), in the units of `solved`."""
-    kept, further = scaled(model.embedding, -model.projector.exponent_out), model.spectrum.further
+    kept, further = scaled(model.embedding, -existing(model.projector).exponent_out), model.spectrum.further
     if len(further) != len(kept):
         return kept  # landmarks only, or none
     first = kept.shape[1]
     return np.column_stack([kept, further * np.sqrt(model.spectrum.solved[first: first + further.shape[1]])])
 
 
-def kept_distances(model: Model, data: Input) -> Pairs | None:
+def kept_distances(model: Model, data: Points) -> Pairs | None:
     """The distances that the method set out to keep; None for one that keeps none."""
-    similarity = model.projector.similarity
+    similarity = existing(model.projector).similarity
     if isinstance(similarity, Barycenters):
         return None
     if isinstance(similarity, Geodesics):
@@ -66,7 +69,7 @@ def geodesics(graph: Graph, sources: Indices) -> Array:
 
 def corrected(correction: Correction, model: Model, distances: Array) -> Array:
     """Dissimilarities as the method saw them, with its constant added to all but zeros."""
-    return np.sqrt(correction.squared(scaled(distances, -model.projector.exponent_in) ** 2))
+    return np.sqrt(correction.squared(scaled(distances, -existing(model.projector).exponent_in) ** 2))
 
 
 def function_distances(similarity: KernelValues, sources: Indices, targets: Indices) -> Array:
@@ -75,7 +78,7 @@ def function_distances(similarity: KernelValues, sources: Indices, targets: Indi
     return from_products(function(left, right), function.diagonal(left), function.diagonal(right), sources, targets)
 
 
-def input_distances(data: Input, sources: Indices, targets: Indices) -> Array:
+def input_distances(data: Points, sources: Indices, targets: Indices) -> Array:
     """The input's own distances; for features in the unit of their largest number among these."""
     if isinstance(data, Dissimilarities):
         return data.values[np.ix_(sources, targets)]
@@ -94,7 +97,7 @@ def from_products(products: Array, left: Array, right: Array, sources: Indices, 
     return np.sqrt(squared)
 
 
-def nearest_among(data: Input, rows: Indices, count: int) -> Array:
+def nearest_among(data: Points, rows: Indices, count: int) -> Array:
     """Distances to the nearest others among some points (m x k), each of the places of duplicates once."""
     if not isinstance(data, Features):
         return nearest_in_matrix(input_distances(data, rows, rows), count, own=True).lengths.reshape(-1, count)
