@@ -6,6 +6,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
@@ -24,7 +25,7 @@ from mlcli.readback import contents, embedding_of, show
 from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
 from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
-from mlcli.report.quality import kept_space, quality, shepard_table
+from mlcli.report.quality import Measured, kept_space, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
 from mlcli.rundir.draft import draft, failed_name, writing
@@ -103,13 +104,24 @@ def compute(config: RunConfig) -> Run:
 def assess(result: Run) -> Findings:
     """What the run directory says of the embedding beyond itself."""
     config, model, table = result.config, result.model, result.prepared
-    asked, projector = config.report.quality, model.projector
-    found = None if asked is None or projector is None else quality(
-        table.data(), model.embedding, kept=kept_space(projector), labels=table.labels,
-        decode=projector.decode, neighbors=asked.neighbors, sample=asked.sample,
-        generator=config.compute.generator())
     axes = dimension(config.method, model, table.data(), config.compute.seed) if config.report.dimension else None
-    return Findings(quality=found, dimension=axes)
+    return Findings(quality=measured(result), dimension=axes)
+
+
+def measured(result: Run) -> Measured | None:
+    """The quality of the rows without missing cells; None where it was not asked for, or there are no rows."""
+    asked, projector, table = result.config.report.quality, result.model.projector, result.prepared
+    if asked is None or projector is None:
+        return None
+    embedding = result.model.embedding
+    if not all_finite(table.values):
+        whole = np.flatnonzero(np.isfinite(table.values).all(axis=1))
+        note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")
+        table, embedding = table.take(whole), embedding[whole]
+    if not table.rows:
+        return None
+    return quality(table.data(), embedding, kept=kept_space(projector), labels=table.labels, decode=projector.decode,
+                   neighbors=asked.neighbors, sample=asked.sample, generator=result.config.compute.generator())
 
 
 def coordinates(table: Table, values: Array) -> Table:

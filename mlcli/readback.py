@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from mlcli.config.build import build
 from mlcli.config.layers import from_file
 from mlcli.config.run_config import RunConfig
@@ -50,6 +52,11 @@ def embedding_of(table: Table) -> Embedding:
     return Embedding(table.values, table.ids, table.labels)
 
 
+def without_rows(manifest: Mapping[str, Any]) -> Embedding:
+    """What a run on a covariance matrix has for an embedding: axes, and no points."""
+    return Embedding(np.zeros((0, int(manifest["embedding"]["components"]))), (), {})
+
+
 @contextmanager
 def readable(folder: Path) -> Iterator[None]:
     """Turns what is missing from a run's files, or of another kind there, into UnsafeFile."""
@@ -68,11 +75,13 @@ def finished(folder: Path) -> Contents:
     small = [name for name in (names.CONFIG, names.SPECTRUM, names.QUALITY, names.DIMENSION, names.CERTIFICATE,
                                names.SHEPARD, names.TRACE, names.LOADINGS) if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
-    if not kept or names.CONFIG not in listed or names.SPECTRUM not in listed:
+    rows = manifest["embedding"]["rows"]
+    if (rows and not kept) or names.CONFIG not in listed or names.SPECTRUM not in listed:
         raise UnsafeFile("RUN-FILES", "run.json names no embedding, no configuration or no spectrum",
                          where=str(folder), hint="make the run again")
     config = build(from_file(folder / names.CONFIG))
-    return contents(folder, manifest, config, embedding_of(read_embedding(folder / kept[0])))
+    table = embedding_of(read_embedding(folder / kept[0])) if rows else without_rows(manifest)
+    return contents(folder, manifest, config, table)
 
 
 def render_again(folder: Path, *, title: str | None, label: str | None) -> Path:

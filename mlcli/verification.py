@@ -24,6 +24,8 @@ from mlcli.data.read import read
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.methods import Model, Projector
+from mlcli.methods.base import Loadings
+from mlcli.readback import rows_of
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, sha256_of
 from mlcli.stages.spectrum import Spectrum
@@ -62,12 +64,14 @@ def verify(folder: Path, given: str | None = None, *, full: bool = False) -> Ver
     state = input_state(config.input.path, manifest["input"]["sha256"])
     with threads_limited(config.compute.thread_count()):
         stored = archive.load(folder)
-        values, texts = embedding_of(folder, config, int(manifest["embedding"]["components"]))
+        width = int(manifest["embedding"]["components"])
+        rows = manifest["embedding"]["rows"] or stored["projector"] is not None
+        values, texts = embedding_of(folder, config, width) if rows else (np.zeros((0, width)), [[]])
         spectrum = stated_spectrum(folder, manifest, stored["projector"])
         if spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
-        model = Model(values, replace(spectrum, vectors=values), stored["projector"])
+        model = Model(values, replace(spectrum, vectors=values), stored["projector"], loadings=loadings_of(folder))
         record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, Budget(SECONDS, full)))
 
@@ -140,13 +144,23 @@ def embedding_of(folder: Path, config: RunConfig, width: int) -> tuple[Array, li
     return values, [list(column) for column in zip(*(row[:-width] for row in rows), strict=True)]
 
 
-def stated_spectrum(folder: Path, manifest: dict[str, Any], projector: Projector) -> Spectrum | None:
+def loadings_of(folder: Path) -> Loadings | None:
+    """The loadings of the columns, where the run has any."""
+    rows = rows_of(folder / names.LOADINGS)
+    if rows is None:
+        return None
+    names_of, *axes = rows.columns
+    values = np.array([rows.numbers(axis) for axis in axes]).reshape(len(axes), -1)
+    return Loadings(values.T, rows.columns[names_of])
+
+
+def stated_spectrum(folder: Path, manifest: dict[str, Any], projector: Projector | None) -> Spectrum | None:
     """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
-    facts, exponent = manifest["spectrum"], -2 * projector.exponent_out
+    facts, exponent = manifest["spectrum"], -2 * (projector.exponent_out if projector else 0)
     divisor = float(facts["divisor"])
     values = spectrum_of((folder / names.SPECTRUM).read_text(encoding="utf-8")) * divisor
     top = float(np.abs(values).max(initial=0.0))
-    if not np.isfinite(values).all() or (projector.exponent_out and top < LEAST):
+    if not np.isfinite(values).all() or (exponent and top < LEAST):
         return None
 
     def stated(name: str) -> float:

@@ -11,7 +11,7 @@ from mlcli.certify.budget import Budget
 from mlcli.certify.counting import INERTIA, by_inertia, nothing_above
 from mlcli.certify.graph import Near, graph_checks, graph_facts, stored_points
 from mlcli.certify.kernel import centered, eigenproblem, looked_up, slack
-from mlcli.certify.linear import is_linear, variances
+from mlcli.certify.linear import is_linear, of_covariance, variances
 from mlcli.certify.projection import parameters, projected
 from mlcli.certify.spectral import spectral
 from mlcli.certify.subject import Subject
@@ -50,7 +50,7 @@ def numbers(subject: Subject, budget: Budget) -> Iterator[Check]:
     """Every check of a result against its input; without the input, what the result says of itself."""
     with np.errstate(all="ignore"):  # what overflows is not finite, and fails
         if subject.model.projector is None:  # of a covariance: there are no rows
-            yield from () if subject.data is None else subject.method.identities(subject.data, subject.model)
+            yield from _of_covariance(subject)
             return
         if subject.data is not None and len(subject.data.values) != subject.size:
             yield count("size", abs(len(subject.data.values) - subject.size), "rows of the data without coordinates")
@@ -63,6 +63,17 @@ def numbers(subject: Subject, budget: Budget) -> Iterator[Check]:
             yield skipped("input", "the input is not at hand")
             return
         yield from _against_input(subject, budget)
+        yield from subject.method.identities(subject.data, subject.model)
+
+
+def _of_covariance(subject: Subject) -> Iterator[Check]:
+    """The checks of a fit without rows."""
+    loadings = subject.model.loadings
+    if subject.data is None or loadings is None:
+        yield skipped("input", "the input or the loadings are not at hand")
+    elif subject.method.proof == "kernel":
+        yield of_covariance(subject.data, loadings.values)
+    else:
         yield from subject.method.identities(subject.data, subject.model)
 
 

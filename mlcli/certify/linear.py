@@ -5,12 +5,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, ratio, skipped
-from mlcli.base.inputs import Features
+from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.inputs import Covariance, Features
+from mlcli.base.scaling import scaled
 from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.counting import STEPS, WIDTH, next_value, ritz
 from mlcli.certify.subject import Subject
+from mlcli.methods.pca import PCA
 from mlcli.stages.similarities import Columns
 
 NUMBER = 3e-9  # seconds for one number of the data in all passes of this page but the probe
@@ -56,11 +58,14 @@ class Centered:
 
 
 def variances(subject: Subject, budget: Budget) -> Iterator[Check]:
-    """All checks of this page."""
+    """All checks of features."""
     points = subject.data.values
-    count = budget.affordable(0.3, NUMBER * max(points.shape[1], 1), len(points), least=64)
+    if isinstance(subject.method, PCA):
+        wrong = subject.model.spectrum.divisor != subject.method.over(len(points))
+        yield count("divisor", int(wrong), "eigenvalues written are sums of squares over the divisor asked for")
+    few = budget.affordable(0.3, NUMBER * max(points.shape[1], 1), len(points), least=64)
     generator = np.random.default_rng(subject.seed)
-    chosen = None if count == len(points) else np.sort(generator.choice(len(points), count, replace=False))
+    chosen = None if few == len(points) else np.sort(generator.choice(len(points), few, replace=False))
     looked = points if chosen is None else points[chosen]
     largest = float(np.abs(looked).max(initial=0.0))
     data = Centered(points, subject.projector.centering.means, chosen, largest)
@@ -68,6 +73,17 @@ def variances(subject: Subject, budget: Budget) -> Iterator[Check]:
     yield _directions(subject)
     cost = PROBE * WIDTH * STEPS * (len(points) if chosen is None else len(chosen)) * points.shape[1]
     yield _nothing_above(subject, data) if budget.allows(0.3, cost) else skipped("count", "no time for a probe")
+
+
+def of_covariance(data: Covariance, loadings: Array) -> Check:
+    """Loadings are eigenvectors of the covariance, as long as the roots of their eigenvalues."""
+    normalized = data.normalized()
+    found = scaled(loadings, -normalized.unit)
+    squares = np.sum(found**2, axis=0)
+    error = max(np.abs(normalized.values @ found - found * squares).max(initial=0.0),
+                np.abs(found.T @ found - np.diag(squares)).max(initial=0.0))
+    return ratio("residual", float(error), EPS * len(data.values) * float(np.linalg.norm(normalized.values)),
+                 "the covariance times each axis is its eigenvalue times the axis")
 
 
 def cancellation(subject: Subject, data: Centered) -> float:

@@ -5,14 +5,11 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
-from mlcli.base.types import Array
-from mlcli.errors import ConfigError
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector
 from mlcli.stages.costs import product_rate, solve_cost
 from mlcli.stages.eigensolve import Eigensolve
@@ -30,10 +27,9 @@ class PCA(Method):
     the eigenvalues left out.
 
     Use it first, always: it is fast, has one answer, and shows what a curved method must beat.
-    It fails where the points lie on a curved surface. Of a covariance or correlation matrix
-    (`input.kind: covariance`) there is no embedding, but `loadings.csv`: directions times the
-    roots of their eigenvalues, as for points. Source: Pearson, 1901; Hotelling, 1933;
-    Jolliffe, "Principal component analysis", 2002.
+    It fails where the points lie on a curved surface. Of a covariance (`input.kind: covariance`)
+    there are `loadings.csv`, directions times the roots of their eigenvalues, and no embedding.
+    Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.
     """
 
     accepts: ClassVar = (Features, Covariance)
@@ -55,17 +51,12 @@ class PCA(Method):
         return min(data.values.shape)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
-        """Nothing depends on the data; but a matrix that is a covariance has its route and its divisor behind it."""
-        if isinstance(data, Covariance) and (self.route, self.divisor) != ("auto", "n"):
-            raise ConfigError("COVARIANCE", "a route or a divisor was chosen and the covariance is given",
-                              where="method", hint="leave method.route and method.divisor out")
-        return {}
+        """No defaults, but a covariance that is given has its route and its divisor behind it."""
+        return self.without("route", "divisor") if isinstance(data, Covariance) else {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product and the eigenproblem of the smaller side."""
-        rows, columns = data.values.shape
-        side = min(rows, columns)
-        rate = product_rate(compute.thread_count())
+        (rows, columns), side, rate = data.values.shape, min(data.values.shape), product_rate(compute.thread_count())
         how = f"{self.route}: the {'columns' if columns <= rows else 'rows'} are the smaller side ({side})"
         return [Step("covariance", how, 2.0 * rows * columns * side / rate, 8.0 * (rows * columns + side**2)),
                 Step("eigensolve", "the whole spectrum", solve_cost(side, compute.thread_count()), 8.0 * 4 * side**2)]
@@ -78,28 +69,12 @@ class PCA(Method):
                          loadings=Loadings(scaled(spectrum.coordinates(), data.unit), data.columns))
         kernel = Factored.of(data.values, self.route)
         spectrum = self.eigensolve(kernel, self.limit(data), compute)
-        spectrum = replace(spectrum, divisor=self._divisor(data))
+        spectrum = replace(spectrum, divisor=self.over(len(data.values)))
         directions = spectrum.feature_directions()
         projector = Projector(Columns(), kernel.centering, directions, Decoder(kernel.centering.means, directions))
         loadings = scaled(directions * np.sqrt(spectrum.kept / spectrum.divisor), data.exponent)
         return Model(spectrum.coordinates(), spectrum, projector, loadings=Loadings(loadings, data.columns))
 
-    def identities(self, data: Input, model: Model) -> list[Check]:
-        """Eigenvalues are variances: over the divisor that was asked for; of a covariance, loadings are its axes."""
-        if isinstance(data, Covariance):
-            return [] if model.loadings is None else [_residual(data.normalized(), model.loadings.values)]
-        wrong = model.spectrum.divisor != self._divisor(data)
-        return [count("divisor", int(wrong), "eigenvalues written are sums of squares over the divisor asked for")]
-
-    def _divisor(self, data: Input) -> int:
-        return max(len(data.values) - (self.divisor == "n-1"), 1)
-
-
-def _residual(data: Covariance, loadings: Array) -> Check:
-    """Loadings are eigenvectors of the covariance, as long as the roots of their eigenvalues."""
-    found = scaled(loadings, -data.unit)
-    squares = np.sum(found**2, axis=0)
-    error = max(np.abs(data.values @ found - found * squares).max(initial=0.0),
-                np.abs(found.T @ found - np.diag(squares)).max(initial=0.0))
-    return ratio("residual", float(error), EPS * len(data.values) * float(np.linalg.norm(data.values)),
-                 "the covariance times each axis is its eigenvalue times the axis")
+    def over(self, rows: int) -> int:
+        """What sums of squares are divided by."""
+        return max(rows - (self.divisor == "n-1"), 1)

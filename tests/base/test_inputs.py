@@ -86,10 +86,10 @@ def test_what_is_missing_or_of_no_use_is_named(method: Method, given: dict[str, 
 
 def test_counts_of_axes_are_clipped_or_refused_as_those_of_the_eigensolve() -> None:
     with Notes() as notes:
-        assert Axes().settled(1).components == 1
+        assert Axes().settled(1, 1).components == 1
     assert notes.codes == {"N-COMPONENTS"}
     with pytest.raises(ConfigError) as caught:
-        Axes(components=4).settled(3)
+        Axes(components=4).settled(3, 3)
     assert caught.value.code == "E-COMPONENTS"
 
 

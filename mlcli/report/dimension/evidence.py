@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.inputs import Covariance, Dissimilarities, Features, Input, Similarities
-from mlcli.base.scaling import scaled
+from mlcli.base.scaling import all_finite, scaled
 from mlcli.base.threads import allowed, in_order
 from mlcli.base.types import Array, Indices
 from mlcli.methods.base import Method, Model, existing
@@ -25,7 +25,7 @@ Pairs = Callable[[Indices, Indices], Array]  # distances from some points to som
 
 def evidence_of(method: Method, model: Model, data: Input, seed: int) -> Evidence:
     """The evidence of a run; `data` holds the rows that were embedded."""
-    if isinstance(data, Covariance):  # there are no points, and its spectrum is all
+    if isinstance(data, Covariance) or not all_finite(data.values):  # no points, or none without a gap to measure from
         return Evidence(method.name, model.spectrum, model.embedding, None, 1, None, None, seed)
     width = data.values.shape[1] if isinstance(data, Features) else 1
     found = Evidence(method.name, model.spectrum, axes_of(model), None, width, kept_distances(model, data),
