@@ -20,7 +20,7 @@ from mlcli.stages.axes import Axes
 from mlcli.stages.distances import row_blocks
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Centering
-from mlcli.stages.similarities import Similarity
+from mlcli.stages.similarities import Similarity, Smoother
 from mlcli.stages.spectrum import Spectrum
 
 
@@ -55,9 +55,10 @@ class Projector:
 
     @stage("project")
     def project(self, new: Array) -> Array:
-        """Coordinates (m x p) of new points, in the training data's units; a few rows at a time."""
+        """Coordinates (m x p) of new points, in the training data's units; a few rows at a time, but for a sequence."""
         coordinates = np.empty((len(new), self.axes.shape[1]))
-        for block in row_blocks(len(new), max(len(self.axes), new.shape[1])):
+        whole = isinstance(self.similarity, Smoother)
+        for block in [slice(None)] if whole else row_blocks(len(new), max(len(self.axes), new.shape[1])):
             rows = self.centering(self.similarity.rows(scaled(new[block], -self.exponent_in)))
             coordinates[block] = scaled(rows @ self.axes, self.exponent_out)
         if not np.isfinite(coordinates).all():
@@ -159,7 +160,7 @@ class Method(Options):
     # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; or only what `identities` says.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
-    ranked_by: ClassVar[str] = "eigenvalues"  # what spectrum.csv holds, largest first
+    ranked_by: ClassVar[str] = "eigenvalues"  # what spectrum.csv holds
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
         eigensolve: Eigensolve | Axes

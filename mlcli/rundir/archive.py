@@ -23,6 +23,7 @@ from mlcli.methods.base import Decoder, Projector
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.stages.corrections import Correction
 from mlcli.stages.graph import Graph
+from mlcli.stages.kalman import StateSpace
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels import Centering
 from mlcli.stages.latent import Latent
@@ -35,6 +36,8 @@ from mlcli.stages.similarities import (
     Geodesics,
     GivenDistances,
     KernelValues,
+    Monomials,
+    Smoother,
 )
 
 FORMAT = 1
@@ -46,6 +49,7 @@ TYPES: dict[str, type[Any]] = {
     "distances": Distances, "given-distances": GivenDistances,
     "geodesics": Geodesics, "barycenters": Barycenters, "correction": Correction, "neighbors": Neighbors,
     "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
+    "monomials": Monomials, "smoother": Smoother, "state-space": StateSpace,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}
 

@@ -1,0 +1,73 @@
+"""The linear-Gaussian state-space model."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.base.scaling import scaled
+from mlcli.base.steps import Step
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.stages.axes import Axes
+from mlcli.stages.iterate import Iterate
+from mlcli.stages.kernels import uncentered
+from mlcli.stages.similarities import Smoother
+from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.state_space import fitted_model, seconds_of
+
+
+class LGSSM(Method):
+    """Hidden states that follow each other linearly and show through noise; rows are in time order.
+
+    xₜ₊₁ = A xₜ + N(0, Q), yₜ - mean = C xₜ + noise of a variance of its own in each column, fitted by
+    exact EM with Kalman smoothing; the state before the first row is a parameter too. Coordinates
+    are the states given all rows, `posterior.csv` holds their covariances, `loadings.csv` C, and
+    `fit` the log-likelihood of the centered data and A, Q and the noise. Missing cells are left to
+    the model with `prepare.missing: model`.
+
+    A model is unique up to an invertible map of its states; it is given in the basis where states
+    have mean square one and are uncorrelated, and columns of C are orthogonal. `spectrum.csv` holds
+    the squared lengths of those, the variance that each axis carries, by which axes are ranked, as
+    shares of all variance. New rows are a sequence of their own, smoothed from a start of their own.
+
+    EM finds a local maximum; the beginning is deterministic, from principal components. More
+    states than columns are possible, from rows beside the rows after them. Source: Shumway and
+    Stoffer, 1982; Ghahramani and Hinton, "Parameter estimation for linear dynamical systems", 1996.
+    """
+
+    accepts: ClassVar = (Features,)
+    missing: ClassVar = True
+    ranked_by: ClassVar = "variances carried by the states"
+    name: Literal["lgssm"] = "lgssm"
+    floor: float = option(1e-4, "Share of a column's variance that its noise is not let fall below.", gt=0, lt=1)
+    iterate: Iterate = Iterate()
+    eigensolve: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """Half as many as there are rows."""
+        return (len(data.values) - 1) // 2
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Passes of the smoother."""
+        rows, size = len(data.values), self.eigensolve.components
+        return [Step("iterate", "EM, for about 200 iterations", 200 * seconds_of(rows, size), 8.0 * 8 * rows * size**2)]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """The maximum of the likelihood, in canonical form."""
+        found = fitted_model(data.values, self.eigensolve, self.iterate, self.floor)
+        model, means = found.model, found.means
+        power = found.cells * data.exponent * float(np.log(2.0))
+        facts = {"log_likelihood": found.log_likelihood - power, "transition": model.transition.tolist(),
+                 "innovation": model.innovation.tolist(),
+                 "noise_variances": scaled(model.noise, 2 * data.exponent).tolist(), **found.facts}
+        size = len(model.transition)
+        return Model(found.states, Spectrum.given(np.sum(model.loadings**2, axis=0), found.variance),
+                     Projector(Smoother(means, model), uncentered(size), np.eye(size), Decoder(means, model.loadings)),
+                     fit=facts, trace=found.trace - power, spreads=found.spreads,
+                     loadings=Loadings(scaled(model.loadings, data.exponent), data.columns))
+
+    def units(self, data: Input) -> Units:
+        """States carry no unit; the variance that they carry is the data's, squared."""
+        return Units(data.exponent, 0, 2 * data.exponent)
