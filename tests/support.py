@@ -38,7 +38,7 @@ def fit(method: str, data: Input | Array, **options: Any) -> Model:
     """The model of a method with options as they would stand in YAML."""
     if isinstance(data, np.ndarray):
         data = features(data)
-    if type(data) is Features:
+    if type(data) is Features and not issubclass(Features, METHODS[method].accepts):
         data = furnished(data, METHODS[method].accepts)
     if "components" in options:
         options["eigensolve"] = {**options.get("eigensolve", {}), "components": options.pop("components")}

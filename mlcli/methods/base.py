@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from mlcli.base.check import Check
+from mlcli.base.check import EPS, Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given, Input, TwoViews
+from mlcli.base.inputs import Features, Given, Input, TwoViews
 from mlcli.base.options import Options
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
@@ -20,7 +20,7 @@ from mlcli.stages.axes import Axes
 from mlcli.stages.distances import row_blocks
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Centering
-from mlcli.stages.similarities import Similarity, Smoother
+from mlcli.stages.similarities import Monomials, Similarity, Smoother
 from mlcli.stages.spectrum import Spectrum
 
 
@@ -75,6 +75,14 @@ class Projector:
                               hint="pca, mds of features and kpca with the linear kernel have one")
         return decode(embedding)
 
+    def rounding(self, points: Array) -> float:
+        """What coordinates of points may be wrong by: much where axes amplify what columns have least of."""
+        rows = self.similarity.rows(points)
+        wrong = EPS * rows.shape[1] * (np.abs(rows) + np.abs(self.centering.means))
+        if isinstance(self.similarity, Monomials):
+            wrong += self.similarity.rounding(points)
+        return float((wrong.max(axis=0, initial=0.0) @ np.abs(self.axes)).max(initial=0.0))
+
     @property
     def decode(self) -> Callable[[Array], Array] | None:
         """The way back from coordinates to features in the data's units, where there is one."""
@@ -121,6 +129,21 @@ class Model:
     def reconstruct(self, embedding: Array) -> Array:
         """Features (m x d) of coordinates (m x p); raises ConfigError where the method has no way back."""
         return existing(self.projector).reconstruct(embedding)
+
+    def rounding(self, data: Features) -> float:
+        """What coordinates may be wrong by where there is a projector for them."""
+        return existing(self.projector).rounding(data.values)
+
+    @property
+    def axes(self) -> Array:
+        """What rows are multiplied by to make coordinates (columns of the rows x p)."""
+        return existing(self.projector).axes
+
+    @property
+    def directions(self) -> Array | None:
+        """The way back from one unit on each axis to features (d x p), where it is linear."""
+        decoder = existing(self.projector).decoder
+        return None if decoder is None else decoder.directions
 
     def placing(self, rows: Array) -> "Model":
         """The model of landmarks with all points placed by their kernel rows (n x landmarks), axes turned anew."""
@@ -208,7 +231,7 @@ class Method(Options):
         """Whether projecting a training row gives the coordinates that the row has."""
         return True
 
-    def identities(self, data: Input, model: Model) -> list[Check]:
+    def identities(self, data: Any, model: Model) -> list[Check]:
         """Statements of this method's own for the certificate; data and model in the units of the computation."""
         return []
 

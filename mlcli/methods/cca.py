@@ -2,18 +2,17 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input, TwoViews
-from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
-from mlcli.stages.axes import Axes, first
-from mlcli.stages.canonical import canonical
+from mlcli.stages.axes import Axes
+from mlcli.stages.canonical import canonical, most_pairs, stacked
 from mlcli.stages.costs import singular_step
 from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import explained, regressed, uncorrelated, unit_variances
 from mlcli.stages.similarities import Columns
 from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.whitening import whitened
@@ -41,8 +40,7 @@ class CCA(Method):
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and the columns of the smaller view."""
-        others = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
-        return min(len(data.values) - 1, data.values.shape[1], others)
+        return most_pairs(data)
 
     def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of each view."""
@@ -53,17 +51,22 @@ class CCA(Method):
         views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
         count = self.eigensolve.kept(len(pairs.correlations))
-        turns = [first(pairs.first, count), first(pairs.second, count)]
+        turns = pairs.turns(count)
         signs = leading_signs(views[0].points @ turns[0])
         turns = [turn * signs for turn in turns]
         loadings = [(turn.T @ view.back).T for view, turn in zip(views, turns, strict=True)]
-        units = (data.exponent, data.view.exponent)
         means = views[0].means
         return Model(views[0].points @ turns[0], Spectrum.given(pairs.correlations, complete=True),
                      Projector(Columns(), Centering(means, across=False), views[0].into @ turns[0],
                                Decoder(means, loadings[0])),
-                     loadings=Loadings(np.vstack([scaled(*pair) for pair in zip(loadings, units, strict=True)]),
-                                       (*data.columns, *data.view.columns)))
+                     loadings=Loadings(stacked(loadings, data), (*data.columns, *data.view.columns)))
+
+    def identities(self, data: TwoViews, model: Model) -> list[Check]:
+        """Unit variances, no correlations, and the canonical ones with the second view."""
+        second = whitened(data.view.normalized().values, equal_columns=True)
+        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
+                *regressed(data.values, model.embedding, model.directions),
+                explained(second.points, second.condition, model.embedding, model.spectrum.solved)]
 
     def units(self, data: Input) -> Units:
         """Coordinates and correlations carry no unit."""

@@ -4,6 +4,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
@@ -13,9 +14,10 @@ from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
 from mlcli.stages.axes import Axes, first
 from mlcli.stages.costs import singular_step
-from mlcli.stages.independence import Contrast, Order, unmixed
+from mlcli.stages.independence import Contrast, Order, in_order, unmixed
 from mlcli.stages.iterate import Iterate
 from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import regressed, uncorrelated, unit_variances
 from mlcli.stages.similarities import Columns
 from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.whitening import whitened
@@ -24,17 +26,15 @@ from mlcli.stages.whitening import whitened
 class ICA(Method):
     """Sources that were mixed into the columns, found as the directions in which the data is least Gaussian.
 
-    The leading principal components are made white and turned by FastICA's fixed point: all
-    directions at once (symmetric) or one after the other (deflation). Coordinates have variance
-    one (divisor n) and are uncorrelated. Axes are in descending order of J = (E G(y) - E G(ν))²
-    with ν Gaussian, the estimate of negentropy that the contrast G stands for (`fit.negentropy`);
-    signs are by the common rule, for a source has none. `spectrum.csv` is empty: nothing is
-    decomposed. `loadings.csv` holds the mixing matrix, which also is the way back.
+    The leading principal components are made white and turned by FastICA's fixed point: all directions at once
+    (symmetric) or one after the other (deflation). Coordinates have variance one (divisor n) and are uncorrelated.
+    Axes are in descending order of J = (E G(y) - E G(ν))² with ν Gaussian, the estimate of negentropy that the
+    contrast G stands for (`fit.negentropy`); signs are by the common rule, for a source has none. `spectrum.csv` is
+    empty: nothing is decomposed. `loadings.csv` holds the mixing matrix, which also is the way back.
 
-    It fails where two or more sources are Gaussian, and then does not converge or finds other
-    directions from another `compute.seed`. logcosh serves in general, exp with heavy tails and
-    outliers, cube with light tails. Source: Hyvärinen, "Fast and robust fixed-point algorithms
-    for independent component analysis", 1999.
+    It fails where two or more sources are Gaussian, and then does not converge or finds other directions from
+    another `compute.seed`. logcosh serves in general, exp with heavy tails and outliers, cube with light tails.
+    Source: Hyvärinen, "Fast and robust fixed-point algorithms for independent component analysis", 1999.
     """
 
     accepts: ClassVar = (Features,)
@@ -68,6 +68,11 @@ class ICA(Method):
                                Decoder(white.means, mixing)),
                      fit={"negentropy": found.negentropy.tolist(), **found.facts}, trace=found.trace,
                      loadings=Loadings(scaled(mixing, data.exponent), data.columns))
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Unit variances, no correlations, and the mixing matrix as covariances with the columns."""
+        return [*uncorrelated(model.embedding, unit_variances(model.axes)), in_order(model.embedding, self.contrast),
+                *regressed(data.values, model.embedding, model.directions)]
 
     def units(self, data: Input) -> Units:
         """Coordinates carry no unit."""

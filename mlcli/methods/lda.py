@@ -4,18 +4,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input, Labeled
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
-from mlcli.base.types import Indices
-from mlcli.errors import DataError
 from mlcli.methods.base import Loadings, Method, Model, Projector, Units
 from mlcli.stages.axes import Axes, first
 from mlcli.stages.costs import singular_step
-from mlcli.stages.discriminant import discriminants
+from mlcli.stages.discriminant import classes_of, discriminants
 from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import separated
 from mlcli.stages.similarities import Columns
 from mlcli.stages.spectrum import Spectrum
 
@@ -50,7 +50,7 @@ class LDA(Method):
 
     def solve(self, data: Labeled, compute: Compute) -> Model:
         """y = Sᵀ (x - mean) with Sᵀ W S = I and Sᵀ B S diagonal, W and B the covariance within and between."""
-        names, classes = _classes(data)
+        names, classes = classes_of(data.labels, data.ids)
         found = discriminants(data.values, classes)
         scores = found.scores(data.values)
         errors = int(np.sum(found.assigned(scores) != classes))
@@ -64,16 +64,10 @@ class LDA(Method):
                      fit={"classes": sizes, "resubstitution_errors": errors},
                      loadings=Loadings(scaled(scaling, -data.exponent), data.columns))
 
+    def identities(self, data: Labeled, model: Model) -> list[Check]:
+        """Covariance one within the classes, the ratios between them."""
+        return separated(model.embedding, data.labels, model.spectrum.solved, model.rounding(data))
+
     def units(self, data: Input) -> Units:
         """Coordinates and ratios carry no unit."""
         return Units(data.exponent)
-
-
-def _classes(data: Labeled) -> tuple[list[str], Indices]:
-    """The names of the classes, sorted, and the number of each row's; raises DataError where a row has none."""
-    without = [name for name, label in zip(data.ids, data.labels, strict=True) if not label.strip()]
-    if without:
-        raise DataError("NO-LABEL", f"{len(without)} rows have no label, the first is {without[0][:80]!r}",
-                        where="input.label_columns", hint="leave them out; they can be placed later with `project`")
-    names, classes = np.unique(np.asarray(data.labels), return_inverse=True)
-    return names.tolist(), classes.astype(np.int64)

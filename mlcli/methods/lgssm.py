@@ -4,16 +4,18 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units, existing
 from mlcli.stages.axes import Axes
 from mlcli.stages.iterate import Iterate
 from mlcli.stages.kernels import uncentered
 from mlcli.stages.similarities import Smoother
+from mlcli.stages.smoothing_equations import never_less_likely, of_states
 from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.state_space import fitted_model, seconds_of
 
@@ -57,16 +59,21 @@ class LGSSM(Method):
     def solve(self, data: Features, compute: Compute) -> Model:
         """The maximum of the likelihood, in canonical form."""
         found = fitted_model(data.values, self.eigensolve, self.iterate, self.floor)
-        model, means = found.model, found.means
-        power = found.cells * data.exponent * float(np.log(2.0))
-        facts = {"log_likelihood": found.log_likelihood - power, "transition": model.transition.tolist(),
-                 "innovation": model.innovation.tolist(),
-                 "noise_variances": scaled(model.noise, 2 * data.exponent).tolist(), **found.facts}
-        size = len(model.transition)
-        return Model(found.states, Spectrum.given(np.sum(model.loadings**2, axis=0), found.variance),
-                     Projector(Smoother(means, model), uncentered(size), np.eye(size), Decoder(means, model.loadings)),
-                     fit=facts, trace=found.trace - power, spreads=found.spreads,
-                     loadings=Loadings(scaled(model.loadings, data.exponent), data.columns))
+        model, size = found.model, len(found.model.transition)
+        projector = Projector(Smoother(found.means, model), uncentered(size), np.eye(size),
+                              Decoder(found.means, model.loadings))
+        return Model(found.states, Spectrum.given(np.sum(model.loadings**2, axis=0), found.variance), projector,
+                     fit=found.figures(data.exponent), trace=found.trace - found.shift(data.exponent),
+                     spreads=found.spreads, loadings=Loadings(scaled(model.loadings, data.exponent), data.columns))
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """The most probable states in the canonical basis, found without a step back in likelihood."""
+        return [*of_states(existing(model.projector).similarity, data.values, model.embedding, model.spectrum.solved),
+                never_less_likely(model.trace, data.values)]
+
+    def reproduces(self) -> bool:
+        """Only all rows together do; the certificate looks at the equations of the states instead."""
+        return False
 
     def units(self, data: Input) -> Units:
         """States carry no unit; the variance that they carry is the data's, squared."""

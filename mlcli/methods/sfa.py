@@ -2,6 +2,7 @@
 
 from typing import ClassVar, Literal
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
@@ -12,6 +13,7 @@ from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Unit
 from mlcli.stages.axes import Axes, first
 from mlcli.stages.costs import singular_step
 from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import regressed, steps_of, uncorrelated, unit_variances
 from mlcli.stages.similarities import Monomials
 from mlcli.stages.slowness import monomials, slow_features
 from mlcli.stages.spectrum import Spectrum
@@ -65,6 +67,12 @@ class SFA(Method):
                                Centering(expanded.means, across=False), expanded.into @ turn,
                                None if loadings is None else Decoder(points.means, loadings)),
                      loadings=None if loadings is None else Loadings(scaled(loadings, data.exponent), data.columns))
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Unit variances, no correlations, and steps that are as slow as stated."""
+        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
+                steps_of(model.embedding, model.spectrum.solved),
+                *regressed(data.values, model.embedding, model.directions)]
 
     def units(self, data: Input) -> Units:
         """Coordinates and slownesses carry no unit."""

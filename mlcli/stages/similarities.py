@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mlcli.base.check import EPS
 from mlcli.base.scaling import all_finite
 from mlcli.base.types import Array, Indices
 from mlcli.stages.corrections import Correction
@@ -18,7 +19,7 @@ from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.latent import Grouped, Latent, posterior
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import paths_of_new
-from mlcli.stages.slowness import monomials
+from mlcli.stages.slowness import monomials, monomials_rounding
 from mlcli.stages.weights import barycentric_weights, weight_matrix
 
 
@@ -137,6 +138,11 @@ class Monomials:
     def rows(self, new: Array) -> Array:
         """The monomials of new points (m x r, or m x r (r + 3) / 2)."""
         return monomials((new - self.means) @ self.into, self.degree)
+
+    def rounding(self, new: Array) -> Array:
+        """What the monomials may be wrong by, from the rounding of the white coordinates."""
+        wrong = EPS * new.shape[1] * (np.abs(new) + np.abs(self.means)) @ np.abs(self.into)
+        return monomials_rounding((new - self.means) @ self.into, wrong, self.degree)
 
 
 @dataclass(frozen=True)

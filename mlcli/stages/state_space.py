@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note
 from mlcli.base.types import Array
@@ -48,6 +49,17 @@ class Found:
     log_likelihood: float
     trace: Array
     facts: dict[str, Any]
+
+    def shift(self, exponent: int) -> float:
+        """What the log-likelihood of 2**exponent times the data is smaller by."""
+        return self.cells * exponent * float(np.log(2.0))
+
+    def figures(self, exponent: int) -> dict[str, Any]:
+        """The parameters and their likelihood in plain values, of 2**exponent times the data."""
+        model = self.model
+        return {"log_likelihood": self.log_likelihood - self.shift(exponent), "transition": model.transition.tolist(),
+                "innovation": model.innovation.tolist(),
+                "noise_variances": scaled(model.noise, 2 * exponent).tolist(), **self.facts}
 
 
 def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Found:

@@ -184,7 +184,7 @@ def test_other_loadings_of_the_same_rank_are_no_more_likely() -> None:
     generator = np.random.default_rng(1)
     covariance, loadings = both.T @ both / 120, model.loadings.values
     for _ in range(50):
-        moved = loadings + 0.05 * generator.standard_normal(loadings.shape)
+        moved = loadings + 0.01 * generator.standard_normal(loadings.shape)
         covariance[:4, 4:] = moved[:4] @ moved[4:].T
         covariance[4:, :4] = covariance[:4, 4:].T
         assert multivariate_normal(np.zeros(7), covariance).logpdf(both).sum() < model.fit["log_likelihood"]
