@@ -180,7 +180,10 @@ def require_passed(certificate: Certificate, output: Path | None) -> None:
 def certificate_text(result: Run, certificate: Certificate, files: dict[str, dict[str, Any]]) -> str:
     """certificate.json: the checks, and hashes of the input and of all files."""
     document, origin = certificate.document(), result.source.source
-    hashes = {"input": {"path": result.config.input.path, "sha256": origin.sha256 if origin else None}, "files": files}
+    hashes: dict[str, Any] = {
+        "input": {"path": result.config.input.path, "sha256": origin.sha256 if origin else None}, "files": files}
+    if other := result.source.view and result.source.view.source:
+        hashes["input"]["view"] = {"path": result.config.input.view.path, "sha256": other.sha256}
     threads = result.config.compute.allowed_threads().count
     return json_text({**document, "facts": {**document["facts"], "threads": threads, "blas": libraries(), **hashes}})
 

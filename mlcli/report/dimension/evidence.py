@@ -26,10 +26,10 @@ Pairs = Callable[[Indices, Indices], Array]  # distances from some points to som
 def evidence_of(method: Method, model: Model, data: Input, seed: int) -> Evidence:
     """The evidence of a run; `data` holds the rows that were embedded."""
     if isinstance(data, Covariance) or not all_finite(data.values):  # no points, or none without a gap to measure from
-        return Evidence(method.name, model.spectrum, model.embedding, None, 1, None, None, seed)
+        return Evidence(method.name, model.spectrum, model.embedding, None, 1, None, None, seed, method.ranked_by)
     width = data.values.shape[1] if isinstance(data, Features) else 1
     found = Evidence(method.name, model.spectrum, axes_of(model), None, width, kept_distances(model, data),
-                     lambda rows, count: nearest_among(data, rows, count), seed)
+                     lambda rows, count: nearest_among(data, rows, count), seed, method.ranked_by)
     if not found.of_columns:
         return found
     most = max(ROOM // max(width, 1), FEWEST)

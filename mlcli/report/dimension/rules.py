@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mlcli.base.inputs import Input
@@ -17,6 +19,10 @@ from mlcli.report.dimension.velicer import velicer
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
 
 SHARES = (0.8, 0.9, 0.95, 0.99)
+SPECTRAL: dict[str, Callable[[Evidence], Verdict | LeftOut]] = {
+    **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
+    "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
+    "velicer_map": velicer, "eigengap": eigengap}
 HEADER = ("rule", "components", "detail")
 
 
@@ -38,11 +44,13 @@ def dimension(method: Method, model: Model, data: Input, seed: int) -> dict[str,
 
 
 def verdicts(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
-    """What every rule says."""
-    return {**{f"variance_{share:.0%}".rstrip("%"): variance_kept(evidence, share) for share in SHARES},
-            "elbow": elbow(evidence), "broken_stick": broken_stick(evidence), "kaiser": kaiser(evidence),
-            "parallel_analysis": parallel_analysis(evidence), "velicer_map": velicer(evidence),
-            "eigengap": eigengap(evidence), "residual_variance": residual_variance(evidence), **estimates(evidence)}
+    """What every rule says; without eigenvalues, only what the input's own neighborhoods say."""
+    if not evidence.of_eigenvalues:
+        reason = LeftOut(f"{evidence.method} ranks its axes by {evidence.ranked_by}, which are no eigenvalues, and "
+                         "does not set out to keep distances")
+        return {**dict.fromkeys([*SPECTRAL, "residual_variance"], reason), **estimates(evidence)}
+    return {**{name: rule(evidence) for name, rule in SPECTRAL.items()},
+            "residual_variance": residual_variance(evidence), **estimates(evidence)}
 
 
 def dimension_table(found: dict[str, Any]) -> str:

@@ -41,6 +41,12 @@ class Evidence:
     distances: Callable[[Indices, Indices], Array] | None  # from some points to some (s x t), those the method keeps
     nearest: Callable[[Indices, int], Array] | None  # to the nearest others among some points (m x k), of the input
     seed: int = 0
+    ranked_by: str = "eigenvalues"  # what the spectrum holds
+
+    @property
+    def of_eigenvalues(self) -> bool:
+        """Whether the spectrum is of eigenvalues: of parts of a variance, or of a kernel, all of one kind."""
+        return self.ranked_by.startswith("eigenvalues")
 
     @property
     def of_columns(self) -> bool:
