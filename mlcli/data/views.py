@@ -49,7 +49,8 @@ def matched(table: Table, other: Table, policy: str) -> Matched:
         rows = np.flatnonzero(found >= 0)
         positions = found[rows]
     _require_matched(table, other, rows, positions, policy)
-    first = table if len(rows) == len(table.ids) else table.take(rows)
+    alone = replace(table, view=None)  # the second view's rows are others yet
+    first = alone if len(rows) == len(table.ids) else alone.take(rows)
     second = other if np.array_equal(positions, np.arange(len(other.ids))) else other.take(positions)
     return Matched(replace(first, view=replace(second, ids=first.ids)), rows)
 
