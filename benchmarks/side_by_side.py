@@ -130,8 +130,8 @@ def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float
             "peer_memory": peer_memory, "ratio": peer_seconds / seconds, "memory_ratio": peer_memory / memory}
 
 
-def table(rows: list[dict], rounds: int) -> str:
-    """The results in Markdown, with machine, versions and date."""
+def machine() -> str:
+    """The machine, the versions and the date, in a line."""
     versions = []
     for name in ("mlcli", "numpy", "scipy", "scikit-learn", "tapkee"):
         try:
@@ -140,9 +140,13 @@ def table(rows: list[dict], rounds: int) -> str:
             continue
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
                   if line.startswith("model name")), platform.machine())
-    machine = f"{model}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
-    head = [f"{machine}, {', '.join(versions)}; {date.today().isoformat()}; "
-            f"medians of {rounds} whole processes each, in turn.", "",
+    return (f"{model}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}, "
+            f"{', '.join(versions)}; {date.today().isoformat()}")
+
+
+def table(rows: list[dict], rounds: int) -> str:
+    """The results in Markdown, with machine, versions and date."""
+    head = [f"{machine()}; medians of {rounds} whole processes each, in turn.", "",
             "| work | against | mlcli | peer | times as fast | mlcli's memory | peer's | times as small |",
             "|---|---|---|---|---|---|---|---|"]
     lines = [f"| {r['job']} | {r['peer']} | {r['seconds']:.2f} s | {r['peer_seconds']:.2f} s | {r['ratio']:.1f} | "
