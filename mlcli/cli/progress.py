@@ -62,8 +62,8 @@ class Bar:
     """A bar for each running stage, gone when the run ends."""
 
     def __init__(self) -> None:
-        from rich.console import Console
         from rich import progress
+        from rich.console import Console
 
         columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
                    progress.TimeElapsedColumn(), progress.TextColumn("left"), progress.TimeRemainingColumn())
