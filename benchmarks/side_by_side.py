@@ -2,7 +2,7 @@
 
     python benchmarks/side_by_side.py                     every job whose data is there
     python benchmarks/side_by_side.py isomap-swiss-20000  one job
-    python benchmarks/side_by_side.py --rounds 5 --write  and writes benchmarks/results.md
+    python benchmarks/side_by_side.py --rounds 5 --write  and writes results.md, README, docs/scale.md
 
 Needs scikit-learn (and tapkee for one job) beside mlcli; MNIST is read from `--data`, a folder
 that holds mnist/X.npy.
@@ -25,6 +25,8 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
+MARKS = "<!-- timings -->", "<!-- /timings -->"
+QUOTED = HERE.parent / "README.md", HERE.parent / "docs" / "scale.md"
 BLAS = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
 
 
@@ -154,6 +156,12 @@ def table(rows: list[dict], rounds: int) -> str:
     return "\n".join([*head, *lines]) + "\n"
 
 
+def quote(path: Path, text: str) -> None:
+    """Puts the results between the marks of a page."""
+    before, _, rest = path.read_text().partition(MARKS[0])
+    path.write_text(f"{before}{MARKS[0]}\n{text}{MARKS[1]}{rest.partition(MARKS[1])[2]}")
+
+
 def main() -> None:
     """Runs the jobs named, or all of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -173,6 +181,8 @@ def main() -> None:
     if chosen.write:
         results.write_text(json.dumps(list(known.values()), indent=1) + "\n")
         (HERE / "results.md").write_text(text)
+        for page in QUOTED:
+            quote(page, text)
 
 
 if __name__ == "__main__":
