@@ -31,6 +31,7 @@ class Ritz:
     vectors: Array  # n x m
     residuals: Array  # m, ‖Kv - λv‖ relative to the largest eigenvalue
     passes: int
+    block: Array  # n x b: the first Ritz vectors, converged or nearly, to begin again from
 
 
 def krylov(apply: Apply, start: Array, count: int, tolerance: float) -> Ritz:
@@ -49,11 +50,11 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float) -> Ritz:
         wanted = residuals[:count]
         if len(wanted) == count and (wanted <= tolerance).all():
             good = int(np.argmin(np.append(residuals <= tolerance, False)))
-            return Ritz(values[:good], vectors(good), residuals[:good], passes)
+            return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, count + SPARE)))
         with single_threaded_blas():
             grown = basis.grow(image)
         if not grown:
-            return Ritz(values[:count], vectors(count), residuals[:count], passes)
+            return Ritz(values[:count], vectors(count), residuals[:count], passes, vectors(count + SPARE))
     converged = int((wanted <= tolerance).sum())
     raise NumericalError("KRYLOV", f"{converged} of {count} eigenvalues converged in {PASSES} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",

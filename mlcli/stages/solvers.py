@@ -25,6 +25,7 @@ Kernel = Dense | Factored | Inverse | Streamed
 
 WHOLE_SVD = 600  # the same for singular values of LLE's dense root
 STORED = 1e-11  # residual asked of a kernel in memory
+SINGLE = 1e-6  # residual down to which passes in single precision lead
 
 Take = Callable[[int], tuple[Array, Array | None]]
 
@@ -62,9 +63,13 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
             width = max(count + SPARE, min(kernel.width, size // 8) if isinstance(kernel, Streamed) else 0)
             landmarks = kernel.landmarks if isinstance(kernel, Streamed) else MOST
             start = landmark_start(kernel.rows, size, width, landmarks, compute.generator())
+            rough, single = kernel.apply_rough if isinstance(kernel, Streamed) else None, 0
+            if rough is not None:
+                begun = krylov(rough, start, count, max(tolerance, SINGLE) / 2)
+                start, single = begun.block, begun.passes
             ritz = krylov(kernel.apply, start, count, tolerance)
             if options.reached(float(ritz.values.sum()), kernel.trace):
-                return _top_only(ritz, size, tolerance)
+                return _top_only(ritz, size, tolerance, single)
             count *= 2
     if isinstance(kernel, Streamed):
         kernel = kernel.stored(compute)
@@ -72,8 +77,10 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
     return Solved(values, lambda q: (vectors[:, :q], None), size, True, _floor(values, size))
 
 
-def _top_only(ritz: Ritz, size: int, tolerance: float) -> Solved:
-    note("F-KRYLOV", f"block Krylov: {ritz.passes} passes", passes=ritz.passes,
+def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
+    passes = ritz.passes + single
+    note("F-KRYLOV", f"block Krylov: {passes} passes" + (f", {single} of them in single precision" if single else ""),
+         passes=passes, single_precision=single,
          residuals=[float(f"{r:.3g}") for r in ritz.residuals])
     return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, _floor(ritz.values, size),
                   tolerance, residuals=ritz.residuals)

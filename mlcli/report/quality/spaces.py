@@ -15,6 +15,7 @@ from mlcli.methods.base import Projector
 from mlcli.stages.distances import pair_distances, squared_distances
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
+from mlcli.stages.kernel_functions import against
 from mlcli.stages.similarities import Geodesics, KernelValues
 
 REACH = 30  # binary exponents of numbers whose squares are safe in single precision
@@ -110,7 +111,7 @@ class KernelFunctionSpace:
     def rows_of(self, anchors: Indices) -> Rows:
         """k(x, x) + k(y, y) - 2 k(x, y)."""
         function, points = self.similarity.function, self.similarity.points
-        values, own = function.against(points), function.diagonal(points)
+        values, own = against(function, points), function.diagonal(points)
         return lambda part: kernel_distances(values(points[anchors[part]]), own, anchors[part])
 
 
