@@ -78,12 +78,15 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
 
 
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
-    passes = ritz.passes + single
-    note("F-KRYLOV", f"block Krylov: {passes} passes" + (f", {single} of them in single precision" if single else ""),
-         passes=passes, single_precision=single,
-         residuals=[float(f"{r:.3g}") for r in ritz.residuals])
+    _tell(ritz, single)
     return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, _floor(ritz.values, size),
                   tolerance, residuals=ritz.residuals)
+
+
+def _tell(ritz: Ritz, single: int = 0) -> None:
+    passes = ritz.passes + single
+    note("F-KRYLOV", f"block Krylov: {passes} passes" + (f", {single} of them in single precision" if single else ""),
+         passes=passes, single_precision=single, residuals=[float(f"{r:.3g}") for r in ritz.residuals])
 
 
 def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
@@ -141,25 +144,27 @@ def _solve_svd(kernel: Factored) -> Solved:
 
 def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> Solved:
     """The smallest costs of M, constant vector apart, as the largest eigenvalues of M⁺."""
-    size = kernel.size
+    size, tolerance = kernel.size, options.tolerance or STORED
     complete = options.components == "all" or (
         size <= WHOLE_SVD if options.solver == "auto" else options.solver == "dense")
     if complete:
         square_memory(compute, size, 6, "the whole spectrum of LLE",
                       "ask for a count of axes, with method.eigensolve.solver=krylov")
-        vectors = _smallest_costs(kernel)
+        vectors, tolerance = _smallest_costs(kernel), STORED
     else:
         count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         start -= start.mean(axis=0)  # the constant vector would be found as well, at cost zero
-        vectors = krylov(kernel.apply, start, count, options.tolerance or STORED).vectors
+        ritz = krylov(kernel.apply, start, count, tolerance, kernel.noise)
+        _tell(ritz)
+        vectors, tolerance = ritz.vectors, max(tolerance, float(ritz.residuals.max(initial=0.0)))
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
-                  STORED if complete else options.tolerance or STORED)
+                  tolerance)
 
 
 def _smallest_costs(kernel: Inverse) -> Array:
