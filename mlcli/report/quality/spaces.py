@@ -21,6 +21,7 @@ from mlcli.stages.similarities import Geodesics, KernelValues
 REACH = 30  # binary exponents of numbers whose squares are safe in single precision
 FEW_COLUMNS = 16  # up to here distances are found by differences, as quickly as by a product
 BLOCK = 2**20  # numbers of a block of points
+PIECE = 2**14  # points whose distances from a few anchors stay in a cache
 NEAR = 1e-3  # share of the points' squared norms below which a distance is found again by differences
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
@@ -164,12 +165,14 @@ def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
 
 def by_differences(left: Array, right: Array) -> Array:
     """Squared distances (m x n) of points with few columns, a column at a time."""
-    squared = np.zeros((len(left), len(right)))
-    off = np.empty_like(squared)
-    for column in range(left.shape[1]):
-        np.subtract(left[:, column, None], right[:, column], out=off)
-        off *= off
-        squared += off
+    squared = np.empty((len(left), len(right)))
+    for start in range(0, len(right), PIECE):
+        part, columns = right[start : start + PIECE], squared[:, start : start + PIECE]
+        columns[:] = 0.0
+        for column in range(left.shape[1]):
+            off = left[:, column, None] - part[:, column]
+            off *= off
+            columns += off
     return squared
 
 
