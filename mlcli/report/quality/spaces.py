@@ -6,9 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
+from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Given, Similarities
 from mlcli.base.scaling import exponent_of, scaled
-from mlcli.base.stage import advance
+from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.methods.base import Projector
@@ -16,7 +17,9 @@ from mlcli.stages.distances import pair_distances, squared_distances
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernel_functions import against
+from mlcli.stages.paths import Paths
 from mlcli.stages.similarities import Geodesics, KernelValues
+from mlcli.stages.streamed import STORED
 
 REACH = 30  # binary exponents of numbers whose squares are safe in single precision
 FEW_COLUMNS = 16  # up to here distances are found by differences, as quickly as by a product
@@ -125,7 +128,11 @@ class GeodesicSpace:
     name: str = "geodesic"
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """Squared path lengths, one source at a time."""
+        """Squared path lengths: one source at a time, or between all points by the quickest way."""
+        if len(anchors) == self.graph.size and 8 * self.graph.size**2 <= STORED:
+            with unheard():
+                squared = np.square(Paths(store="memory").distances(self.graph, Compute()))
+            return lambda part: squared[part]
         return lambda part: np.square(dijkstra_rows(self.graph, anchors[part]))
 
 
