@@ -10,7 +10,6 @@ from pathlib import Path
 
 import mlcli
 from mlcli import errors
-from mlcli.base.inputs import Given
 from mlcli.config.describe import Row, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
@@ -39,17 +38,11 @@ def pages() -> dict[Path, str]:
 def method_page(name: str, kind: type[Method]) -> str:
     """A method's docstring and its options."""
     paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
-    inputs = " or ".join(dict.fromkeys(taken(accepted) for accepted in kind.accepts))
+    inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
     takes = f"Takes: {inputs}. `spectrum.csv` holds {kind.ranked_by}."
     return "\n\n".join([f"# {TITLES[name]}: `{name}`", *paragraphs, takes, "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
-
-
-def taken(accepted: type[Given]) -> str:
-    """A kind of input and what it must have."""
-    needs, _, how = accepted.needs.partition("; give ")
-    return f"{accepted.kind} with {needs} (`{how}`)" if needs else accepted.kind
 
 
 def config_page() -> str:

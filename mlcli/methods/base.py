@@ -208,7 +208,7 @@ class Method(Options):
                               hint="choose another method, or give the data in another form")
         if missing == "model" and not self.missing:
             raise ConfigError("NO-MODEL", f"{self.name} has no model of missing cells", where="prepare.missing",
-                              hint="ppca has one; or choose error, drop or mean")
+                              hint="ppca and lgssm have one; or choose error, drop or mean")
 
     def require(self, data: Input) -> None:
         """Raises ConfigError where the data lacks what the method needs, or has a view it has no use for."""

@@ -90,7 +90,7 @@ def spectrum(run: Contents) -> Part:
     """The scree plot, the cumulative share, and the first eigenvalues as a table."""
     eigenvalues, found = run.eigenvalues, run.manifest.get("spectrum", {})
     if not len(eigenvalues.values):
-        return section("Spectrum", sentence(f"Axes are ranked by {eigenvalues.what}.", "lead")) if found else None
+        return section("Spectrum", sentence("This method decomposes nothing: there is no spectrum.")) if found else None
     rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
         zip(eigenvalues.values[:10], _shares(run), eigenvalues.cumulative, strict=False))]
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(

@@ -46,8 +46,9 @@ def dimension(method: Method, model: Model, data: Input, seed: int) -> dict[str,
 def verdicts(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
     """What every rule says; without eigenvalues, only what the input's own neighborhoods say."""
     if not evidence.of_eigenvalues:
-        reason = LeftOut(f"{evidence.method} ranks its axes by {evidence.ranked_by}, which are no eigenvalues, and "
-                         "does not set out to keep distances")
+        ranked = f"ranks its axes by {evidence.ranked_by}, which are no eigenvalues,"
+        reason = LeftOut(f"{evidence.method} {ranked if len(evidence.spectrum.solved) else 'has no spectrum'} and does "
+                         "not set out to keep distances")
         return {**dict.fromkeys([*SPECTRAL, "residual_variance"], reason), **estimates(evidence)}
     return {**{name: rule(evidence) for name, rule in SPECTRAL.items()},
             "residual_variance": residual_variance(evidence), **estimates(evidence)}
