@@ -91,7 +91,7 @@ def test_a_seed_gives_one_sample_and_threads_change_nothing() -> None:
             return measured(MANY, MANY[:, :2], labels=LABELS)
 
     once = found(1)
-    assert (once["exact"], once["anchors"], once["rows"]) == (False, 500, 2500)
+    assert (once["exact"], once["anchors"], once["rows"]) == (False, 250, 2500)
     np.testing.assert_allclose(numbers(found(3)), numbers(once), rtol=1e-12)
 
 
