@@ -106,7 +106,7 @@ def facts(result: Run, journal: Journal) -> dict[str, Any]:
                   "bytes": origin.bytes if origin else None, "sha256": origin.sha256 if origin else None},
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
-        "spectrum": spectrum_facts(result.model.spectrum),
+        "spectrum": spectrum_facts(result.model.spectrum), "fit": result.model.fit,
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
         "seconds": journal.seconds, "stages": journal.stages,
         "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),

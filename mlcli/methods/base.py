@@ -1,6 +1,6 @@
 """What all methods share: the frame of a fit, and the model it returns."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -79,6 +79,7 @@ class Model:
     spectrum: Spectrum
     projector: Projector
     kept: Indices | None = None  # the rows embedded, where a policy left some out
+    fit: dict[str, Any] = field(default_factory=dict)  # the method's own figures, for run.json
 
     def project(self, new: Array) -> Array:
         """Coordinates (m x p) of new points."""
@@ -103,7 +104,7 @@ class Model:
         if np.any(self.spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
             note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
         return Model(scaled(self.embedding, exponent_out) + 0.0, spectrum,
-                     replace(self.projector, exponent_in=exponent_in, exponent_out=exponent_out), self.kept)
+                     replace(self.projector, exponent_in=exponent_in, exponent_out=exponent_out), self.kept, self.fit)
 
 
 class Method(Options):
