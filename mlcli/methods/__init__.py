@@ -10,9 +10,11 @@ from mlcli.methods.kpca import KernelPCA
 from mlcli.methods.lle import LLE
 from mlcli.methods.mds import MDS
 from mlcli.methods.pca import PCA
+from mlcli.methods.sde import SDE
 
-METHODS: dict[str, type[Method]] = {"pca": PCA, "mds": MDS, "kpca": KernelPCA, "isomap": Isomap, "lle": LLE}
+METHODS: dict[str, type[Method]] = {
+    "pca": PCA, "mds": MDS, "kpca": KernelPCA, "isomap": Isomap, "lle": LLE, "sde": SDE}
 
-AnyMethod = Annotated[PCA | MDS | KernelPCA | Isomap | LLE, Field(discriminator="name")]
+AnyMethod = Annotated[PCA | MDS | KernelPCA | Isomap | LLE | SDE, Field(discriminator="name")]
 
 __all__ = ["METHODS", "AnyMethod", "Method", "Model", "Projector"]

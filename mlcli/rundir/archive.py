@@ -26,7 +26,15 @@ from mlcli.stages.graph import Graph
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels import Centering
 from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.similarities import Barycenters, Columns, Distances, Geodesics, GivenDistances, KernelValues
+from mlcli.stages.similarities import (
+    Barycenters,
+    Columns,
+    Distances,
+    Geodesics,
+    GivenBarycenters,
+    GivenDistances,
+    KernelValues,
+)
 
 FORMAT = 1
 LARGEST_HEADER = 2**20  # bytes
@@ -34,7 +42,7 @@ LARGEST_HEADER = 2**20  # bytes
 TYPES: dict[str, type[Any]] = {
     "preparation": Preparation, "projector": Projector, "decoder": Decoder, "centering": Centering,
     "columns": Columns, "kernel-values": KernelValues, "distances": Distances, "given-distances": GivenDistances,
-    "geodesics": Geodesics, "barycenters": Barycenters, "correction": Correction, "neighbors": Neighbors,
+    "geodesics": Geodesics, "barycenters": Barycenters, "given-barycenters": GivenBarycenters, "correction": Correction, "neighbors": Neighbors,
     "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}

@@ -1,9 +1,11 @@
 """The only place that calls LAPACK: finite before, finite after, and a ladder of fallbacks."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mlcli.base.stage import note
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
 
 EPS = float(np.finfo(np.float64).eps)
@@ -98,3 +100,40 @@ def largest_real_eigenvalue(matrix: Array) -> float:
     scale = np.abs(values).max(initial=0.0)
     real = values.real[np.abs(values.imag) <= np.sqrt(EPS) * scale]
     return float(real.max(initial=0.0))
+
+
+def cholesky(matrix: Array) -> Array | None:
+    """The lower triangle L of A = L Lᵀ; None where A is not positive definite in this arithmetic."""
+    require_finite(matrix, "the matrix to be factored")
+    try:
+        return np.asarray(np.linalg.cholesky(matrix))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def lower_solve(triangle: Array, rights: Array) -> Array:
+    """L⁻¹ B for a lower triangle L."""
+    import scipy.linalg
+
+    return np.asarray(scipy.linalg.solve_triangular(triangle, rights, lower=True, check_finite=False))
+
+
+def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
+    """The map b -> A⁻¹ b, by Cholesky in the place of a symmetric A; None where A is not positive definite."""
+    import scipy.linalg
+
+    require_finite(matrix, "the matrix to be factored")
+    try:
+        factor = scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return None
+    return lambda right: np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
+
+
+def independent_columns(gram: Array, tolerance: float) -> Indices:
+    """Columns that span all columns of a positive semidefinite matrix, by Cholesky with pivots above `tolerance`."""
+    from scipy.linalg.lapack import dpstrf
+
+    require_finite(gram, "the matrix to be factored")
+    _, pivots, rank, _ = dpstrf(gram.T, tol=tolerance, lower=1, overwrite_a=1)
+    return np.sort(pivots[:rank].astype(np.int64) - 1)

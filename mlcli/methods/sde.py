@@ -1,0 +1,69 @@
+"""Semidefinite embedding, or maximum variance unfolding."""
+
+from typing import Any, ClassVar, Literal
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.options import option
+from mlcli.base.steps import Step
+from mlcli.methods.base import Method, Model, Projector
+from mlcli.stages.eigensolve import Eigensolve
+from mlcli.stages.kernels import uncentered
+from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.pieces import connected_graph
+from mlcli.stages.similarities import Barycenters, GivenBarycenters
+from mlcli.stages.unfolding import Unfolding
+
+
+class SDE(Method):
+    """Points pulled as far apart as the distances of neighbors allow (maximum variance unfolding).
+
+    The kernel has the largest trace among those that are positive semidefinite, centered, and
+    keep the distance of every two neighbors (`equal`), or let none grow (`at_most`). It is found
+    by a semidefinite program, and its dual bounds every other kernel's trace from above: the run
+    states trace, bound, gap and violation, and fails where they are not within the tolerance.
+
+    It fails where no points have the given distances, where the graph is in pieces, which could
+    drift apart without end, and where flat neighborhoods leave `equal` no room (`at_most` helps,
+    and is another embedding). For many points a basis of smooth vectors makes `at_most` cheap;
+    gap and bound are then those of the kernels over that basis.
+
+    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and
+    Saul, "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger,
+    Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities)
+    name: Literal["sde"] = "sde"
+    neighbors: Neighbors = Neighbors()
+    graph: Literal["union", "mutual"] = option(
+        "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
+    constraints: Literal["equal", "at_most"] = option(
+        "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
+    common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
+    basis: int | None = option(
+        None, "Laplacian vectors that the kernel is sought over, 0 for all kernels (default: by the number of pairs).",
+        ge=0)
+    tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
+    iterations: int = option(100, "Most steps of the interior-point method.", ge=1)
+    accept_uncertified: bool = option(False, "Whether a result that is not proven to the tolerance is a warning only.")
+    ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
+    eigensolve: Eigensolve = Eigensolve()
+
+    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
+        """K = max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
+        graph, kept = connected_graph(data, self.neighbors, self.graph)
+        data = data if kept is None else data.take(kept)
+        unfolding = Unfolding(self.constraints == "equal", self.common_neighbors, self.basis, self.tolerance,
+                              self.iterations, self.accept_uncertified)
+        kernel, found = unfolding(graph, data, compute)
+        spectrum = self.eigensolve(kernel, graph.size - 1, compute)
+        embedding = spectrum.coordinates()
+        similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
+            self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
+        return Model(embedding, spectrum, Projector(similarity, uncentered(graph.size), embedding), kept,
+                     found.facts(data.exponent))
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """Neighbors, at most n - 1 of them."""
+        return {"neighbors": self.neighbors.settled(len(data.values))}

@@ -1,0 +1,100 @@
+"""The face of the cone of kernels that an unfolding lies in: where its points coincide, and where they are flat.
+
+A set of points all of whose distances are kept, of fewer dimensions than it might have, leaves the
+kernel no interior: the kernel is V R Vᵀ with V known beforehand. Solving for R restores the
+interior (Krislock and Wolkowicz, 2010; Drusvyatskiy, Krislock, Voronin and Wolkowicz, 2017).
+"""
+
+import numpy as np
+
+from mlcli.base.types import Array, Indices
+from mlcli.errors import NumericalError
+from mlcli.stages.linalg import independent_columns, symmetric_eigen
+from mlcli.stages.unfolding_pairs import Pairs
+
+FLAT = 1e-10  # share of the largest eigenvalue of a group's kernel below which it has no extent
+EXPOSED = 1e-9  # share of the largest eigenvalue of the summed exposing matrices above which a direction is closed
+DEPENDENT = 1e-11  # what is left of a constraint beside others that all but imply it
+
+
+def centered_basis(groups: Indices) -> Array:
+    """Orthonormal columns (n x g - 1) that span all mean-free vectors with equal entries inside each group.
+
+    A Householder reflection takes the constant vector to the first axis; its other columns are the basis.
+    """
+    sizes = np.bincount(groups).astype(np.float64)
+    normal = np.sqrt(sizes / sizes.sum())
+    normal[0] += 1.0
+    reflected = np.eye(len(sizes)) - np.outer(normal, normal) / normal[0]
+    return np.asarray((reflected[:, 1:] / np.sqrt(sizes)[:, None])[groups])
+
+
+def face_basis(pairs: Pairs, groups: Indices, dimensions: int, tolerance: float) -> Array:
+    """Orthonormal columns V (n x r) such that every kernel that keeps the pairs' distances is V R Vᵀ.
+
+    `dimensions` is how many the data has at most. Raises NumericalError where a group of points
+    has distances that no points in a Euclidean space have.
+    """
+    basis = centered_basis(groups)
+    merged = pairs.merged(groups)
+    exposing = np.zeros((merged.size, merged.size))
+    for clique in cliques(merged, dimensions + 2):
+        normals = _flat_directions(merged, clique, tolerance)
+        exposing[np.ix_(clique, clique)] += normals @ normals.T
+    if not exposing.any():
+        return basis
+    representatives = basis[np.unique(groups, return_index=True)[1]]
+    values, vectors = symmetric_eigen(representatives.T @ exposing @ representatives)
+    return np.asarray(basis @ vectors[:, values <= EXPOSED * values[0]])
+
+
+def cliques(pairs: Pairs, least: int) -> list[Indices]:
+    """Groups of points all of whose distances are kept, one maximal group or more about every pair."""
+    joined: list[set[int]] = [set() for _ in range(pairs.size)]
+    for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
+        joined[i].add(j)
+        joined[j].add(i)
+    found: dict[tuple[int, ...], None] = {}
+    whole: set[tuple[int, int]] = set()  # pairs whose only maximal group is known
+    for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
+        common = joined[i] & joined[j]
+        if len(common) + 2 < least or (i, j) in whole:
+            continue
+        members = _grown(i, j, common, joined)
+        if len(members) >= least:
+            found[members] = None
+            whole |= {(a, b) for a in members for b in members
+                      if a < b and len(joined[a] & joined[b]) + 2 == len(members)}
+    return [np.array(members) for members in found]
+
+
+def _grown(i: int, j: int, common: set[int], joined: list[set[int]]) -> tuple[int, ...]:
+    """A group about a pair, grown by the candidate that keeps most of the others."""
+    members, rest = [i, j], set(common)
+    while rest:
+        best = max(sorted(rest), key=lambda a: len(rest & joined[a]))
+        members.append(best)
+        rest &= joined[best]
+    return tuple(sorted(members))
+
+
+def _flat_directions(pairs: Pairs, clique: Indices, tolerance: float) -> Array:
+    """Orthonormal weights (k x q), mean-free, that vanish on a group in every kernel with its distances."""
+    inside = np.isin(pairs.left, clique) & np.isin(pairs.right, clique)
+    squared = np.zeros((len(clique), len(clique)))
+    left, right = np.searchsorted(clique, pairs.left[inside]), np.searchsorted(clique, pairs.right[inside])
+    squared[left, right] = squared[right, left] = pairs.squared[inside]
+    basis = centered_basis(np.arange(len(clique)))
+    values, vectors = symmetric_eigen(-0.5 * basis.T @ squared @ basis)
+    if values[-1] < -tolerance * values[0]:
+        raise NumericalError("INFEASIBLE", f"the distances among {len(clique)} points, all neighbors of each other, "
+                             f"are those of no points: their kernel has the eigenvalue {values[-1] / values[0]:.2g} "
+                             "of its largest", where="method.constraints",
+                             hint="set method.constraints to at_most, or use fewer neighbors")
+    return np.asarray(basis @ vectors[:, np.abs(values) <= FLAT * values[0]])
+
+
+def independent(rows: Array) -> Indices:
+    """The pairs whose constraints on R, vᵀRv for each row v, imply all the others."""
+    units = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return independent_columns((units @ units.T) ** 2, DEPENDENT)

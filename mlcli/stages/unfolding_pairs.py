@@ -1,0 +1,76 @@
+"""The pairs of points whose distances an unfolding keeps."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.inputs import Features
+from mlcli.base.types import Array, Indices
+from mlcli.stages.distances import pair_distances
+from mlcli.stages.graph import Graph
+from mlcli.stages.neighbors import Spatial
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of points, each once, with the squared distances that they have in the data."""
+
+    size: int  # points
+    left: Indices  # m
+    right: Indices  # m
+    squared: Array  # m
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def differences(self, columns: Array) -> Array:
+        """Rows xᵢ - xⱼ (m x r) of a matrix with a row for each point."""
+        return np.asarray(columns[self.left] - columns[self.right])
+
+    def violation(self, factor: Array, equal: bool) -> float:
+        """How far K = F Fᵀ is from keeping the squared distances, at worst, relative to their mean."""
+        excess = squared_norms(self.differences(factor)) - self.squared
+        worst = np.abs(excess) if equal else np.maximum(excess, 0.0)
+        return float(worst.max(initial=0.0) / self.squared.mean())
+
+    def merged(self, groups: Indices) -> "Pairs":
+        """The pairs among groups of points, each once, at the least of their distances."""
+        low, high = np.sort(np.stack([groups[self.left], groups[self.right]]), axis=0)
+        apart = np.flatnonzero(low != high)
+        order = apart[np.lexsort((self.squared[apart], high[apart], low[apart]))]
+        low, high = low[order], high[order]
+        first = np.append(True, (low[1:] != low[:-1]) | (high[1:] != high[:-1]))[: len(order)]
+        return Pairs(int(groups.max()) + 1, low[first], high[first], self.squared[order][first])
+
+
+def neighbor_pairs(graph: Graph, data: Spatial, common: bool) -> Pairs:
+    """The edges of the neighbor graph, and with `common` all pairs that have a neighbor in common."""
+    rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
+    once = rows < graph.indices
+    if not common:
+        return Pairs(graph.size, rows[once], graph.indices[once], graph.lengths[once] ** 2)
+    pattern = graph.matrix()
+    pattern.data = np.ones_like(pattern.data)
+    joined = (pattern + pattern @ pattern).tocoo()
+    above = joined.row < joined.col
+    left, right = joined.row[above].astype(np.int64), joined.col[above].astype(np.int64)
+    order = np.lexsort((right, left))
+    left, right = left[order], right[order]
+    squared = (pair_distances(data.values, data.values, left, right) if isinstance(data, Features)
+               else data.values[left, right] ** 2)
+    return Pairs(graph.size, left, right, squared)
+
+
+def coincident(pairs: Pairs) -> Indices:
+    """The group of each point, where points joined by pairs of distance zero are one (n)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    zero = pairs.squared == 0
+    links = coo_array((np.ones(int(zero.sum())), (pairs.left[zero], pairs.right[zero])), shape=(pairs.size,) * 2)
+    return connected_components(links, directed=False)[1].astype(np.int64)
+
+
+def squared_norms(rows: Array) -> Array:
+    """Squared lengths of the rows of a matrix."""
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))
