@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 TITLES = {"pca": "Principal component analysis", "mds": "Classical multidimensional scaling (PCoA)",
-          "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding"}
+          "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding",
+          "sde": "Semidefinite embedding (maximum variance unfolding)"}
 
 
 def pages() -> dict[Path, str]:

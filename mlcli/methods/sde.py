@@ -25,8 +25,9 @@ class SDE(Method):
 
     It fails where no points have the given distances, where the graph is in pieces, which could
     drift apart without end, and where flat neighborhoods leave `equal` no room (`at_most` helps,
-    and is another embedding). For many points a basis of smooth vectors makes `at_most` cheap;
-    gap and bound are then those of the kernels over that basis.
+    and is another embedding). Many points are unfolded over a basis of smooth vectors, which
+    cannot keep all distances: what they are off by costs a penalty, and gap and bound are those of
+    the penalized trace over the basis.
 
     A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and
     Saul, "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger,
@@ -44,19 +45,28 @@ class SDE(Method):
     basis: int | None = option(
         None, "Laplacian vectors that the kernel is sought over, 0 for all kernels (default: by the number of pairs).",
         ge=0)
+    softness: float = option(0.03, "With a basis, about how much squared distances may be off.", gt=0)
     tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
     iterations: int = option(100, "Most steps of the interior-point method.", ge=1)
     accept_uncertified: bool = option(False, "Whether a result that is not proven to the tolerance is a warning only.")
     ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
     eigensolve: Eigensolve = Eigensolve()
 
+    def unfolding(self) -> Unfolding:
+        """The semidefinite program that the options ask for."""
+        return Unfolding(self.constraints == "equal", self.common_neighbors, self.basis, self.softness, self.tolerance,
+                         self.iterations, self.accept_uncertified)
+
+    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+        """The graph is made, for its pairs decide the rest."""
+        graph, _ = connected_graph(data, self.neighbors, self.graph)
+        return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
+
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
-        """K = max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
+        """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
-        unfolding = Unfolding(self.constraints == "equal", self.common_neighbors, self.basis, self.tolerance,
-                              self.iterations, self.accept_uncertified)
-        kernel, found = unfolding(graph, data, compute)
+        kernel, found = self.unfolding()(graph, data, compute)
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         embedding = spectrum.coordinates()
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(

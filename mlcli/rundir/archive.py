@@ -42,7 +42,8 @@ LARGEST_HEADER = 2**20  # bytes
 TYPES: dict[str, type[Any]] = {
     "preparation": Preparation, "projector": Projector, "decoder": Decoder, "centering": Centering,
     "columns": Columns, "kernel-values": KernelValues, "distances": Distances, "given-distances": GivenDistances,
-    "geodesics": Geodesics, "barycenters": Barycenters, "given-barycenters": GivenBarycenters, "correction": Correction, "neighbors": Neighbors,
+    "geodesics": Geodesics, "barycenters": Barycenters, "given-barycenters": GivenBarycenters,
+    "correction": Correction, "neighbors": Neighbors,
     "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}

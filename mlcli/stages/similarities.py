@@ -6,8 +6,6 @@ matrix of axes (Bengio et al., 2004: out-of-sample extensions as kernel PCA). On
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from mlcli.base.types import Array, Indices
 from mlcli.stages.corrections import Correction
 from mlcli.stages.distances import squared_distances

@@ -1,34 +1,40 @@
 """Maximum variance unfolding: the kernel of the largest trace that keeps the distances of neighbors."""
 
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.stage import note, stage
-from mlcli.base.types import Array
-from mlcli.errors import ConfigError
+from mlcli.base.steps import Step
+from mlcli.base.threads import single_threaded_blas
+from mlcli.base.types import Array, Indices
+from mlcli.stages.costs import product_rate
 from mlcli.stages.factored import Factored
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernels import uncentered
 from mlcli.stages.neighbors import Spatial
 from mlcli.stages.paths import Paths
-from mlcli.stages.unfolding_basis import laplacian_basis, maximize_over_basis
+from mlcli.stages.unfolding_basis import Penalized, laplacian_basis, maximize_over_basis
 from mlcli.stages.unfolding_certificate import (
     Certificate,
-    dual_bound,
+    certificate,
     require_feasible,
     require_metric,
     require_trust,
+    softened,
 )
-from mlcli.stages.unfolding_cone import Program, Solution
+from mlcli.stages.unfolding_cone import Program
 from mlcli.stages.unfolding_faces import centered_basis, face_basis, independent
 from mlcli.stages.unfolding_interior import COPIES, maximize
 from mlcli.stages.unfolding_pairs import Pairs, coincident, neighbor_pairs
 
-MOST_PAIRS = 8000  # of a program solved whole, unless asked for: its system is pairs x pairs
+FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
+MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
+USUAL = 25  # iterations of most programs
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,7 @@ class Unfolding:
     equal: bool  # distances are kept, rather than kept from growing
     common: bool  # also those of pairs with a neighbor in common
     basis: int | None  # vectors of the Laplacian basis; None: by the number of pairs; 0: no basis
+    softness: float  # with a basis, about how much squared distances may be off
     tolerance: float
     limit: int
     accepted: bool  # a result that is not proven within the tolerance
@@ -46,67 +53,84 @@ class Unfolding:
     def __call__(self, graph: Graph, data: Spatial, compute: Compute) -> tuple[Factored, Certificate]:
         """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
         pairs = neighbor_pairs(graph, data, self.common)
-        count = self.vectors(len(pairs))
-        if count:
-            factor, found = self._over_basis(pairs, count, compute)
-            found = replace(found, free_bound=Paths().kernel(graph, compute).trace)
-        else:
-            factor, found = self._whole(pairs, data, compute)
+        count = self._vectors(len(pairs))
+        if count and self.basis is None:
+            note("N-BASIS", f"with {len(pairs)} pairs the kernel is sought over {count} vectors of the graph's "
+                 "Laplacian; method.basis changes that")
+        with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
+            factor, found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
+                             else self._whole(pairs, data, compute))
         require_trust(found, self.equal, data.exponent, self.accepted)
         return Factored(factor, "auto", uncentered(factor.shape[1])), found
 
-    def vectors(self, pairs: int) -> int:
-        """How many vectors the basis has, 0 for none; raises ConfigError where a basis cannot keep distances."""
-        chosen = self.basis if self.basis is not None else (VECTORS if pairs > MOST_PAIRS and not self.equal else 0)
-        if chosen and self.equal:
-            raise ConfigError("BASIS", f"a basis of {chosen} vectors cannot keep {pairs} distances",
-                              where="method.basis", hint="set method.constraints to at_most, or leave out the basis")
-        if chosen and self.basis is None:
-            note("N-BASIS", f"with {pairs} pairs the kernel is sought over {chosen} bottom vectors of the graph's "
-                 "Laplacian; method.basis changes that")
-        return chosen
+    def step(self, graph: Graph, data: Spatial, compute: Compute) -> Step:
+        """What the program would cost."""
+        pairs = len(neighbor_pairs(graph, data, self.common))
+        count, rate = self._vectors(pairs), product_rate(compute.thread_count())
+        if count:
+            unknowns = count * (count + 1) / 2
+            return Step("unfold", f"semidefinite program over {count} vectors, {pairs} pairs, about {USUAL} iterations",
+                        USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count))
+        work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
+        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
+                    USUAL * work / rate, _whole_memory(pairs, graph.size))
+
+    def _vectors(self, pairs: int) -> int:
+        """How many vectors the basis has, 0 for none."""
+        return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 
     def _whole(self, pairs: Pairs, data: Spatial, compute: Compute) -> tuple[Array, Certificate]:
         """The best of all kernels."""
-        compute.require(8.0 * (COPIES * len(pairs) ** 2 + 8 * pairs.size**2), f"sde with {len(pairs)} pairs",
-                        "use fewer neighbors, or constraints: at_most with method.basis=50")
+        compute.require(_whole_memory(len(pairs), pairs.size), f"sde with {len(pairs)} pairs",
+                        f"use fewer neighbors, or set method.basis={VECTORS}")
         groups = coincident(pairs)
-        floor = -np.inf
+        floor, basis = -np.inf, centered_basis(groups)
         if self.equal:
             if isinstance(data, Dissimilarities):
                 require_metric(pairs, data.ids, self.tolerance, data.exponent)
             dimensions = 1 if isinstance(data, Dissimilarities) else data.values.shape[1]
             basis = face_basis(pairs, groups, dimensions, self.tolerance)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
-        else:
-            basis = centered_basis(groups)
-        merged = pairs.merged(groups)
-        rows = merged.differences(basis[np.unique(groups, return_index=True)[1]])
+        merged, rows = _merged_rows(pairs, groups, basis)
         program = Program(rows, merged.squared, self.equal)
         if basis.shape[1] < merged.size - 1:
             chosen = independent(rows)
-            program = Program(rows[chosen], merged.squared[chosen], True)
+            program = Program(rows[chosen], merged.squared[chosen], self.equal)
         solution = maximize(program, self.tolerance, self.limit, floor)
-        require_feasible(program, solution, floor, data.exponent)
-        return self._certified(pairs, basis, program, solution)
+        factor = basis @ solution.root
+        found = certificate(program, solution, factor, pairs, self.tolerance)
+        require_feasible(found, floor, data.exponent)
+        return factor, found
 
-    def _over_basis(self, pairs: Pairs, count: int, compute: Compute) -> tuple[Array, Certificate]:
-        """The best of the kernels over a Laplacian basis."""
+    def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> tuple[Array, Certificate]:
+        """The best of the kernels over a Laplacian basis; `reach` bounds the trace of all kernels.
+
+        The penalty is such that a usual weight, trace over pairs and mean, is worth `softness`.
+        """
+        compute.require(_basis_memory(len(pairs), count), f"sde over {count} vectors", "set method.basis lower")
         groups = coincident(pairs)
         basis = laplacian_basis(pairs, groups, count, compute)
-        count = basis.shape[1]
-        compute.require(8.0 * (len(pairs) + 3 * count**2) * count**2, f"sde over {count} vectors",
-                        "set method.basis lower")
-        merged = pairs.merged(groups)
-        rows = merged.differences(basis[np.unique(groups, return_index=True)[1]])
-        program = Program(rows, merged.squared, False)
-        factor, found = self._certified(pairs, basis, program, maximize_over_basis(program, self.tolerance, self.limit))
-        return factor, replace(found, basis=count)
-
-    def _certified(self, pairs: Pairs, basis: Array, program: Program,
-                   solution: Solution) -> tuple[Array, Certificate]:
-        """The factor V L of the kernel V L Lᵀ Vᵀ, measured again from itself."""
+        merged, rows = _merged_rows(pairs, groups, basis)
+        mean = float(merged.squared.mean())
+        program = Penalized(rows, merged.squared, self.equal, reach / (self.softness * len(merged) * mean**2))
+        solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root
-        bound, runaway = dual_bound(program, solution.weights)
-        return factor, Certificate(float(np.sum(factor**2)), bound, pairs.violation(factor, self.equal),
-                                   solution.iterations, self.tolerance, runaway, len(pairs))
+        found = certificate(program, solution, factor, pairs, self.tolerance)
+        return factor, softened(found, program, solution, reach, pairs.misses(factor, self.equal))
+
+
+def _merged_rows(pairs: Pairs, groups: Indices, basis: Array) -> tuple[Pairs, Array]:
+    """The pairs among groups of points, and the difference of a basis's rows for each."""
+    merged = pairs.merged(groups)
+    return merged, merged.differences(basis[np.unique(groups, return_index=True)[1]])
+
+
+def _whole_memory(pairs: int, size: int) -> float:
+    """Bytes of a program over all kernels."""
+    return 8.0 * (COPIES * pairs**2 + 3.0 * pairs * size + 12.0 * size**2)
+
+
+def _basis_memory(pairs: int, count: int) -> float:
+    """Bytes of a program over a basis."""
+    unknowns = count * (count + 1) / 2
+    return 8.0 * (2 * pairs * unknowns + 6 * unknowns**2)

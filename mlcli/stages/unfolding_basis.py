@@ -13,7 +13,7 @@ from mlcli.base.stage import advance
 from mlcli.base.types import Array, Indices
 from mlcli.stages.kernels import Inverse
 from mlcli.stages.krylov import SPARE, krylov
-from mlcli.stages.linalg import cholesky, positive_solver, symmetric_eigen
+from mlcli.stages.linalg import cholesky, orthonormal, positive_solver, symmetric_eigen
 from mlcli.stages.unfolding_cone import (
     PATIENCE,
     Program,
@@ -28,6 +28,7 @@ from mlcli.stages.unfolding_cone import (
 from mlcli.stages.unfolding_pairs import Pairs, squared_norms
 
 TOLERANCE = 1e-8  # residual of the basis's eigenvectors
+LEAST = 1e-7  # a step shorter than this moves nothing
 SMALL = 600  # groups of points up to which a Laplacian is solved whole
 
 
@@ -46,20 +47,42 @@ def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute)
         start = compute.generator().standard_normal((merged.size, count + SPARE))
         bottom = krylov(Inverse(root).apply, start, count, TOLERANCE).vectors[:, :count]
     spread = bottom[groups] - bottom[groups].mean(axis=0)
-    return np.asarray(spread @ np.linalg.inv(np.linalg.qr(spread, mode="r")))
+    return orthonormal(spread)
+
+
+@dataclass(frozen=True)
+class Penalized(Program):
+    """Maximize tr A - κ/2 Σ r² over positive semidefinite A, with r what each distance is off by.
+
+    So few unknowns cannot keep all distances. Where none may grow, r is what one has grown by. The
+    dual: minimize bᵀy + yᵀy/2κ over the weights of the program without r.
+    """
+
+    penalty: float  # κ
+
+    def value(self, root: Array) -> float:
+        """The objective of A = L Lᵀ."""
+        excess = squared_norms(self.rows @ root) - self.squared
+        off = excess if self.equal else np.maximum(excess, 0.0)
+        return float(np.sum(root**2) - self.penalty / 2 * (off @ off))
+
+    def bound(self, weights: Array, least: float) -> float:
+        """The dual objective of y/λ, for Σ y vvᵀ whose smallest eigenvalue is λ."""
+        even = weights / least
+        return float(self.squared @ even + even @ even / (2 * self.penalty))
 
 
 @dataclass(frozen=True)
 class Small:
     """The program with A as a vector: a product for each pair and entry, and A's entries in order."""
 
-    program: Program
+    program: Penalized
     upper: tuple[Indices, Indices]
     weights: Array  # q (q + 1) / 2: what makes the entries of A an orthonormal basis
     products: Array  # m x q (q + 1) / 2
 
     @classmethod
-    def of(cls, program: Program) -> "Small":
+    def of(cls, program: Penalized) -> "Small":
         """The products of every two entries of each row."""
         i, j = np.triu_indices(program.rows.shape[1])
         weights = np.where(i == j, 1.0, np.sqrt(2.0))
@@ -86,60 +109,93 @@ class Small:
         return np.asarray(total * halves[:, None] * halves)
 
 
-def maximize_over_basis(program: Program, tolerance: float, limit: int) -> Solution:
-    """The program `at most`, feasible on both sides from the start, solved until the gap is below `tolerance`."""
-    small = Small.of(program)
-    size = program.rows.shape[1]
-    kernel = 0.5 * float(np.min(program.squared / squared_norms(program.rows))) * np.eye(size)
-    weights = program.dual_start()
-    best = Progress(np.zeros((size, size)), weights, np.inf, 0)
+@dataclass(frozen=True)
+class Iterate:
+    """A point inside the cones, from which distances may still be as far off as `miss`."""
+
+    kernel: Array  # q x q, A
+    weights: Array  # m, y
+    slack: Array  # m; left alone where distances are kept
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Where to go from an iterate."""
+
+    kernel: Array
+    weights: Array
+    slack: Array
+    cost: Array
+
+    def step(self, root: Array, cost_root: Array, now: Iterate, equal: bool) -> float:
+        """The largest step, of kernel and weights alike, that stays inside."""
+        most = min(longest(root, self.kernel), longest(cost_root, self.cost))
+        if equal:
+            return most
+        return min(most, longest_linear(now.slack, self.slack), longest_linear(now.weights, self.weights))
+
+
+def maximize_over_basis(program: Penalized, tolerance: float, limit: int) -> Solution:
+    """The penalized program solved until its gap is below `tolerance`, or as far as rounding allows."""
+    small, now = Small.of(program), _start(program)
+    best = Progress(np.zeros_like(now.kernel), now.weights, np.inf, 0)
     for iteration in range(limit + 1):
-        cost = program.weighted(weights) - np.eye(size)
-        slack = program.squared - np.einsum("ij,ij->i", program.rows @ kernel, program.rows)
-        root, cost_root = cholesky(kernel), cholesky(cost)
-        if root is None or cost_root is None or slack.min() <= 0:
+        cost = program.weighted(now.weights) - np.eye(len(now.kernel))
+        root, cost_root = cholesky(now.kernel), cholesky(cost)
+        if root is None or cost_root is None:
             break
-        merit = relative_gap(float(np.trace(kernel)), float(program.squared @ weights))
-        best = Progress(root, weights, merit, iteration).better(best)
+        merit = relative_gap(program.value(root), program.bound(now.weights, 1.0), float(np.trace(now.kernel)))
+        best = Progress(root, now.weights, merit, iteration).better(best)
         advance(iteration, limit)
         if best.merit <= tolerance or iteration == limit or iteration - best.at > PATIENCE:
             break
-        moved = _moved(small, root, cost_root, slack, weights)
-        if moved is None:
+        following = _step(small, now, root, cost_root)
+        if following is None:
             break
-        kernel, weights = moved
+        now = following
     return Solution(best.root, best.weights, iteration)
 
 
-def _moved(small: Small, root: Array, cost_root: Array, slack: Array, weights: Array) -> tuple[Array, Array] | None:
-    """A predictor and a corrector step; None where the system cannot be solved."""
-    kernel, cost = root @ root.T, cost_root @ cost_root.T
-    half = inverse_root(root)
+def _start(program: Penalized) -> Iterate:
+    """Weights that are dual feasible, and a multiple of the identity of about the lengths asked for."""
+    size = program.rows.shape[1]
+    share = program.squared.sum() / np.sum(program.rows**2)
+    return Iterate(share * np.eye(size), program.dual_start(), np.full(len(program.rows), program.squared.mean()))
+
+
+def _step(small: Small, now: Iterate, root: Array, cost_root: Array) -> Iterate | None:
+    """A predictor says how far to center, a corrector goes; None where the system cannot be solved."""
+    program, equal = small.program, small.program.equal
+    kernel, cost, half = now.kernel, cost_root @ cost_root.T, inverse_root(root)
     inverse = half.T @ half
-    system = small.sandwich(cost, inverse)
-    system += (small.products.T * (weights / slack)) @ small.products
-    solver = positive_solver(system)
+    paired = np.zeros(0) if equal else now.slack * now.weights
+    mean = (float(np.sum(kernel * cost)) + float(paired.sum())) / (len(root) + len(paired))
+    miss = program.squared - squared_norms(program.rows @ root) + now.weights / program.penalty
+    miss -= 0.0 if equal else now.slack
+    stiffness = program.penalty * np.ones_like(miss)
+    if not equal:
+        stiffness = now.weights / (now.slack + now.weights / program.penalty)
+    weighted = small.products * np.sqrt(stiffness)[:, None]
+    solver = positive_solver(small.sandwich(cost, inverse) + weighted.T @ weighted)
     if solver is None:
         return None
-    mean = (float(np.sum(kernel * cost)) + float(slack @ weights)) / (len(root) + len(slack))
 
-    def direction(target: float, bend: Array, slack_bend: Array) -> tuple[Array, Array, Array, Array]:
-        aim = (target - slack * weights - slack_bend) / slack
+    def direction(target: float, bend: Array, slack_bend: Array) -> Direction:
+        aim = -stiffness * miss if equal else (
+            stiffness * ((target - slack_bend) / now.weights - now.slack - miss))
         vector = solver(small.vector(target * inverse - cost - bend) - small.products.T @ aim)
         change = small.products @ vector
-        steered = aim + weights / slack * change
-        return small.matrix(vector), -change, steered, small.program.weighted(steered)
+        weights = aim + stiffness * change
+        return Direction(small.matrix(vector), weights, miss - change + weights / program.penalty,
+                         program.weighted(weights))
 
-    def lengths(way: tuple[Array, Array, Array, Array]) -> tuple[float, float]:
-        return (min(longest(root, way[0]), longest_linear(slack, way[1])),
-                min(longest(cost_root, way[3]), longest_linear(weights, way[2])))
-
-    way = direction(0.0, np.zeros_like(kernel), np.zeros_like(slack))
-    primal, dual = (min(1.0, length) for length in lengths(way))
-    ahead = (float(np.sum((kernel + primal * way[0]) * (cost + dual * way[3])))
-             + float((slack + primal * way[1]) @ (weights + dual * way[2]))) / (len(root) + len(slack))
-    share = min(1.0, max(1e-6, (ahead / mean) ** 3)) if min(primal, dual) > 0.1 else 0.5
-    way = direction(share * mean, symmetric(way[3] @ way[0] @ inverse), way[1] * way[2])
-    inside = 0.9 + 0.08 * min(primal, dual)
-    primal, dual = (min(1.0, inside * length) for length in lengths(way))
-    return symmetric(kernel + primal * way[0]), weights + dual * way[2]
+    predictor = direction(0.0, np.zeros_like(kernel), np.zeros_like(miss))
+    length = min(1.0, predictor.step(root, cost_root, now, equal))
+    share = min(1.0, max(1e-6, (1 - length) ** 3)) if length > 0.1 else 0.5
+    bend = symmetric(predictor.cost @ predictor.kernel @ inverse)
+    corrector = direction(share * mean, bend, predictor.slack * predictor.weights)
+    length = min(1.0, (0.9 + 0.08 * length) * corrector.step(root, cost_root, now, equal))
+    if length < LEAST:
+        return None
+    return Iterate(symmetric(kernel + length * corrector.kernel), now.weights + length * corrector.weights,
+                   now.slack + length * corrector.slack)

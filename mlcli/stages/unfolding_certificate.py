@@ -1,7 +1,7 @@
 """What proves an unfolding: its trace, its bound from the dual, and the verdict where they do not meet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import undirected
+from mlcli.stages.unfolding_basis import Penalized
 from mlcli.stages.unfolding_cone import Program, Solution, relative_gap
 from mlcli.stages.unfolding_pairs import Pairs
 
@@ -20,57 +21,80 @@ SOURCES = 64  # points whose paths are found at once
 
 
 @dataclass(frozen=True)
+class Soft:
+    """What a kernel over a basis pays for distances that are off."""
+
+    vectors: int  # of the basis
+    value: float  # the trace less the penalty
+    spread: float  # root mean square of what squared distances are off by, relative to their mean
+    bound_without_basis: float  # no kernel at all that keeps the distances has a larger trace
+
+
+@dataclass(frozen=True)
 class Certificate:
     """How good a kernel is, in the units that it was solved in."""
 
     trace: float
-    bound: float  # no kernel that keeps the distances has a larger trace; infinite where nothing is known
-    violation: float  # of squared distances, relative to their mean
+    bound: float  # no kernel of the program solved does better; infinite where nothing is known
+    violation: float  # what squared distances are off by at most, relative to their mean
     iterations: int
     tolerance: float
     runaway: float  # the sum of sizes of the bound's terms over the bound
     pairs: int
-    basis: int | None = None  # vectors that the kernel and its bound are restricted to
-    free_bound: float | None = None  # a bound on all kernels, where a basis restricts this one
+    soft: Soft | None = None  # of a program over a basis, whose bound is that of the penalized trace
 
     @property
     def gap(self) -> float:
-        """How far the trace may be from the largest, relatively."""
-        return relative_gap(self.trace, self.bound) if np.isfinite(self.bound) else float("inf")
+        """How far the trace, or the penalized trace, may be from the largest, relatively."""
+        if not np.isfinite(self.bound):
+            return float("inf")
+        return relative_gap(self.soft.value if self.soft else self.trace, self.bound, self.trace)
 
     @property
     def converged(self) -> bool:
-        """Whether gap and violation are within the tolerance."""
-        return max(self.gap, self.violation) <= self.tolerance
+        """Whether the gap, and where distances are no matter of a penalty the violation, is within the tolerance."""
+        return max(self.gap, 0.0 if self.soft else self.violation) <= self.tolerance
 
     def facts(self, exponent: int) -> dict[str, Any]:
         """The figures of run.json, for data that are 2**exponent times those solved."""
 
-        def whole(value: float | None) -> float | None:
-            return None if value is None or not np.isfinite(value) else float(scaled(np.asarray(value), 2 * exponent))
+        def whole(value: float) -> float | None:
+            return float(scaled(np.asarray(value), 2 * exponent)) if np.isfinite(value) else None
 
         facts = {"trace": whole(self.trace), "dual_bound": whole(self.bound),
                  "duality_gap": self.gap if np.isfinite(self.gap) else None, "constraint_violation": self.violation,
                  "iterations": self.iterations, "converged": self.converged, "pairs": self.pairs}
-        if self.basis is None:
+        if self.soft is None:
             return facts
-        return {**facts, "basis": self.basis, "bound_without_basis": whole(self.free_bound)}
+        return {**facts, "penalized_trace": whole(self.soft.value), "constraint_violation_rms": self.soft.spread,
+                "basis": self.soft.vectors, "bound_without_basis": whole(self.soft.bound_without_basis)}
 
 
-def dual_bound(program: Program, weights: Array) -> tuple[float, float]:
-    """The bound bᵀy/λ with λ the smallest eigenvalue of Σ y vvᵀ, and how much larger its terms are than it."""
-    least = program.least_curvature(weights)
-    bound = float(program.squared @ weights) / least if least > 0 else float("inf")
-    return bound, float(program.squared @ np.abs(weights)) / max(abs(bound * least), np.finfo(float).tiny)
+def certificate(program: Program, solution: Solution, factor: Array, pairs: Pairs, tolerance: float) -> Certificate:
+    """The figures of K = F Fᵀ, measured again from F and the weights alone."""
+    least = program.least_curvature(solution.weights)
+    bound = program.bound(solution.weights, least) if least > 0 else float("inf")
+    terms = float(program.squared @ np.abs(solution.weights)) / max(least, np.finfo(float).tiny)
+    off = pairs.misses(factor, program.equal)
+    return Certificate(float(np.sum(factor**2)), bound, float(off.max(initial=0.0)), solution.iterations, tolerance,
+                       terms / max(abs(bound), np.finfo(float).tiny), len(pairs))
 
 
-def require_feasible(program: Program, solution: Solution, floor: float, exponent: int) -> None:
+def softened(found: Certificate, program: Penalized, solution: Solution, reach: float, misses: Array) -> Certificate:
+    """The certificate of a kernel over a basis, with a warning of how far its distances are off."""
+    spread = float(np.sqrt(np.mean(misses**2)))
+    note("W-SOFT", f"over {program.rows.shape[1]} vectors distances are kept by a penalty only: squared, they are off "
+         f"by {spread:.1%} of their mean (root mean square), and by {found.violation:.1%} at worst", rms=spread,
+         worst=found.violation)
+    return replace(found, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, reach))
+
+
+def require_feasible(found: Certificate, floor: float, exponent: int) -> None:
     """Raises NumericalError where the bound lies below a trace that every kernel with these distances has."""
-    bound, _ = dual_bound(program, solution.weights)
-    if bound < floor:
+    if found.bound < floor:
         raise NumericalError("INFEASIBLE", "no points have these distances between neighbors: the trace of their "
-                             f"kernel would be at most {shown(bound, 2 * exponent)}, and the distances alone make it "
-                             f"{shown(floor, 2 * exponent)}", where="method.constraints",
+                             f"kernel would be at most {shown(found.bound, 2 * exponent)}, and the distances alone "
+                             f"make it {shown(floor, 2 * exponent)}", where="method.constraints",
                              hint="set method.constraints to at_most, or use fewer neighbors")
 
 

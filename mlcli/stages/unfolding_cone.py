@@ -5,9 +5,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.stages.linalg import lower_solve, symmetric_eigenvalues
+from mlcli.stages.linalg import EPS, lower_solve, symmetric_eigenvalues
 
 PATIENCE = 8  # steps without gain after which rounding, or the lack of an interior, has the last word
+SMALL = 200  # rows of a matrix up to which its least eigenvalue is found with all others
+LANCZOS = 60  # steps for those of a larger one
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,10 @@ class Program:
         """Equal weights, large enough that Σ y vvᵀ - I is at least I (m)."""
         ones = np.ones(len(self.rows))
         return 2 * ones / self.least_curvature(ones)
+
+    def bound(self, weights: Array, least: float) -> float:
+        """The dual objective of y/λ, for Σ y vvᵀ whose smallest eigenvalue is λ."""
+        return float(self.squared @ weights) / least
 
     def violation(self, lengths: Array) -> float:
         """How far squared lengths vᵀRv are from what is asked, at worst, relative to the mean of b."""
@@ -66,16 +72,39 @@ class Progress:
         return other
 
 
-def relative_gap(value: float, bound: float) -> float:
-    """The distance from a value to its upper bound, relative to the bound."""
-    return abs(bound - value) / max(abs(bound), abs(value), np.finfo(float).tiny)
+def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:
+    """The distance from a value to its upper bound, relative to the largest size among them and a scale."""
+    return abs(bound - value) / max(abs(bound), abs(value), scale, np.finfo(float).tiny)
 
 
 def longest(triangle: Array, direction: Array) -> float:
     """The largest step for which L Lᵀ + step * direction stays positive semidefinite."""
     half = lower_solve(triangle, direction)
-    smallest = symmetric_eigenvalues(symmetric(lower_solve(triangle, half.T)))[-1]
-    return float("inf") if smallest >= 0 else -1 / float(smallest)
+    smallest = least_eigenvalue(symmetric(lower_solve(triangle, half.T)))
+    return float("inf") if smallest >= 0 else -1 / smallest
+
+
+def least_eigenvalue(matrix: Array) -> float:
+    """The smallest eigenvalue of a symmetric matrix, or of a large one a lower bound within a hundredth (Lanczos)."""
+    size = len(matrix)
+    if size <= SMALL:
+        return float(symmetric_eigenvalues(matrix)[-1])
+    basis = np.zeros((size, LANCZOS + 1))
+    small = np.zeros((LANCZOS + 1, LANCZOS + 1))
+    basis[:, 0] = np.random.default_rng(0).standard_normal(size)
+    basis[:, 0] /= np.linalg.norm(basis[:, 0])
+    for step in range(LANCZOS):
+        image = matrix @ basis[:, step]
+        small[: step + 1, step] = basis[:, : step + 1].T @ image
+        for _ in range(2):
+            image -= basis[:, : step + 1] @ (basis[:, : step + 1].T @ image)
+        rest = float(np.linalg.norm(image))
+        values, vectors = np.linalg.eigh(small[: step + 1, : step + 1], UPLO="U")
+        error = rest * abs(float(vectors[-1, 0]))
+        if rest <= EPS * np.abs(values).max() or (step > 8 and error <= 0.01 * abs(values[0])):
+            break
+        basis[:, step + 1] = image / rest
+    return float(values[0]) - error
 
 
 def longest_linear(values: Array, direction: Array) -> float:

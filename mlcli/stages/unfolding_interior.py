@@ -110,11 +110,12 @@ def _start(program: Program) -> Iterate:
     """Weights that are dual feasible, and R a multiple of Z⁻¹ of about the lengths asked for."""
     weights = program.dual_start()
     size = program.rows.shape[1]
-    inverse = np.linalg.inv(program.weighted(weights) - np.eye(size))
-    lengths = np.einsum("ij,ij->i", program.rows @ inverse, program.rows)
+    root = cholesky(program.weighted(weights) - np.eye(size))
+    half = inverse_root(np.eye(size) if root is None else root)
+    lengths = squared_norms(program.rows @ half.T)
     share = program.squared.sum() / lengths.sum()
     slack = np.maximum(program.squared - share * lengths, 0.1 * program.squared.mean())
-    return Iterate(share * symmetric(inverse), slack, weights)
+    return Iterate(share * (half.T @ half), slack, weights)
 
 
 def _frame(program: Program, now: Iterate) -> Frame | None:

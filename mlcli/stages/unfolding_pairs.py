@@ -27,11 +27,10 @@ class Pairs:
         """Rows xᵢ - xⱼ (m x r) of a matrix with a row for each point."""
         return np.asarray(columns[self.left] - columns[self.right])
 
-    def violation(self, factor: Array, equal: bool) -> float:
-        """How far K = F Fᵀ is from keeping the squared distances, at worst, relative to their mean."""
+    def misses(self, factor: Array, equal: bool) -> Array:
+        """What the squared distances of K = F Fᵀ are off by, relative to the mean of those to keep (m)."""
         excess = squared_norms(self.differences(factor)) - self.squared
-        worst = np.abs(excess) if equal else np.maximum(excess, 0.0)
-        return float(worst.max(initial=0.0) / self.squared.mean())
+        return np.asarray((np.abs(excess) if equal else np.maximum(excess, 0.0)) / self.squared.mean())
 
     def merged(self, groups: Indices) -> "Pairs":
         """The pairs among groups of points, each once, at the least of their distances."""
