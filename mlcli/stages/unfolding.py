@@ -88,14 +88,13 @@ class Unfolding:
         if self.equal:
             if isinstance(data, Dissimilarities):
                 require_metric(pairs, data.ids, self.tolerance, data.exponent)
-            dimensions = 1 if isinstance(data, Dissimilarities) else data.values.shape[1]
-            basis = face_basis(pairs, groups, dimensions, self.tolerance)
+            basis = face_basis(pairs, groups, self.tolerance)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
         merged, rows = _merged_rows(pairs, groups, basis)
         program = Program(rows, merged.squared, self.equal)
         if basis.shape[1] < merged.size - 1:
-            chosen = independent(rows)
-            program = Program(rows[chosen], merged.squared[chosen], self.equal)
+            chosen, even = independent(rows)
+            program = Program(rows[chosen], merged.squared[chosen], self.equal, even)
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
         found = certificate(program, solution, factor, pairs, self.tolerance)
@@ -112,7 +111,8 @@ class Unfolding:
         basis = laplacian_basis(pairs, groups, count, compute)
         merged, rows = _merged_rows(pairs, groups, basis)
         mean = float(merged.squared.mean())
-        program = Penalized(rows, merged.squared, self.equal, reach / (self.softness * len(merged) * mean**2))
+        program = Penalized(rows, merged.squared, self.equal,
+                            penalty=reach / (self.softness * len(merged) * mean**2))
         solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root
         found = certificate(program, solution, factor, pairs, self.tolerance)

@@ -58,7 +58,7 @@ class Penalized(Program):
     dual: minimize bᵀy + yᵀy/2κ over the weights of the program without r.
     """
 
-    penalty: float  # κ
+    penalty: float = 1.0  # κ
 
     def value(self, root: Array) -> float:
         """The objective of A = L Lᵀ."""

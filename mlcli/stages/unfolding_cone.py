@@ -22,6 +22,7 @@ class Program:
     rows: Array  # m x r
     squared: Array  # m
     equal: bool
+    even: Array | None = None  # m, weights to start from; None: all the same
 
     def weighted(self, weights: Array) -> Array:
         """Σ y vvᵀ (r x r), the Laplacian of weighted pairs."""
@@ -32,9 +33,9 @@ class Program:
         return float(symmetric_eigenvalues(self.weighted(weights))[-1])
 
     def dual_start(self) -> Array:
-        """Equal weights, large enough that Σ y vvᵀ - I is at least I (m)."""
-        ones = np.ones(len(self.rows))
-        return 2 * ones / self.least_curvature(ones)
+        """Even weights, large enough that Σ y vvᵀ - I is at least I (m)."""
+        even = np.ones(len(self.rows)) if self.even is None else self.even
+        return 2 * even / self.least_curvature(even)
 
     def bound(self, weights: Array, least: float) -> float:
         """The dual objective of y/λ, for Σ y vvᵀ whose smallest eigenvalue is λ."""

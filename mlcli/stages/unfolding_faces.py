@@ -9,11 +9,12 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.errors import NumericalError
-from mlcli.stages.linalg import independent_columns, symmetric_eigen
+from mlcli.stages.linalg import independent_columns, positive_solver, symmetric_eigen
 from mlcli.stages.unfolding_pairs import Pairs
 
 FLAT = 1e-10  # share of the largest eigenvalue of a group's kernel below which it has no extent
 EXPOSED = 1e-9  # share of the largest eigenvalue of the summed exposing matrices above which a direction is closed
+CLIQUES = 100  # steps of the search for groups, for each point
 DEPENDENT = 1e-11  # what is left of a constraint beside others that all but imply it
 
 
@@ -29,16 +30,15 @@ def centered_basis(groups: Indices) -> Array:
     return np.asarray((reflected[:, 1:] / np.sqrt(sizes)[:, None])[groups])
 
 
-def face_basis(pairs: Pairs, groups: Indices, dimensions: int, tolerance: float) -> Array:
+def face_basis(pairs: Pairs, groups: Indices, tolerance: float) -> Array:
     """Orthonormal columns V (n x r) such that every kernel that keeps the pairs' distances is V R Vᵀ.
 
-    `dimensions` is how many the data has at most. Raises NumericalError where a group of points
-    has distances that no points in a Euclidean space have.
+    Raises NumericalError where a group of points has distances that no points in a Euclidean space have.
     """
     basis = centered_basis(groups)
     merged = pairs.merged(groups)
     exposing = np.zeros((merged.size, merged.size))
-    for clique in cliques(merged, dimensions + 2):
+    for clique in cliques(merged):
         normals = _flat_directions(merged, clique, tolerance)
         exposing[np.ix_(clique, clique)] += normals @ normals.T
     if not exposing.any():
@@ -48,34 +48,31 @@ def face_basis(pairs: Pairs, groups: Indices, dimensions: int, tolerance: float)
     return np.asarray(basis @ vectors[:, values <= EXPOSED * values[0]])
 
 
-def cliques(pairs: Pairs, least: int) -> list[Indices]:
-    """Groups of points all of whose distances are kept, one maximal group or more about every pair."""
+def cliques(pairs: Pairs) -> list[Indices]:
+    """All largest groups of three or more points whose distances are all kept (Bron and Kerbosch, 1973).
+
+    Stops looking after CLIQUES steps for each point: fewer groups leave a larger face, no wrong one.
+    """
     joined: list[set[int]] = [set() for _ in range(pairs.size)]
     for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
         joined[i].add(j)
         joined[j].add(i)
-    found: dict[tuple[int, ...], None] = {}
-    whole: set[tuple[int, int]] = set()  # pairs whose only maximal group is known
-    for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
-        common = joined[i] & joined[j]
-        if len(common) + 2 < least or (i, j) in whole:
+    found = []
+    open_groups: list[tuple[list[int], set[int], set[int]]] = [([], set(range(pairs.size)), set())]
+    for _ in range(CLIQUES * pairs.size):
+        if not open_groups:
+            break
+        members, candidates, done = open_groups.pop()
+        if not candidates:
+            if not done and len(members) > 2:
+                found.append(np.array(sorted(members)))
             continue
-        members = _grown(i, j, common, joined)
-        if len(members) >= least:
-            found[members] = None
-            whole |= {(a, b) for a in members for b in members
-                      if a < b and len(joined[a] & joined[b]) + 2 == len(members)}
-    return [np.array(members) for members in found]
-
-
-def _grown(i: int, j: int, common: set[int], joined: list[set[int]]) -> tuple[int, ...]:
-    """A group about a pair, grown by the candidate that keeps most of the others."""
-    members, rest = [i, j], set(common)
-    while rest:
-        best = max(sorted(rest), key=lambda a: len(rest & joined[a]))
-        members.append(best)
-        rest &= joined[best]
-    return tuple(sorted(members))
+        pivot = max(candidates | done, key=lambda a: len(candidates & joined[a]))
+        for a in candidates - joined[pivot]:
+            open_groups.append(([*members, a], candidates & joined[a], done & joined[a]))
+            candidates = candidates - {a}
+            done = done | {a}
+    return found
 
 
 def _flat_directions(pairs: Pairs, clique: Indices, tolerance: float) -> Array:
@@ -94,7 +91,12 @@ def _flat_directions(pairs: Pairs, clique: Indices, tolerance: float) -> Array:
     return np.asarray(basis @ vectors[:, np.abs(values) <= FLAT * values[0]])
 
 
-def independent(rows: Array) -> Indices:
-    """The pairs whose constraints on R, vᵀRv for each row v, imply all the others."""
-    units = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    return independent_columns((units @ units.T) ** 2, DEPENDENT)
+def independent(rows: Array) -> tuple[Indices, Array]:
+    """The pairs whose constraints on R, vᵀRv for each row v, imply all others, and weights on them for Σ vvᵀ."""
+    products = (rows @ rows.T) ** 2
+    lengths = np.diag(products).copy()
+    chosen = independent_columns(products / np.sqrt(np.outer(lengths, lengths)), DEPENDENT)
+    scale = np.sqrt(lengths[chosen])
+    solver = positive_solver(products[np.ix_(chosen, chosen)] / np.outer(scale, scale))
+    weights = np.ones(len(chosen)) if solver is None else solver(products[chosen].sum(axis=1) / scale) / scale
+    return chosen, weights

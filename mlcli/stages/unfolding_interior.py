@@ -113,7 +113,7 @@ def _start(program: Program) -> Iterate:
     root = cholesky(program.weighted(weights) - np.eye(size))
     half = inverse_root(np.eye(size) if root is None else root)
     lengths = squared_norms(program.rows @ half.T)
-    share = program.squared.sum() / lengths.sum()
+    share = float(program.squared @ weights) / float(lengths @ weights)
     slack = np.maximum(program.squared - share * lengths, 0.1 * program.squared.mean())
     return Iterate(share * (half.T @ half), slack, weights)
 
