@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
@@ -88,8 +88,9 @@ class Unfolding:
         if self.equal:
             if isinstance(data, Dissimilarities):
                 require_metric(pairs, data.ids, self.tolerance, data.exponent)
-            basis = face_basis(pairs, groups, self.tolerance)
-            floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
+            points = data.values if isinstance(data, Features) else None
+            basis = face_basis(pairs, groups, points, self.tolerance)
+            floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size if points is None else floor
         merged, rows = _merged_rows(pairs, groups, basis)
         program = Program(rows, merged.squared, self.equal)
         if basis.shape[1] < merged.size - 1:

@@ -9,10 +9,11 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.errors import NumericalError
-from mlcli.stages.linalg import independent_columns, positive_solver, symmetric_eigen
+from mlcli.stages.linalg import EPS, independent_columns, positive_solver, singular, symmetric_eigen
 from mlcli.stages.unfolding_pairs import Pairs
 
-FLAT = 1e-10  # share of the largest eigenvalue of a group's kernel below which it has no extent
+FLAT = 8 * EPS  # share of the largest eigenvalue of a group's kernel, for each point, below which it has no extent
+ROUNDING = 8 * EPS  # share of the largest coordinate that is no extent
 EXPOSED = 1e-9  # share of the largest eigenvalue of the summed exposing matrices above which a direction is closed
 CLIQUES = 100  # steps of the search for groups, for each point
 DEPENDENT = 1e-11  # what is left of a constraint beside others that all but imply it
@@ -30,20 +31,22 @@ def centered_basis(groups: Indices) -> Array:
     return np.asarray((reflected[:, 1:] / np.sqrt(sizes)[:, None])[groups])
 
 
-def face_basis(pairs: Pairs, groups: Indices, tolerance: float) -> Array:
+def face_basis(pairs: Pairs, groups: Indices, points: Array | None, tolerance: float) -> Array:
     """Orthonormal columns V (n x r) such that every kernel that keeps the pairs' distances is V R Vᵀ.
 
-    Raises NumericalError where a group of points has distances that no points in a Euclidean space have.
+    Points (n x d) tell flat groups from curved ones far better than distances. Raises NumericalError
+    where a group of points has distances that no points in a Euclidean space have.
     """
     basis = centered_basis(groups)
-    merged = pairs.merged(groups)
+    merged, first = pairs.merged(groups), np.unique(groups, return_index=True)[1]
     exposing = np.zeros((merged.size, merged.size))
     for clique in cliques(merged):
-        normals = _flat_directions(merged, clique, tolerance)
+        normals = (_flat_by_distances(merged, clique, tolerance) if points is None
+                   else _flat_directions(points[first], clique, ROUNDING * float(np.abs(points).max())))
         exposing[np.ix_(clique, clique)] += normals @ normals.T
     if not exposing.any():
         return basis
-    representatives = basis[np.unique(groups, return_index=True)[1]]
+    representatives = basis[first]
     values, vectors = symmetric_eigen(representatives.T @ exposing @ representatives)
     return np.asarray(basis @ vectors[:, values <= EXPOSED * values[0]])
 
@@ -75,8 +78,17 @@ def cliques(pairs: Pairs) -> list[Indices]:
     return found
 
 
-def _flat_directions(pairs: Pairs, clique: Indices, tolerance: float) -> Array:
-    """Orthonormal weights (k x q), mean-free, that vanish on a group in every kernel with its distances."""
+def _flat_directions(points: Array, clique: Indices, rounding: float) -> Array:
+    """Orthonormal weights (k x q), mean-free, that vanish on a group of points: no more than rounding is left."""
+    basis = centered_basis(np.arange(len(clique)))
+    left, sizes, _ = singular(basis.T @ points[clique])
+    rank = int(np.sum(sizes > np.sqrt(len(clique)) * rounding))
+    whole = np.linalg.qr(left[:, :rank], mode="complete")[0]
+    return np.asarray(basis @ whole[:, rank:])
+
+
+def _flat_by_distances(pairs: Pairs, clique: Indices, tolerance: float) -> Array:
+    """The same where only the distances are known."""
     inside = np.isin(pairs.left, clique) & np.isin(pairs.right, clique)
     squared = np.zeros((len(clique), len(clique)))
     left, right = np.searchsorted(clique, pairs.left[inside]), np.searchsorted(clique, pairs.right[inside])
@@ -88,7 +100,7 @@ def _flat_directions(pairs: Pairs, clique: Indices, tolerance: float) -> Array:
                              f"are those of no points: their kernel has the eigenvalue {values[-1] / values[0]:.2g} "
                              "of its largest", where="method.constraints",
                              hint="set method.constraints to at_most, or use fewer neighbors")
-    return np.asarray(basis @ vectors[:, np.abs(values) <= FLAT * values[0]])
+    return np.asarray(basis @ vectors[:, np.abs(values) <= FLAT * len(clique) * values[0]])
 
 
 def independent(rows: Array) -> tuple[Indices, Array]:
