@@ -116,7 +116,7 @@ def test_what_the_examples_compute(
     assert document["eigenvalues"][0] == pytest.approx(leading, rel=1e-8)
 
 
-@pytest.mark.parametrize("path", [path for path in CONFIGS if path.stem.startswith(("pca", "kpca", "lle", "mds-euro"))],
+@pytest.mark.parametrize("path", [path for path in CONFIGS if path.stem.startswith(("pca", "kpca", "lle", "mds-euro", "sde"))],
                          ids=lambda path: path.stem)
 def test_examples_whose_eigenvalues_cannot_be_negative_warn_of_dropped_rows_alone(path: Path, tmp_path: Path) -> None:
     assert run(["run", f"configs/{path.name}", "-o", str(tmp_path / "out"), "--quiet"]) == 0
