@@ -18,7 +18,8 @@ from mlcli.methods import METHODS, Method
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
-TITLES = {"pca": "Principal component analysis", "mds": "Classical multidimensional scaling (PCoA)",
+TITLES = {"pca": "Principal component analysis", "ppca": "Probabilistic principal component analysis",
+          "fa": "Factor analysis", "mds": "Classical multidimensional scaling (PCoA)",
           "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding",
           "sde": "Semidefinite embedding (maximum variance unfolding)"}
 
@@ -35,9 +36,10 @@ def pages() -> dict[Path, str]:
 def method_page(name: str, kind: type[Method]) -> str:
     """A method's docstring and its options."""
     paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
-    inputs = " or ".join(accepted.kind for accepted in kind.accepts)
+    inputs = " or ".join(dict.fromkeys(accepted.kind for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
-    return "\n\n".join([f"# {TITLES[name]}: `{name}`", *paragraphs, f"Takes: {inputs}.", "## Options", table(own),
+    takes = f"Takes: {inputs}. `spectrum.csv` holds {kind.ranked_by}."
+    return "\n\n".join([f"# {TITLES[name]}: `{name}`", *paragraphs, takes, "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
 
 
@@ -78,7 +80,11 @@ def errors_page() -> str:
     notes = ["## Warnings and notes", "Warnings stand in `run.json` and are told at the end of a run.",
              "| code | says |", "|---|---|",
              *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
-    lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, "", *spaced(listed), "", *spaced(notes)]
+    findings = ["## Findings of a checkup", "What `mlcli check` tells, and under `--strict` ends with 65 for; "
+                "[check.md](check.md) explains the lines around them.", "| code | says | what to do |", "|---|---|---|",
+                *(f"| `{code}` | {says} | {advice} |" for code, (says, advice) in sorted(found_codes().items()))]
+    parts = [spaced(part) for part in (listed, notes, findings)]
+    lines = ["\n\n".join(head[:2]), "", *head[2:], *exits, *ends, *(line for part in parts for line in ("", *part))]
     return "\n".join(lines) + "\n"
 
 
@@ -107,6 +113,16 @@ def noted_codes() -> dict[str, str]:
             for code in texts(call.args[0]):
                 found[code] = template(call.args[1])
     return {code: text for code, text in found.items() if not code.startswith("F-")}
+
+
+def found_codes() -> dict[str, tuple[str, str]]:
+    """The code of every finding of a checkup, with its sentence and its advice."""
+    found: dict[str, tuple[str, str]] = {}
+    for call in calls():
+        if getattr(call.func, "id", "") == "Finding" and len(call.args) == 4:
+            for code in texts(call.args[0]):
+                found.setdefault(code, (template(call.args[2]), template(call.args[3])))
+    return found
 
 
 def calls() -> list[ast.Call]:

@@ -30,6 +30,10 @@ class MlcliError(Exception):
         self.code, self.what, self.where, self.hint = f"E-{code}", what, where, hint
         super().__init__("; ".join(part for part in (what, where, hint) if part))
 
+    def fields(self) -> dict[str, str | int]:
+        """The error as plain values."""
+        return {"code": self.code, "exit": self.exit_code, "what": self.what, "where": self.where, "hint": self.hint}
+
 
 class UsageError(MlcliError):
     """The command line itself is wrong."""

@@ -1,4 +1,4 @@
-"""The whole flow on one screen: read, prepare, fit, write."""
+"""The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -6,22 +6,37 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
+from mlcli.base.stage import note
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
+from mlcli.certify.budget import Budget
+from mlcli.certify.certificate import Certificate
+from mlcli.certify.record import Record, certify
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
+from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
-from mlcli.report.scree import scree
+from mlcli.readback import contents, embedding_of, show
+from mlcli.report.dimension import dimension, dimension_table
+from mlcli.report.findings import Findings
+from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
+from mlcli.report.quality import Measured, kept_space, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
-from mlcli.rundir.draft import draft, writing
+from mlcli.rundir.draft import draft, failed_name, writing
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.manifest import write_manifest
+from mlcli.rundir.machine import libraries
+from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
+from mlcli.rundir.plain import json_text
+from mlcli.stages.spectrum import Spectrum
+
+LEADING = 10  # eigenvalues told at the end
 
 
 @dataclass(frozen=True)
@@ -30,33 +45,49 @@ class Run:
 
     config: RunConfig  # with defaults settled to the data
     source: Table
+    given: Table  # all prepared rows
+    prepared: Table  # the rows that were embedded
     embedding: Table
     preparation: Preparation
     dropped: tuple[Dropped, ...]
     model: Model
 
 
-def run(config: RunConfig, *, force: bool = False) -> dict[str, Any]:
-    """Runs a configuration, writes its run directory and returns the summary."""
+def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict[str, Any]:
+    """Runs a configuration, writes its run directory and returns the summary; `strict` makes warnings errors."""
     output = Path(config.output or "")
     with draft(output, force=force) as folder, recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
+        findings = assess(result)
         with writing(output):
-            write(folder, result, journal)
-    return summary(result, journal, str(output))
+            write(folder, result, findings)
+            certificate = certified(result, folder, journal)
+            files = hashed(folder)
+            (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
+            require_passed(certificate, output)
+            if strict:
+                refuse_warnings(journal)
+            manifest = manifest_of(facts(result, journal, certificate))
+            show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
+            write_manifest(folder, manifest, files)
+    return summary(result, journal, certificate, str(output), findings)
 
 
-def stream(config: RunConfig, out: BinaryIO) -> dict[str, Any]:
-    """Runs a configuration and writes the embedding as CSV to an open file."""
+def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
+    """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
+        certificate = certified(result, None, journal)
+        require_passed(certificate, None)
+        if strict:
+            refuse_warnings(journal)
         write_csv(result.embedding, out)
-    return summary(result, journal, None)
+    return summary(result, journal, certificate, None)
 
 
 def compute(config: RunConfig) -> Run:
     """Reads, prepares and fits."""
-    config.method.require_kind(config.input.kind)
+    config.require_fitting()
     source = read(config.input, config.compute)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
@@ -65,61 +96,154 @@ def compute(config: RunConfig) -> Run:
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
-    return Run(config, source, coordinates(table, model.embedding), prepared.preparation, dropped, model)
+    table = table if table.rows else table.take(())
+    embedding = coordinates(table, model.embedding)
+    return Run(config, source, prepared.table, table, embedding, prepared.preparation, dropped, model)
+
+
+def assess(result: Run) -> Findings:
+    """What the run directory says of the embedding beyond itself."""
+    config, model, table = result.config, result.model, result.prepared
+    axes = dimension(config.method, model, table.data(), config.compute.seed) if config.report.dimension else None
+    return Findings(quality=measured(result), dimension=axes)
+
+
+def measured(result: Run) -> Measured | None:
+    """The quality of the rows without missing cells; None where it was not asked for, or there are no rows."""
+    asked, projector, table = result.config.report.quality, result.model.projector, result.prepared
+    if asked is None or projector is None:
+        return None
+    embedding = result.model.embedding
+    if not all_finite(table.values):
+        whole = np.flatnonzero(np.isfinite(table.values).all(axis=1))
+        note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")
+        table, embedding = table.take(whole), embedding[whole]
+    if not table.rows:
+        return None
+    return quality(table.data(), embedding, kept=kept_space(projector), labels=table.labels, decode=projector.decode,
+                   neighbors=asked.neighbors, sample=asked.sample, generator=result.config.compute.generator())
 
 
 def coordinates(table: Table, values: Array) -> Table:
     """Coordinates y1..yp under the ids and labels of a table."""
     columns = tuple(f"y{i + 1}" for i in range(values.shape[1]))
-    return replace(table, values=values, columns=columns, kind="features")
+    return replace(table, values=values, columns=columns, kind="features", view=None)
 
 
-def write(folder: Path, result: Run, journal: Journal) -> None:
-    """All files of a run; run.json last, with the hashes of the others."""
+def write(folder: Path, result: Run, findings: Findings) -> None:
+    """All files of a run but its certificate and run.json, which hold the hashes of the others."""
     config, model = result.config, result.model
-    for format in config.report.formats:
+    for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.eigensolve.report
-    title = f"{config.method.name}: {Path(config.input.path).name}"
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
-             names.SPECTRUM: spectrum_table(model.spectrum, reported),
-             names.SCREE: scree(model.spectrum, model.embedding.shape[1], reported, title)}
+             names.SPECTRUM: spectrum_table(model.spectrum, reported), **fit_texts(result)}
+    if findings.quality is not None:
+        texts[names.QUALITY] = json_text(findings.quality.figures)
+        texts[names.SHEPARD] = shepard_table(findings.quality.pairs)
+    if findings.dimension is not None:
+        texts[names.DIMENSION] = json_text(findings.dimension)
+        texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
     for name, text in texts.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
                           "preparation": result.preparation, "projector": model.projector})
-    write_manifest(folder, facts(result, journal))
 
 
-def facts(result: Run, journal: Journal) -> dict[str, Any]:
+def certified(result: Run, folder: Path | None, journal: Journal) -> Certificate:
+    """What was computed, and written where there is a folder, checked by other means."""
+    record = Record(result.config, result.source, result.given, result.embedding, result.model, result.preparation,
+                    result.dropped)
+    certificate = certify(record, folder, Budget.of_run(journal.seconds, result.config.report.certify == "full"))
+    doubtful = [check.name for check in certificate.checks if check.verdict == "warn"]
+    if doubtful:
+        note("W-CERTIFICATE", f"more rounding than expected, see certificate.json: {', '.join(doubtful)}",
+             checks=doubtful)
+    return certificate
+
+
+def require_passed(certificate: Certificate, output: Path | None) -> None:
+    """Refuses a result whose certificate failed; raises NumericalError."""
+    failed = certificate.failed
+    if failed:
+        more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
+        raise NumericalError("CERTIFICATE", f"the result is wrong: the check of {failed[0].name}{more} failed "
+                             f"({failed[0].how}: {failed[0].value:.3g}, allowed {failed[0].tolerance:.3g})",
+                             where="" if output is None else str(failed_name(output)),
+                             hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with "
+                             "certificate.json")
+
+
+def certificate_text(result: Run, certificate: Certificate, files: dict[str, dict[str, Any]]) -> str:
+    """certificate.json: the checks, and hashes of the input and of all files."""
+    document, origin = certificate.document(), result.source.source
+    hashes = {"input": {"path": result.config.input.path, "sha256": origin.sha256 if origin else None}, "files": files}
+    threads = result.config.compute.allowed_threads().count
+    return json_text({**document, "facts": {**document["facts"], "threads": threads, "blas": libraries(), **hashes}})
+
+
+def fit_texts(result: Run) -> dict[str, str]:
+    """The tables that this method's fit has: trace, loadings, posterior covariances."""
+    model, texts = result.model, {}
+    if model.trace is not None:
+        texts[names.TRACE] = trace_table(model.trace)
+    if model.loadings is not None:
+        texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
+    if model.spreads is not None:
+        texts[names.POSTERIOR] = posterior_table(text_names(result.embedding)[0], result.embedding.ids, model.spreads)
+    return texts
+
+
+def refuse_warnings(journal: Journal) -> None:
+    """Makes an error of the first warning; raises NumericalError where something did not converge, else DataError."""
+    warnings = journal.told("W-")
+    stopped = [warning for warning in warnings if warning["code"] == "W-UNCONVERGED"]
+    for warning in stopped or warnings:
+        raise (NumericalError if stopped else DataError)(
+            "STRICT", f"{warning['code']}: {warning['message']}", where="--strict",
+            hint="remedy its cause, or leave --strict out")
+
+
+def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:
     """What run.json says of a run, besides versions and file hashes."""
     source, config = result.source, result.config
     threads = config.compute.allowed_threads()
     origin = source.source
     return {
         "method": config.method.name,
-        "input": {"path": config.input.path, "kind": source.kind, "rows": len(source.ids),
+        "input": {"path": config.input.path, "kind": source.kind, "rows": source.rows,
                   "columns": len(source.columns), "format": origin.format if origin else None,
                   "bytes": origin.bytes if origin else None, "sha256": origin.sha256 if origin else None},
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
-        "spectrum": spectrum_facts(result.model.spectrum), "fit": result.model.fit,
+        "spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(result.model.spectrum)},
+        "fit": dict(result.model.fit),
+        "certificate": certificate.verdict,
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
         "seconds": journal.seconds, "stages": journal.stages,
         "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),
     }
 
 
-def summary(result: Run, journal: Journal, output: str | None) -> dict[str, Any]:
+def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
+            findings: Findings | None = None) -> dict[str, Any]:
     """What is told at the end of a run, to people and as JSON."""
+    axes = findings.dimension if findings else None
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
-    shares = spectrum.proportions[:kept]
-    known = bool(np.isfinite(shares).all())
-    return {"run": output, "components": kept, "eigenvalues": spectrum.eigenvalues[:kept].tolist(),
-            "proportions": shares.tolist() if known else None, **facts(result, journal)}
+    measured = findings.quality.figures if findings and findings.quality else {}
+    return {"run": output, "components": kept, **leading(spectrum, kept), "scree": leading(spectrum, LEADING),
+            "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
+            "dimension": axes["recommendation"] if axes else None, **facts(result, journal, certificate)}
+
+
+def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
+    """The first eigenvalues and their shares of the trace; null where that is unknown."""
+    shares = spectrum.proportions[:count]
+    return {"eigenvalues": spectrum.eigenvalues[:count].tolist(),
+            "proportions": shares.tolist() if np.isfinite(shares).all() else None}
 
 
 def _with_absolute_input(config: RunConfig) -> RunConfig:

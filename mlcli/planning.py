@@ -12,7 +12,7 @@ PYTHON = 150 * 2**20  # bytes of the interpreter with its libraries
 
 def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     """Stages, choices and reasons, predicted seconds and bytes; `measure` runs that share of the dearest work."""
-    config.method.require_kind(config.input.kind)
+    config.require_fitting()
     with threads_limited(config.compute.thread_count()):
         source = read(config.input, config.compute)
         data = config.prepare.apply(source).table.data()

@@ -13,6 +13,7 @@ from mlcli.data.read import read_coordinates, read_new
 from mlcli.data.table import Table
 from mlcli.errors import DataError
 from mlcli.methods import Projector
+from mlcli.methods.base import existing
 from mlcli.pipeline import coordinates
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, require_intact
@@ -26,7 +27,7 @@ class Finished:
     id_name: str  # as the run wrote it
     trained: tuple[str, ...]  # ids of the training points, where input is a square matrix
     preparation: Preparation
-    projector: Projector
+    projector: Projector | None  # None where the run has no points
 
 
 def finished(folder: Path) -> Finished:
@@ -38,25 +39,27 @@ def finished(folder: Path) -> Finished:
 def project(folder: Path, new: Input, compute: Compute) -> Table:
     """Coordinates of new points in the space of a finished run."""
     run = finished(folder)
+    projector = existing(run.projector)
     with threads_limited(compute.thread_count()):
         table = read_new(new.replace(kind=run.kind), run.preparation.columns, run.trained, compute)
         prepared = run.preparation.apply(table) if run.kind == "features" else table
-        return coordinates(prepared, run.projector.project(prepared.values))
+        return coordinates(prepared, projector.project(prepared.values))
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     """Features, in the input's units, of coordinates in the space of a finished run."""
     run = finished(folder)
-    if run.projector.decoder is None:
-        run.projector.reconstruct(np.zeros((0, 0)))
-    table = _read_coordinates(run, embedding, compute)
-    values = run.preparation.undo(run.projector.reconstruct(table.values))
+    projector = existing(run.projector)
+    if projector.decoder is None:
+        projector.reconstruct(np.zeros((0, 0)))
+    table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
+    values = run.preparation.undo(projector.reconstruct(table.values))
     return replace(table, values=values, columns=run.preparation.columns)
 
 
-def _read_coordinates(run: Finished, embedding: Input, compute: Compute) -> Table:
+def _read_coordinates(run: Finished, count: int, embedding: Input, compute: Compute) -> Table:
     """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
-    axes = tuple(f"y{i + 1}" for i in range(run.projector.axes.shape[1]))
+    axes = tuple(f"y{i + 1}" for i in range(count))
     table = read_coordinates(embedding, axes, run.id_name, compute)
     if len(table.columns) != len(axes):
         raise DataError("AXES", f"{len(table.columns)} columns where the run has {len(axes)} axes",

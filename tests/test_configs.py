@@ -15,7 +15,11 @@ from mlcli.methods import METHODS
 ROOT = Path(__file__).parents[1]
 CONFIGS = sorted((ROOT / "configs").glob("*.yaml"))
 SCHEMA = ROOT / "configs" / "mlcli.schema.json"
-ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "model.json", "model.npz"}
+ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg", "report.html", "quality.json",
+          "shepard.csv", "certificate.json", "dimension.json", "dimension.csv", "model.json", "model.npz"}
+# what methods and examples write besides
+MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
+        "ppca-missing": {"trace.csv", "posterior.csv"}}
 
 
 @pytest.fixture(autouse=True)
@@ -61,12 +65,16 @@ def test_runs_and_leaves_a_complete_directory(
     assert [Path(document["run"]) for document in documents] == (
         [output] if runs_of(path) == 1 else [output / f"{number:03}" for number in range(1, runs_of(path) + 1)])
     formats = content(path).get("report", {}).get("formats", ["csv"])
+    always = ALWAYS
+    if content(path)["input"].get("kind") == "covariance":
+        formats, always = [], ALWAYS - {"scatter.svg", "quality.json", "shepard.csv"}  # no rows to embed
     for document in documents:
         folder = Path(document["run"])
         manifest = json.loads((folder / "run.json").read_text(encoding="utf-8"))
         assert manifest["method"] == content(path)["method"]["name"]
         dropped = {"dropped.csv"} if manifest["embedding"]["dropped"] else set()
-        assert {file.name for file in folder.iterdir()} == ALWAYS | dropped | {f"embedding.{f}" for f in formats}
+        more = MORE.get(manifest["method"], set()) | MORE.get(path.stem, set())
+        assert {file.name for file in folder.iterdir()} == always | more | dropped | {f"embedding.{f}" for f in formats}
         for format in formats:
             assert embedding(folder, format) == manifest["embedding"]["rows"]
         assert manifest["embedding"]["rows"] + manifest["embedding"]["dropped"] == manifest["input"]["rows"]
@@ -102,6 +110,7 @@ def test_schema_is_fresh(capfd: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.parametrize(("name", "axes", "leading"), [
     ("pca-iris", 2, 2.05626887980022**2 * 149 / 150),  # prcomp's, over n
+    ("ppca-iris", 2, 2.05626887980022**2 * 149 / 150),
     ("pca-scaled", 4, 1.57487827439123**2),  # prcomp's
     ("mds-eurodist", 2, 42271880.800570995),  # ape's after Cailliez
     ("mds-cities", 2, 9582144.29921689),  # cmdscale's
@@ -116,7 +125,8 @@ def test_what_the_examples_compute(
     assert document["eigenvalues"][0] == pytest.approx(leading, rel=1e-8)
 
 
-@pytest.mark.parametrize("path", [path for path in CONFIGS if path.stem.startswith(("pca", "kpca", "lle", "mds-euro", "sde"))],
+@pytest.mark.parametrize("path", [path for path in CONFIGS
+                                  if path.stem.startswith(("pca", "kpca", "lle", "mds-euro", "sde"))],
                          ids=lambda path: path.stem)
 def test_examples_whose_eigenvalues_cannot_be_negative_warn_of_dropped_rows_alone(path: Path, tmp_path: Path) -> None:
     assert run(["run", f"configs/{path.name}", "-o", str(tmp_path / "out"), "--quiet"]) == 0

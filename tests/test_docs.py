@@ -25,7 +25,7 @@ def test_links_lead_somewhere() -> None:
 def test_the_readme_names_every_method_and_command() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(f"docs/methods/{name}.md" in readme for name in METHODS)
-    for command in ("embed", "run", "project", "reconstruct", "methods", "schema", "sample", "doctor"):
+    for command in ("embed", "run", "check", "plan", "project", "reconstruct", "methods", "schema", "sample", "doctor"):
         assert f"mlcli {command}" in readme
 
 

@@ -8,7 +8,8 @@ import pytest
 import mlcli
 
 PACKAGE = Path(mlcli.__file__).parent
-LAYERS = [{"cli", "__main__"}, {"reuse"}, {"pipeline", "planning"}, {"rundir", "report"}, {"config"},
+LAYERS = [{"cli", "__main__"}, {"reuse", "comparing", "verification"},
+          {"pipeline", "planning", "checkup", "readback"}, {"certify"}, {"rundir", "report"}, {"config"},
           {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 STRANGERS = [("methods", "data"), ("rundir", "report")]

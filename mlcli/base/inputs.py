@@ -15,9 +15,15 @@ class Given:
     """What all inputs share: named rows of finite numbers, 2**exponent times `values`."""
 
     kind: ClassVar[str]
+    needs: ClassVar[str] = ""  # what an input must have besides its kind, and the flag that gives it
     values: Array
     ids: Sequence[str]  # n
     exponent: int = field(default=0, kw_only=True)
+
+    @property
+    def unit(self) -> int:
+        """The exponent of what a coordinate of this data carries."""
+        return self.exponent
 
     def normalized(self, reach: int = 0) -> Self:
         """The same data with its largest size in [0.5, 2), a power of two apart: squares cannot overflow.
@@ -35,14 +41,42 @@ class Given:
 
 @dataclass(frozen=True)
 class Features(Given):
-    """Points as rows of coordinates (n x d)."""
+    """Points as rows of coordinates (n x d); NaN where a cell is missing, for the methods that model those."""
 
     kind: ClassVar[str] = "features"
     columns: Sequence[str] = ()  # d
 
-    def take(self, rows: Indices) -> "Features":
+    def take(self, rows: Indices) -> Self:
         """Some of the points."""
         return replace(self, values=self.values[rows], ids=[self.ids[i] for i in rows])
+
+
+@dataclass(frozen=True)
+class Labeled(Features):
+    """Points with the class that each belongs to: the first label column."""
+
+    needs: ClassVar[str] = "a label column; give --label-column"
+    labels: Sequence[str] = ()  # n
+
+    def take(self, rows: Indices) -> Self:
+        """Some of the points."""
+        return replace(super().take(rows), labels=[self.labels[i] for i in rows])
+
+
+@dataclass(frozen=True)
+class TwoViews(Features):
+    """Points seen twice, as rows of two tables (n x d and n x e), each with units of its own."""
+
+    needs: ClassVar[str] = "a second view of the same rows; give --view"
+    view: Features = Features(np.zeros((0, 0)), ())
+
+    def take(self, rows: Indices) -> Self:
+        """Some of the points."""
+        return replace(super().take(rows), view=self.view.take(rows))
+
+    def normalized(self, reach: int = 0) -> Self:
+        """The same data with each view's largest size in [0.5, 2), a power of two of its own apart."""
+        return replace(super().normalized(reach), view=self.view.normalized(reach))
 
 
 @dataclass(frozen=True)
@@ -62,9 +96,36 @@ class Similarities(Given):
 
     kind: ClassVar[str] = "kernel"
 
+    @property
+    def unit(self) -> int:
+        """Half the exponent: a kernel holds squares."""
+        return self.exponent // 2
+
     def _exponent(self) -> int:
         exponent = exponent_of(self.values)
         return exponent + exponent % 2  # even, so that its root is a power of two as well
 
 
-Input = Features | Dissimilarities | Similarities
+@dataclass(frozen=True)
+class Covariance(Given):
+    """How columns vary together (d x d), a covariance or correlation matrix: no points, so no rows to embed."""
+
+    kind: ClassVar[str] = "covariance"
+    observations: int | None = None  # that the matrix was computed from
+
+    @property
+    def columns(self) -> Sequence[str]:
+        """The names of the columns (d), which are those of the rows."""
+        return self.ids
+
+    @property
+    def unit(self) -> int:
+        """Half the exponent: covariances are squares."""
+        return self.exponent // 2
+
+    def _exponent(self) -> int:
+        exponent = exponent_of(self.values)
+        return exponent + exponent % 2  # even, as that of a kernel
+
+
+Input = Features | Dissimilarities | Similarities | Covariance

@@ -10,10 +10,17 @@ NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multi
 
 
 def exponent_of(values: Array) -> int:
-    """The e for which 2**-e * values has its largest size in [0.5, 1); 0 for all zeros."""
-    largest = max(in_order(lambda part: max(float(np.max(part, initial=0.0)), -float(np.min(part, initial=0.0))),
-                           pieces(values)), default=0.0)
+    """The e for which 2**-e * values has its largest size in [0.5, 1), NaN left out; 0 for all zeros."""
+    largest = max(in_order(largest_size, pieces(values)), default=0.0)
     return int(np.frexp(largest)[1]) if largest > 0 else 0
+
+
+def largest_size(values: AnyArray) -> float:
+    """The largest absolute value, NaN left out; 0 where there is none."""
+    high, low = float(np.max(values, initial=0.0)), float(np.min(values, initial=0.0))
+    if np.isnan(high):  # rare, and slower to look around
+        high, low = float(np.fmax.reduce(values, None, initial=0.0)), float(np.fmin.reduce(values, None, initial=0.0))
+    return max(high, -low)
 
 
 def all_finite(values: AnyArray) -> bool:
@@ -44,3 +51,8 @@ def scaled(values: Array, exponent: int) -> Array:
         if abs(exponent) <= NORMAL:
             return values * np.ldexp(1.0, exponent)  # the same, several times faster
         return np.ldexp(values, exponent)
+
+
+def scaled_number(value: float, exponent: int) -> float:
+    """2**exponent * value."""
+    return float(scaled(np.asarray(value, dtype=np.float64), exponent))

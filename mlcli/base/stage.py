@@ -48,6 +48,16 @@ def listening(listener: Listener) -> Iterator[None]:
 
 
 @contextmanager
+def unheard() -> Iterator[None]:
+    """Nothing in a block is told: for work that only checks other work."""
+    token = _listeners.set(())
+    try:
+        yield
+    finally:
+        _listeners.reset(token)
+
+
+@contextmanager
 def running(name: str) -> Iterator[None]:
     """Marks a piece of work as the stage `name`."""
     token = _running.set(name)

@@ -20,7 +20,7 @@ Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="T
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-          debug: behavior.Debug = False, **flags: Any) -> None:
+          strict: behavior.Strict = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
     \b
@@ -34,6 +34,6 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     layer = from_outside(os.environ, assignments or [], given)
     config = build(layer)
     with located(layer):
-        summary = launch(config, Manner(force, quiet, json, mode_of(progress)))
+        summary = launch(config, Manner(force, quiet, json, mode_of(progress), strict))
     if json:
         print_json(summary)

@@ -10,7 +10,6 @@ import tempfile
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import typer
 
@@ -114,14 +113,8 @@ def written_down(error: Exception) -> str:
 def rendered(error: MlcliError, form: Form) -> str:
     """An error as one line of text or of JSON."""
     if form.json:
-        return json.dumps({"error": fields_of(error), **({"run": form.run} if form.run else {})})
+        return json.dumps({"error": error.fields(), **({"run": form.run} if form.run else {})})
     return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"
-
-
-def fields_of(error: MlcliError) -> dict[str, Any]:
-    """An error as plain values."""
-    return {"code": error.code, "exit": error.exit_code, "what": error.what, "where": error.where,
-            "hint": error.hint}
 
 
 def escaped(text: str) -> str:

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any
 
 import typer
@@ -68,9 +69,15 @@ def parameter(name: str) -> inspect.Parameter:
                              default=False if flag.constant else None)
 
 
+@cache
+def described() -> list[Row]:
+    """Every option of a run."""
+    return list(rows(RunConfig))
+
+
 def rows_at(path: str) -> list[Row]:
     """The descriptions of a config path, one for each method that has it."""
-    return [row for row in rows(RunConfig) if row.path == path]
+    return [row for row in described() if row.path == path]
 
 
 def sentence(flag: Flag, found: list[Row]) -> str:

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from typing import Any
 
-from mlcli.cli.failure import escaped, say
+from mlcli.cli.ending import ending
+from mlcli.cli.failure import say
 from mlcli.cli.output import standard_output
-from mlcli.cli.progress import Mode, told, watching
+from mlcli.cli.progress import Mode, watching
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import UsageError
 
@@ -18,6 +19,7 @@ class Manner:
     quiet: bool = False
     json: bool = False
     progress: Mode = "auto"
+    strict: bool = False
 
     @property
     def for_people(self) -> bool:
@@ -32,9 +34,9 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     check_streams(config, manner)
     with watching(manner.progress, manner.quiet):
         if config.output == "-":
-            summary = pipeline.stream(config, standard_output())
+            summary = pipeline.stream(config, standard_output(), strict=manner.strict)
         else:
-            summary = pipeline.run(config, force=manner.force)
+            summary = pipeline.run(config, force=manner.force, strict=manner.strict)
     if manner.for_people:
         for line in ending(summary):
             say(line)
@@ -50,14 +52,3 @@ def check_streams(config: RunConfig, manner: Manner) -> None:
                          where="-o - --json", hint="give a directory with -o")
     if config.report.formats != ("csv",):
         raise UsageError("STDOUT", "standard output takes csv only", where="--format", hint="give a directory with -o")
-
-
-def ending(summary: dict[str, Any]) -> list[str]:
-    """The end of a run in a few lines: where it is, its eigenvalues, its warnings and notes."""
-    shares = summary["proportions"] or [None] * len(summary["eigenvalues"])
-    values = [f"{value:.6g}" if share is None else f"{value:.6g} ({share:.1%})"
-              for value, share in zip(summary["eigenvalues"], shares, strict=True)]
-    more = f", and {len(values) - 10} more" if len(values) > 10 else ""
-    lines = [f"mlcli: eigenvalues {', '.join(values[:10])}{more}"]
-    lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
-    return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]

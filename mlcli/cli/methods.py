@@ -42,8 +42,9 @@ def listing() -> str:
 
 def page(name: str) -> str:
     """A method's page: what it is, what it takes, its options."""
-    accepts = ", ".join(kind.kind for kind in METHODS[name].accepts)
-    parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], f"Takes {accepts}.", "Options:"]
+    accepts = ", ".join(dict.fromkeys(kind.kind for kind in METHODS[name].accepts))
+    takes = f"Takes {accepts}; spectrum.csv holds {METHODS[name].ranked_by}."
+    parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, "Options:"]
     return "\n\n".join([*parts, *(option(row) for row in options_of(name))])
 
 
@@ -70,5 +71,6 @@ def facts(name: str) -> dict[str, Any]:
     """A method as plain values."""
     options = [{"path": row.path, "type": row.type, "range": row.range, "default": row.default,
                 "sentence": row.sentence, "only": row.only} for row in options_of(name)]
-    return {"name": name, "sentence": paragraphs(name)[0], "accepts": [kind.kind for kind in METHODS[name].accepts],
-            "options": options}
+    accepts = list(dict.fromkeys(kind.kind for kind in METHODS[name].accepts))
+    return {"name": name, "sentence": paragraphs(name)[0], "accepts": accepts,
+            "ranked_by": METHODS[name].ranked_by, "options": options}

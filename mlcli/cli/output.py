@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -33,7 +34,9 @@ def write_out(table: Any, output: str, format: str | None) -> None:
     if output == "-":
         write_csv(table, standard_output())
     else:
-        replace_whole(table, Path(output), chosen)
+        from mlcli.data.write import write_table
+
+        replace_whole(Path(output), lambda sibling: write_table(table, sibling, chosen))
 
 
 def format_of(output: str, format: str | None) -> str:
@@ -60,10 +63,8 @@ def refuse_existing(output: str, force: bool) -> None:
                             hint="choose another with -o, or replace it with --force")
 
 
-def replace_whole(table: Any, path: Path, format: str) -> None:
-    """Writes a hidden sibling and renames it, so that the file is there whole or not at all."""
-    from mlcli.data.write import write_table
-
+def replace_whole(path: Path, write: Callable[[Path], Any]) -> None:
+    """Has a hidden sibling written and renames it, so that the file is there whole or not at all."""
     sibling = path.parent / f".{path.name[:40]}.{os.getpid()}"  # names have a longest length
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -72,7 +73,7 @@ def replace_whole(table: Any, path: Path, format: str) -> None:
         raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror}", where=str(path)[:80],
                             hint="choose another place with -o") from error
     try:
-        write_table(table, sibling, format)
+        write(sibling)
         sibling.replace(path)
     finally:
         sibling.unlink(missing_ok=True)

@@ -17,9 +17,13 @@ from mlcli.cli.failure import Form, Stopped, attempt, closed_output, stopped
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
     "run": "Run what YAML files describe; a sweep makes several runs.",
+    "check": "Examine a data set before anything is made of it.",
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",
     "reconstruct": "Go from coordinates back to features, where possible.",
+    "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
+    "report": "Render the report of a finished run again.",
+    "verify": "Check a finished run again: its files and its numbers.",
     "methods": "List the methods, or show one with its options.",
     "schema": "Print the JSON schema of the YAML files, for editors.",
     "sample": "Write a generated data set.",

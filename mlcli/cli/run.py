@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli import behavior
-from mlcli.cli.failure import Form, attempt, fields_of, understood
+from mlcli.cli.failure import Form, attempt, understood
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
@@ -27,7 +27,7 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
 @with_flags("output", "format", "seed", "threads", "memory_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-        debug: behavior.Debug = False, **flags: Any) -> None:
+        strict: behavior.Strict = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Run what YAML files describe; a sweep makes several runs.
 
     \b
@@ -42,7 +42,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     layers = [layer for path in configs for layer in layers_of(Path(path), outside)]
     runs = [Planned(build(layer), layer) for layer in layers]
     refuse_shared([planned.config for planned in runs], len(configs), flags["output"])
-    manner = Manner(force, quiet, json, mode_of(progress))
+    manner = Manner(force, quiet, json, mode_of(progress), strict)
     if len(runs) == 1:
         documents, code = [launched(runs[0], manner)], 0
     else:
@@ -87,7 +87,7 @@ def carry_out(planned: Planned, manner: Manner, documents: list[dict[str, Any]])
         raise
     except Exception as error:
         known = understood(error)
-        documents.append({"run": planned.config.output, "exit": known.exit_code, "error": fields_of(known)})
+        documents.append({"run": planned.config.output, "exit": known.exit_code, "error": known.fields()})
         raise known from error
 
 

@@ -1,6 +1,7 @@
 """From layers to checked runs, and from a run back to the text of `config.yaml`."""
 
 from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,10 @@ def build(layer: Layer) -> RunConfig:
     if config.compute.cluster is not None:
         raise DependencyMissing("CLUSTER", "this version computes on one machine", hint="leave compute.cluster out",
                                 where=layer.origin(("compute", "cluster")))
+    missing = sorted({"png", "pdf"} & set(config.report.figures)) if find_spec("matplotlib") is None else []
+    if missing:
+        raise DependencyMissing("PLOT", f"figures as {' and '.join(missing)} need matplotlib, which is not installed",
+                                where=layer.origin(("report", "figures")), hint="pip install 'mlcli[plot]'")
     return config if config.output is not None else config.replace(output=default_output(config))
 
 

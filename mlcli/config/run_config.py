@@ -1,24 +1,13 @@
 """Everything that one run is: its input, its preparation, its method, its means and its output."""
 
-from typing import Annotated, Literal
-
-from pydantic import Strict
-
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
+from mlcli.config.report_options import Report
 from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
+from mlcli.errors import ConfigError
 from mlcli.methods import AnyMethod
 from mlcli.methods.pca import PCA
-
-Format = Literal["csv", "parquet", "npy"]
-
-
-class Report(Options):
-    """What is written besides the model."""
-
-    formats: Annotated[tuple[Format, ...], Strict(False)] = option(
-        ("csv",), "File formats of the embedding.", min_length=1)
 
 
 class RunConfig(Options):
@@ -30,3 +19,10 @@ class RunConfig(Options):
     compute: Compute = option(Compute(), "What the run may use of the machine.")
     report: Report = option(Report(), "What is written besides the model.")
     output: str | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard output).")
+
+    def require_fitting(self) -> None:
+        """Raises ConfigError where the method cannot take what input and preparation would give it."""
+        self.method.require_kind(self.input.kind, self.prepare.missing)
+        if self.output == "-" and self.input.kind == "covariance":
+            raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
+                              where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")

@@ -17,8 +17,9 @@ class Input(Options):
     """What to read, and how."""
 
     path: str = option(..., "The file to read; - is CSV on standard input.", min_length=1)
-    kind: Literal["features", "dissimilarities", "kernel"] = option(
-        "features", "What the numbers are: coordinates of points, or one number for every two points.")
+    kind: Literal["features", "dissimilarities", "kernel", "covariance"] = option(
+        "features", "What the numbers are: coordinates of points, one number for every two points, or the covariance "
+        "(or correlation) of every two columns.")
     format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip"] = option(
         "auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows.")
@@ -31,6 +32,8 @@ class Input(Options):
     key: str | None = option(None, "Which array of an npz file.")
     symmetrize: Literal["error", "mean", "min", "max"] = option(
         "error", "What to do with a matrix that is not symmetric.")
+    observations: int | None = option(
+        None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
     squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
     decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
@@ -47,7 +50,7 @@ class Input(Options):
 
     @property
     def square(self) -> bool:
-        """Whether the numbers stand for pairs of points."""
+        """Whether the numbers stand for pairs of points, or of columns."""
         return self.kind != "features"
 
 
@@ -58,6 +61,8 @@ def check(input: Input) -> None:
         _refuse("the decimal point and the separator are the same character", "input.decimal")
     if input.squared and input.kind != "dissimilarities":
         _refuse(f"squared has no use with kind {input.kind}", "input.squared")
+    if input.observations is not None and input.kind != "covariance":
+        _refuse(f"observations has no use with kind {input.kind}", "input.observations")
     if input.symmetrize != "error" and not input.square:
         _refuse("symmetrize has no use with kind features", "input.symmetrize")
     if input.columns and input.square:

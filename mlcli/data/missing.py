@@ -1,4 +1,4 @@
-"""What to do with cells that hold no finite number: refuse, drop the rows, or fill in means."""
+"""What to do with cells that hold no finite number: refuse, drop the rows, fill in means, or leave to a model."""
 
 import numpy as np
 
@@ -46,13 +46,19 @@ def reason(values: Array, columns: tuple[str, ...]) -> str:
     return "; ".join(parts)
 
 
-def column_means(table: Table) -> Array:
-    """The mean of every column's finite values; raises DataError where there are none."""
+def require_some(table: Table) -> AnyArray:
+    """Which cells hold a finite number (n x d); raises DataError where a column has none."""
     present = np.isfinite(table.values)
     empty = [table.columns[column] for column in np.flatnonzero(~present.any(axis=0))]
     if empty:
         raise DataError("ALL-MISSING", f"{counted(len(empty), 'column')} without any finite number: {listed(empty)}",
                         where=where_of(table), hint="leave them out with --columns")
+    return present
+
+
+def column_means(table: Table) -> Array:
+    """The mean of every column's finite values; raises DataError where there are none."""
+    present = require_some(table)
     known = np.where(present, table.values, 0.0)
     exponent = exponents(known)
     return times_power(means(times_power(known, -exponent), present.astype(np.float64)), exponent)
@@ -66,3 +72,13 @@ def filled(table: Table, fill: Array) -> Array:
     count = int(present.size - np.count_nonzero(present))
     note("W-FILLED", f"{counted(count, 'cell')} missing or infinite, filled with the means of the columns", cells=count)
     return np.where(present, table.values, fill)
+
+
+def left(table: Table) -> Array:
+    """The values with NaN for every missing or infinite cell."""
+    if all_finite(table.values):
+        return table.values
+    present = np.isfinite(table.values)
+    count = int(present.size - np.count_nonzero(present))
+    note("N-MODELED", f"{counted(count, 'cell')} missing or infinite, left to the model", cells=count)
+    return np.where(present, table.values, np.nan)

@@ -6,6 +6,7 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.options import Options, option
+from mlcli.base.scaling import all_finite
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.data import missing
@@ -29,7 +30,7 @@ class Preparation:
     """How a table was prepared: what new rows need, and what leads back to the input's units."""
 
     columns: tuple[str, ...]  # d, none for a square matrix
-    missing: str  # error, drop or mean
+    missing: str  # error, drop, mean or model
     fill: Array  # d, or none without a policy that fills
     exponent: Indices  # d: x becomes (x 2**-exponent - center) / spread
     center: Array  # d
@@ -52,8 +53,8 @@ class Preparation:
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             centered = times_power(table.values, -self.exponent) - self.center
             values: Array = np.where(constant, 0.0, centered / np.where(constant, 1.0, self.spread))
-        if not np.isfinite(values).all():
-            row, column = np.argwhere(~np.isfinite(values))[0]
+        if not all_finite(values) and (overflown := ~np.isfinite(values) & ~np.isnan(table.values)).any():
+            row, column = np.argwhere(overflown)[0]
             raise DataError("OVERFLOW", f"row {row + 1} ({shown(table.ids[row])}), {shown(table.columns[column])} "
                             "is too far from the others to be scaled", where=missing.where_of(table),
                             hint="correct the cell, or choose another prepare.scale")
@@ -87,8 +88,9 @@ class Prepare(Options):
     scale: Literal["none", "center", "standard", "range", "robust"] = option(
         "none", "Scale of the columns: mean 0; standard deviation 1; range 0 to 1; median and quartile range.")
     divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
-    missing: Literal["error", "drop", "mean"] = option(
-        "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means.")
+    missing: Literal["error", "drop", "mean", "model"] = option(
+        "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means, "
+        "or leave them to the method's own model (ppca).")
 
     @stage("prepare")
     def apply(self, table: Table) -> Prepared:
@@ -98,6 +100,8 @@ class Prepare(Options):
             return Prepared(table, preparation_of((), "error", missing.NO_FILL, unscaled(0)), ())
         fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL
         whole, dropped = complete(table, self.missing, fill)
+        if self.missing == "model":
+            missing.require_some(whole)
         scale = (unscaled(len(table.columns)) if self.scale == "none"
                  else fitted(whole.values, table.columns, self.scale, self.divisor))
         preparation = preparation_of(table.columns, self.missing, fill, scale)
@@ -122,9 +126,11 @@ def unscaled(columns: int) -> Scale:
 
 
 def complete(table: Table, policy: str, fill: Array) -> tuple[Table, tuple[Dropped, ...]]:
-    """The table with finite values only, and the rows that were dropped for it."""
+    """The table with finite values only (NaN where a model takes over), and the rows that were dropped for it."""
     if policy == "mean":
         return replace(table, values=missing.filled(table, fill)), ()
+    if policy == "model":
+        return replace(table, values=missing.left(table)), ()
     if policy == "error":
         missing.refuse(table)
         return table, ()

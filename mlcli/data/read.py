@@ -1,6 +1,7 @@
-"""Reads a table: features, dissimilarities or a kernel, from any of the formats."""
+"""Reads a table: features, dissimilarities, a kernel or a covariance, from any of the formats."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +21,7 @@ from mlcli.data.npz import read_npz
 from mlcli.data.phylip import read_phylip
 from mlcli.data.sheet import Sheet, require_unique_ids
 from mlcli.data.source import Opened, opened
-from mlcli.data.square import square_matrix
+from mlcli.data.square import checked, square_matrix
 from mlcli.data.table import Source, Table
 from mlcli.data.text import Text
 from mlcli.errors import ConfigError
@@ -34,6 +35,12 @@ READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
 @stage("read")
 def read(input: Input, compute: Compute | None = None) -> Table:
     """The table of an input, checked and with ids."""
+    table = as_found(input, compute)
+    return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
+
+
+def as_found(input: Input, compute: Compute | None = None) -> Table:
+    """The table as the file holds it, with ids; no condition on its numbers is checked yet."""
     compute = compute or Compute()
     check(input)
     with opened(input.path, compute) as file:
@@ -104,7 +111,8 @@ def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
 def square_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of one number for every two points."""
     values, ids = square_matrix(sheet, input)
-    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.kind, source)
+    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.kind, source,
+                 observations=input.observations)
 
 
 def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, source: Source) -> Table:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.data.wording import counted, listed
@@ -24,7 +25,7 @@ class Scale:
 
 def exponents(values: Array) -> Indices:
     """For every column the e for which 2**-e times its largest size is in [0.5, 1), within limits."""
-    largest = np.maximum(values.max(axis=0, initial=0.0), -values.min(axis=0, initial=0.0))
+    largest = np.maximum(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0))
     return np.clip(np.frexp(largest)[1], -FARTHEST, FARTHEST).astype(np.int64)
 
 
@@ -44,19 +45,21 @@ def means(values: Array, present: Array | None = None) -> Array:
 
 
 def fitted(values: Array, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:
-    """The center and spread of every column of finite values."""
+    """The center and spread of every column; NaN are left out."""
     exponent = exponents(values)
     rescaled = times_power(values, -exponent)
-    low, high = rescaled.min(axis=0), rescaled.max(axis=0)
-    center = np.where(low == high, high, means(rescaled))
+    present = None if all_finite(rescaled) else np.isfinite(rescaled).astype(np.float64)
+    count = len(values) if present is None else present.sum(axis=0)
+    low, high = np.fmin.reduce(rescaled), np.fmax.reduce(rescaled)
+    center = np.where(low == high, high, means(rescaled if present is None else np.nan_to_num(rescaled), present))
     if scale == "center":
         return Scale(exponent, center, np.ldexp(1.0, -exponent))
     with np.errstate(under="ignore"):
-        squares = ((rescaled - center) ** 2).sum(axis=0)
-    deviation = np.sqrt(squares / len(values))
+        squares = np.nansum((rescaled - center) ** 2, axis=0)
+    deviation = np.sqrt(squares / count)
     constant = (low == high) | (deviation <= NEAR_ZERO * np.maximum(high, -low))
     if scale == "standard":
-        spread = deviation if divisor == "n" else np.sqrt(squares / max(1, len(values) - 1))
+        spread = deviation if divisor == "n" else np.sqrt(squares / np.maximum(1, count - 1))
     elif scale == "range":
         center, spread = low, high - low
     else:
@@ -68,7 +71,8 @@ def fitted(values: Array, columns: tuple[str, ...], scale: str, divisor: str) ->
 
 def _quartiles(values: Array) -> tuple[Array, Array]:
     """The median and the range between the quartiles of every column."""
-    lower, median, upper = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+    quantiles = np.quantile if all_finite(values) else np.nanquantile  # the latter is slow
+    lower, median, upper = quantiles(values, [0.25, 0.5, 0.75], axis=0)
     return median, upper - lower
 
 

@@ -1,9 +1,10 @@
-"""Square matrices: the points that rows and columns stand for, and the conditions on the numbers."""
+"""Square matrices: the points (of a covariance: columns) that they stand for, and the conditions on the numbers."""
 
 import math
 
 import numpy as np
 
+from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.data.cells import refuse_negative, refuse_nonfinite, row_blocks
@@ -13,22 +14,41 @@ from mlcli.data.symmetry import symmetric
 from mlcli.data.triangles import warn_if_squared
 from mlcli.data.wording import LISTED, counted, joined, listed, place, shown
 from mlcli.errors import DataError
+from mlcli.stages.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
+INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is no rounding
 
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
-    """The matrix with its rows and columns in one order, checked, and the points' ids."""
+    """The matrix as the file holds it, its rows and columns in one order, and the points' ids."""
     values = expanded(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
     _require_square(values, input.path)
     values, ids = matched(values, sheet, input.path)
     require_unique_ids(ids, input.path)
-    values = completed(values, input)
+    return completed(values, input), ids
+
+
+def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
+    """The matrix that a method may take; raises DataError where a condition on its numbers is broken."""
     refuse_nonfinite(values, ids, ids, place(input.path), "every two points need a number; "
                      "leave points out that have none")
     if input.kind == "dissimilarities":
-        return checked_dissimilarities(values, ids, input), ids
-    return symmetric(values, ids, input), ids
+        return checked_dissimilarities(values, ids, input)
+    values = symmetric(values, ids, input)
+    if input.kind == "covariance":
+        require_covariance(values, place(input.path))
+    return values
+
+
+def require_covariance(values: Array, where: str) -> None:
+    """Refuses a matrix that no data has for its covariance: some weighted sum of columns would vary less than not."""
+    eigenvalues = symmetric_eigenvalues(scaled(values, -exponent_of(values)))
+    if eigenvalues[-1] < -INDEFINITE * np.abs(eigenvalues).max():
+        raise DataError("NOT-COVARIANCE", "no data has this covariance: its smallest eigenvalue is "
+                        f"{eigenvalues[-1] / np.abs(eigenvalues).max():.3g} times its largest", where=where,
+                        hint="were its numbers rounded, or computed pair by pair around missing cells? Complete rows "
+                        "give none below zero")
 
 
 def expanded(condensed: Array, path: str) -> Array:
@@ -107,10 +127,15 @@ def checked_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -
 
 def refuse_similarities(values: Array, where: str) -> None:
     """Refuses a matrix whose diagonal holds the largest entry of every row."""
-    diagonal = np.diag(values)
-    if diagonal.min() > ROUNDING * np.abs(values).max() and bool(np.all(diagonal >= values.max(axis=1))):
+    if look_like_similarities(values):
         raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
                         where=where, hint="turn them into dissimilarities, or give input.kind=kernel")
+
+
+def look_like_similarities(values: Array) -> bool:
+    """Whether every point is most similar to itself: a positive diagonal that no entry of its row exceeds."""
+    diagonal = np.diag(values)
+    return bool(diagonal.min() > ROUNDING * np.abs(values).max() and np.all(diagonal >= values.max(axis=1)))
 
 
 def hollow(values: Array, ids: tuple[str, ...], where: str) -> Array:

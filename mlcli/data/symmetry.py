@@ -27,7 +27,7 @@ def symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
                         hint="choose input.symmetrize: mean, min or max")
     note("W-ASYMMETRY", f"the matrix was made symmetric; it differed most between {pair}, "
          f"by {2 * (gap / largest):.3g} of the largest entry", relative_gap=2 * (gap / largest), rounding=rounding)
-    _merge(values, "mean" if input.symmetrize == "error" else input.symmetrize)
+    merge(values, "mean" if input.symmetrize == "error" else input.symmetrize)
     return values
 
 
@@ -43,7 +43,7 @@ def worst_pair(values: Array) -> tuple[float, int, int]:
     return worst
 
 
-def _merge(values: Array, how: str) -> None:
+def merge(values: Array, how: str) -> None:
     """Replaces every entry and its mirror image by their mean, minimum or maximum."""
     for rows in row_blocks(len(values), ROWS):
         upper, lower = values[rows, rows.start:], values[rows.start:, rows].T

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mlcli.base.inputs import Dissimilarities, Features, Similarities
+from mlcli.base.inputs import Covariance, Dissimilarities, Features, Labeled, Similarities, TwoViews
 from mlcli.base.inputs import Input as MethodInput
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.row_numbers import taken
@@ -37,14 +37,28 @@ class Table:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # label column -> n texts
     kind: str = "features"
     source: Source | None = None
+    view: "Table | None" = None  # a second view of the same rows, in the same order
+    observations: int | None = None  # behind a covariance matrix
 
     def data(self) -> MethodInput:
-        """What a method takes: features, dissimilarities or a kernel."""
+        """What a method takes, with everything that the table has for it: labels or a second view."""
         if self.kind == "dissimilarities":
             return Dissimilarities(self.values, self.ids)
         if self.kind == "kernel":
             return Similarities(self.values, self.ids)
+        if self.kind == "covariance":
+            return Covariance(self.values, self.columns, self.observations)
+        if self.view is not None:
+            other = self.view
+            return TwoViews(self.values, self.ids, self.columns, Features(other.values, other.ids, other.columns))
+        for texts in self.labels.values():
+            return Labeled(self.values, self.ids, self.columns, texts)
         return Features(self.values, self.ids, self.columns)
+
+    @property
+    def rows(self) -> int:
+        """How many points there are: none behind a covariance matrix, whose rows are columns."""
+        return 0 if self.kind == "covariance" else len(self.ids)
 
     def take(self, rows: Sequence[int] | AnyArray) -> "Table":
         """Some of the rows (features), or of the points (a square matrix), in the order given."""
@@ -53,4 +67,6 @@ class Table:
         values = self.values[np.ix_(chosen, chosen)] if square else self.values[chosen]
         ids = taken(self.ids, chosen)
         labels = {name: tuple(texts[row] for row in chosen.tolist()) for name, texts in self.labels.items()}
-        return replace(self, values=values, ids=ids, labels=labels, columns=tuple(ids) if square else self.columns)
+        view = self.view and self.view.take(chosen)
+        return replace(self, values=values, ids=ids, labels=labels, view=view,
+                       columns=tuple(ids) if square else self.columns)

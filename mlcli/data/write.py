@@ -1,7 +1,9 @@
 """Writes tables: CSV with 17 digits, Parquet, NPY; a block of rows at a time."""
 
+import re
 from collections.abc import Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -10,7 +12,6 @@ import numpy as np
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.threads import in_order
-from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
 from mlcli.data.cells import row_blocks
 from mlcli.data.numbers import NUMBERS
@@ -21,9 +22,8 @@ from mlcli.errors import StorageError
 
 CELLS = 1 << 18  # made into text at once
 GROUP = 1 << 20  # rows of a Parquet file's row group
-BLANK = r"[\s\x0b\x1c-\x1f\x{85}\p{Z}]"
-QUOTED = rf'[",\r\n]|^{BLANK}|{BLANK}$'  # in the syntax of RE2
-FORMULA = r"^[=+\-@\t\r]"
+QUOTED = re.compile(r'[",\r\n]|^\s|\s\Z')
+FORMULA = re.compile(r"[=+\-@\t\r]")
 
 
 def write_table(table: Table, path: Path, format: str) -> None:
@@ -39,32 +39,27 @@ def write_table(table: Table, path: Path, format: str) -> None:
 def write_csv(table: Table, stream: BinaryIO) -> None:
     """Writes a table as CSV; every number has 17 digits, which read back to the same bits."""
     warn_of_formulas(table)
-    header = text_cells([*noted_names(table), *table.columns])
-    stream.write((",".join(header.to_pylist()) + "\n").encode())
+    header = map(quoted, [*noted_names(table), *table.columns])
+    stream.write((",".join(header) + "\n").encode("utf-8", "surrogateescape"))
     blocks = row_blocks(len(table.ids), max(1, CELLS // (1 + len(table.columns))))
     for text in in_order(partial(csv_text, table), blocks):
         stream.write(text)
-        stream.write(b"\n")
 
 
-def csv_text(table: Table, rows: slice) -> Any:
-    """Some of the rows as CSV without the last line end, in a buffer."""
-    from pyarrow import compute
-
+def csv_text(table: Table, rows: slice) -> bytes:
+    """Some of the rows as CSV."""
     texts = [text_cells(column[rows]) for column in (table.ids, *table.labels.values())]
-    lines = compute.binary_join_element_wise(*texts, *number_cells(table.values[rows]), mark(","))
-    whole = pyarrow().ListArray.from_arrays([0, len(lines)], lines)
-    return compute.binary_join(whole, mark("\n"))[0].as_buffer()
+    values = table.values[rows]
+    exact = all_finite(values)
+    numbers = values.T.tolist() if exact else [number_cells(column) for column in values.T.tolist()]
+    form = ",".join(["%s"] * len(texts) + ["%.17g" if exact else "%s"] * len(numbers)) + "\n"
+    cells = chain.from_iterable(zip(*texts, *numbers, strict=True))
+    return (form * len(values) % tuple(cells)).encode("utf-8", "surrogateescape")
 
 
-def text_cells(texts: Sequence[str]) -> Any:
+def text_cells(texts: Sequence[str]) -> Sequence[str | int]:
     """Ids or labels as CSV cells that read back to the same characters."""
-    return text_array(texts) if isinstance(texts, RowNumbers) else quoted(text_array(texts))
-
-
-def mark(text: str) -> Any:
-    """A separator in Arrow's form."""
-    return pyarrow().scalar(text, pyarrow().large_string())
+    return texts.array().tolist() if isinstance(texts, RowNumbers) else [quoted(text) for text in texts]
 
 
 def text_array(texts: Sequence[str]) -> Any:
@@ -75,24 +70,14 @@ def text_array(texts: Sequence[str]) -> Any:
     return arrow.array(texts, arrow.large_string())
 
 
-def number_cells(values: Array) -> list[Any]:
-    """Columns of numbers as CSV cells of 17 significant digits, which read back to the same bits."""
-    arrow, form = pyarrow(), "\n".join(["%.17g"] * len(values))
-    columns = [form % tuple(column) for column in values.T.tolist()]
-    if not all_finite(values):
-        columns = [column.replace("nan", "NaN").replace("inf", "Inf") for column in columns]
-    return [arrow.array(column.split("\n"), arrow.large_string()) for column in columns]
+def number_cells(column: Sequence[float]) -> list[str]:
+    """Numbers, infinite and missing ones included, as CSV cells of 17 significant digits: the same bits again."""
+    return [f"{value:.17g}".replace("nan", "NaN").replace("inf", "Inf") for value in column]
 
 
-def quoted(texts: Any) -> Any:
-    """Texts in quotes where they need them."""
-    from pyarrow import compute
-
-    special = compute.match_substring_regex(texts, QUOTED)
-    if not compute.any(special).as_py():
-        return texts
-    doubled = compute.replace_substring(texts, '"', '""')
-    return compute.if_else(special, compute.binary_join_element_wise(mark('"'), doubled, mark('"'), mark("")), texts)
+def quoted(text: str) -> str:
+    """A text in quotes where it needs them."""
+    return '"' + text.replace('"', '""') + '"' if QUOTED.search(text) else text
 
 
 def write_parquet(table: Table, stream: BinaryIO) -> None:
@@ -148,10 +133,4 @@ def warn_of_formulas(table: Table) -> None:
 
 def signed(texts: Sequence[str]) -> list[str]:
     """The texts that begin as a formula does."""
-    if isinstance(texts, RowNumbers):
-        return []
-    from pyarrow import compute
-
-    column = text_array(texts)
-    found: list[str] = column.filter(compute.match_substring_regex(column, FORMULA)).to_pylist()
-    return found
+    return [] if isinstance(texts, RowNumbers) else [text for text in texts if FORMULA.match(text)]

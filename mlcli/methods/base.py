@@ -1,12 +1,14 @@
 """What all methods share: the frame of a fit, and the model it returns."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given, Input
+from mlcli.base.inputs import Given, Input, TwoViews
 from mlcli.base.options import Options
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
@@ -14,6 +16,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, NumericalError
+from mlcli.stages.axes import Axes
 from mlcli.stages.distances import row_blocks
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Centering
@@ -65,46 +68,86 @@ class Projector:
     @stage("reconstruct")
     def reconstruct(self, embedding: Array) -> Array:
         """Features (m x d) of coordinates (m x p); raises ConfigError where the method has no way back."""
-        if self.decoder is None:
+        decode = self.decode
+        if decode is None:
             raise ConfigError("NO-RECONSTRUCTION", "this run's method has no way back from coordinates to features",
                               hint="pca, mds of features and kpca with the linear kernel have one")
-        return scaled(self.decoder(scaled(embedding, -self.exponent_out)), self.exponent_in)
+        return decode(embedding)
+
+    @property
+    def decode(self) -> Callable[[Array], Array] | None:
+        """The way back from coordinates to features in the data's units, where there is one."""
+        decoder = self.decoder
+        if decoder is None:
+            return None
+        return lambda embedding: scaled(decoder(scaled(embedding, -self.exponent_out)), self.exponent_in)
+
+
+@dataclass(frozen=True)
+class Units:
+    """The powers of two from a method's units to the data's own."""
+
+    input: int
+    coordinates: int = 0
+    spectrum: int = 0
+
+
+@dataclass(frozen=True)
+class Loadings:
+    """How strongly each column hangs on each axis."""
+
+    values: Array  # d x p
+    columns: Sequence[str]  # d
 
 
 @dataclass(frozen=True)
 class Model:
-    """What a fit returns."""
+    """What a fit returns; the figures, the objective and the loadings are in the data's own units from the start."""
 
-    embedding: Array  # n x p, or the kept rows only
+    embedding: Array  # n x p, or the kept rows only; 0 x p where the input has no rows
     spectrum: Spectrum
-    projector: Projector
+    projector: Projector | None  # None where nothing can be placed: the input has no rows
     kept: Indices | None = None  # the rows embedded, where a policy left some out
-    fit: dict[str, Any] = field(default_factory=dict)  # the method's own figures, for run.json
+    fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit in plain values, as in run.json
+    trace: Array | None = None  # the objective after each iteration, of an iterative method
+    loadings: Loadings | None = None
+    spreads: Array | None = None  # n x p x p, posterior covariances, where they differ from row to row
 
     def project(self, new: Array) -> Array:
-        """Coordinates (m x p) of new points."""
-        return self.projector.project(new)
+        """Coordinates (m x p) of new points; raises ConfigError where there is nothing to place them by."""
+        return existing(self.projector).project(new)
 
     def reconstruct(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p)."""
-        return self.projector.reconstruct(embedding)
+        """Features (m x d) of coordinates (m x p); raises ConfigError where the method has no way back."""
+        return existing(self.projector).reconstruct(embedding)
 
     def placing(self, rows: Array) -> "Model":
         """The model of landmarks with all points placed by their kernel rows (n x landmarks), axes turned anew."""
-        embedding = self.projector.centering(rows) @ self.projector.axes
+        projector = existing(self.projector)
+        embedding = projector.centering(rows) @ projector.axes
         signs = leading_signs(embedding)
         spectrum = replace(self.spectrum, vectors=self.spectrum.vectors * signs)
-        projector = replace(self.projector, axes=self.projector.axes * signs)
+        projector = replace(projector, axes=projector.axes * signs)
         return replace(self, embedding=embedding * signs, spectrum=spectrum, projector=projector)
 
-    def in_units(self, exponent_in: int, exponent_out: int) -> "Model":
-        """The model of 2**exponent_in times the data, whose coordinates are 2**exponent_out times these."""
-        spectrum = self.spectrum.rescaled(2 * exponent_out)
+    def in_units(self, units: Units) -> "Model":
+        """The model with its embedding, spectrum and projector in the data's own units."""
+        spectrum = self.spectrum.rescaled(units.spectrum)
         top = spectrum.values[:1]
         if np.any(self.spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
             note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
-        return Model(scaled(self.embedding, exponent_out) + 0.0, spectrum,
-                     replace(self.projector, exponent_in=exponent_in, exponent_out=exponent_out), self.kept, self.fit)
+        projector = self.projector and replace(
+            self.projector, exponent_in=units.input, exponent_out=units.coordinates)
+        return replace(self, embedding=scaled(self.embedding, units.coordinates) + 0.0, spectrum=spectrum,
+                       projector=projector)
+
+
+def existing(projector: Projector | None) -> Projector:
+    """The projector of a run; raises ConfigError where there is none."""
+    if projector is None:
+        raise ConfigError("NO-ROWS", "this run was made of a covariance matrix, which has no points and no means to "
+                          "place others by", hint="fit the points themselves")
+    return projector
 
 
 class Method(Options):
@@ -112,27 +155,47 @@ class Method(Options):
 
     accepts: ClassVar[tuple[type[Given], ...]]
     reach: ClassVar[int] = 0  # binary exponents of data that the method takes as it is, without a scaled copy
+    # What the certificate may hold the result to: coordinates are V √λ of the kernel that the projector's similarity
+    # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; or only what `identities` says.
+    proof: ClassVar[Literal["kernel", "weights", "spectrum", "own"]] = "own"
+    missing: ClassVar[bool] = False  # whether it takes features with missing cells
+    ranked_by: ClassVar[str] = "eigenvalues"  # what spectrum.csv holds, largest first
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
-        eigensolve: Eigensolve
+        eigensolve: Eigensolve | Axes
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data; everything is computed in units that keep squares in range."""
         normalized = data.normalized(self.reach)
         model = self.solve(normalized, compute)
-        return model.in_units(*self.exponents(normalized))
+        return model.in_units(self.units(normalized))
 
     def settle(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
-        self.require_kind(data.kind)
-        return self.replace(eigensolve=self.eigensolve.settled(self.limit(data)), **self.settled_stages(data))
+        self.require(data)
+        eigensolve = self.eigensolve.settled(self.limit(data), self.eigenvalues(data))
+        return self.replace(eigensolve=eigensolve, **self.settled_stages(data))
 
-    def require_kind(self, kind: str) -> None:
-        """Raises ConfigError where the method cannot take this kind of input."""
-        kinds = [accepted.kind for accepted in self.accepts]
+    def require_kind(self, kind: str, missing: str = "error") -> None:
+        """Raises ConfigError where the method cannot take this kind of input, or missing cells left in it."""
+        kinds = list(dict.fromkeys(accepted.kind for accepted in self.accepts))
         if kind not in kinds:
             raise ConfigError("KIND", f"{self.name} takes {' or '.join(kinds)}, not {kind}", where="input.kind",
                               hint="choose another method, or give the data in another form")
+        if missing == "model" and not self.missing:
+            raise ConfigError("NO-MODEL", f"{self.name} has no model of missing cells", where="prepare.missing",
+                              hint="ppca has one; or choose error, drop or mean")
+
+    def require(self, data: Input) -> None:
+        """Raises ConfigError where the data lacks what the method needs, or has a view it has no use for."""
+        self.require_kind(data.kind)
+        if not isinstance(data, self.accepts):
+            needs = next(accepted.needs for accepted in self.accepts if accepted.kind == data.kind)
+            raise ConfigError("NEEDS", f"{self.name} needs {needs.partition(';')[0]}", where="input",
+                              hint=needs.partition(";")[2].strip())
+        if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
+            raise ConfigError("VIEW", f"{self.name} has no use for a second view", where="input.view",
+                              hint="leave it out, or choose cca or ibfa")
 
     def with_components(self, count: int) -> Self:
         """This method with the count of axes that were kept in the end; a share of variance stays a share."""
@@ -140,13 +203,33 @@ class Method(Options):
             return self
         return self.replace(eigensolve=self.eigensolve.replace(components=count))
 
+    def reproduces(self) -> bool:
+        """Whether projecting a training row gives the coordinates that the row has."""
+        return True
+
+    def identities(self, data: Input, model: Model) -> list[Check]:
+        """Statements of this method's own for the certificate; data and model in the units of the computation."""
+        return []
+
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Stages other than the eigensolve whose defaults depend on the data."""
+        return {}
+
+    def without(self, *options: str) -> dict[str, Any]:
+        """Raises ConfigError where options that a covariance leaves no choice for are not at their defaults."""
+        for name in options:
+            if getattr(self, name) != type(self).model_fields[name].default:
+                raise ConfigError("COVARIANCE", f"{name} was chosen and the covariance is given",
+                                  where=f"method.{name}", hint="leave it out")
         return {}
 
     def limit(self, data: Input) -> int:
         """The most axes that data of this shape can have."""
         return (self.landmark_count(data) or len(data.values)) - 1
+
+    def eigenvalues(self, data: Input) -> int:
+        """How many eigenvalues there are, zeros included."""
+        return self.landmark_count(data) or len(data.values)
 
     def landmark_count(self, data: Input) -> int | None:
         """The number of landmarks, where some are asked for; raises ConfigError where there are too many."""
@@ -156,9 +239,9 @@ class Method(Options):
                               where="method.landmarks", hint="ask for fewer, or leave landmarks out")
         return count
 
-    def exponents(self, data: Input) -> tuple[int, int]:
-        """The powers of two that the input, and with it the coordinates, are scaled by."""
-        return data.exponent, data.exponent
+    def units(self, data: Input) -> Units:
+        """The powers of two that input, coordinates and spectrum are scaled by: as the data, and as its squares."""
+        return Units(data.exponent, data.unit, 2 * data.unit)
 
     def plan(self, data: Input, compute: Compute, share: float | None) -> list[Step]:
         """What a fit would do and cost; with a share, that part of the dearest work is done to measure it."""

@@ -23,9 +23,8 @@ class Isomap(Method):
 
     Points are joined to their nearest neighbors, distances are measured along the graph, and
     MDS embeds them. With all points as neighbors it is MDS. Geodesic distances are seldom
-    Euclidean, so some eigenvalues are negative; they stay in the spectrum.
-
-    A new point is joined to its nearest training points, also where the graph is mutual.
+    Euclidean, so some eigenvalues are negative; they stay in the spectrum. A new point is joined
+    to its nearest training points, also where the graph is mutual.
 
     It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and
     where the graph falls into pieces (more neighbors help). Source: Tenenbaum, de Silva and
@@ -33,6 +32,7 @@ class Isomap(Method):
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
+    proof: ClassVar = "kernel"
     name: Literal["isomap"] = "isomap"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -70,6 +70,10 @@ class Isomap(Method):
         spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
         projector = Projector(replace(similarity, landmarks=landmarks), kernel.centering, spectrum.inverse_roots())
         return Model(spectrum.coordinates(), spectrum, projector, kept).placing(rows)
+
+    def reproduces(self) -> bool:
+        """Not where the graph is mutual, which joins a training row to fewer points than a new one."""
+        return self.graph == "union"
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""

@@ -9,7 +9,7 @@ from mlcli.base.inputs import Features, Input, Similarities
 from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
-from mlcli.methods.base import Method, Model, Projector, linear_decoder
+from mlcli.methods.base import Method, Model, Projector, Units, linear_decoder
 from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words, kernel_cost
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernel_functions import Gaussian, KernelFunction, Linear
@@ -30,6 +30,7 @@ class KernelPCA(Method):
     """
 
     accepts: ClassVar = (Features, Similarities)
+    proof: ClassVar = "kernel"
     name: Literal["kpca"] = "kpca"
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
@@ -70,8 +71,9 @@ class KernelPCA(Method):
                               hint="leave the kernel's options out")
         return {}
 
-    def exponents(self, data: Input) -> tuple[int, int]:
-        """A given kernel carries the square of a unit; a kernel function has its own power."""
+    def units(self, data: Input) -> Units:
+        """A kernel function has its own power of the unit."""
         if isinstance(data, Similarities):
-            return data.exponent, data.exponent // 2
-        return data.exponent, data.exponent * self.kernel.unit_power
+            return super().units(data)
+        power = data.exponent * self.kernel.unit_power
+        return Units(data.exponent, power, 2 * power)

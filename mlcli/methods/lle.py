@@ -8,7 +8,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.steps import Step
-from mlcli.methods.base import Method, Model, Projector
+from mlcli.methods.base import Method, Model, Projector, Units
 from mlcli.stages.costs import product_rate
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Inverse
@@ -35,6 +35,7 @@ class LLE(Method):
     """
 
     accepts: ClassVar = (Features,)
+    proof: ClassVar = "weights"
     name: Literal["lle"] = "lle"
     neighbors: Neighbors = Neighbors()
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
@@ -64,6 +65,6 @@ class LLE(Method):
         """Neighbors, at most n - 1 of them."""
         return {"neighbors": self.neighbors.settled(len(data.values))}
 
-    def exponents(self, data: Input) -> tuple[int, int]:
+    def units(self, data: Input) -> Units:
         """Coordinates carry no unit."""
-        return data.exponent, 0
+        return Units(data.exponent)

@@ -9,7 +9,7 @@ from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
-from mlcli.methods.base import Method, Model, Projector, linear_decoder
+from mlcli.methods.base import Method, Model, Projector, existing, linear_decoder
 from mlcli.stages.corrections import correction_for
 from mlcli.stages.costs import eigensolve_cost, eigensolve_words, kernel_cost
 from mlcli.stages.distances import squared_distances
@@ -32,6 +32,7 @@ class MDS(Method):
     """
 
     accepts: ClassVar = (Dissimilarities, Features)
+    proof: ClassVar = "kernel"
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
@@ -53,7 +54,7 @@ class MDS(Method):
             return self.solve_all(data, compute)
         landmarks = choose_landmarks(len(data.values), self.landmarks, compute.generator())
         model = self.solve_all(data.take(landmarks), compute, landmarks)
-        return model.placing(model.projector.similarity.rows(data.values))
+        return model.placing(existing(model.projector).similarity.rows(data.values))
 
     def solve_all(self, data: Dissimilarities | Features, compute: Compute, landmarks: Indices | None = None) -> Model:
         """K = -H D² H / 2; coordinates are V √λ."""

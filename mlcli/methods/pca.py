@@ -1,16 +1,20 @@
 """Principal component analysis."""
 
 from dataclasses import replace
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
+from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option
+from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Method, Model, Projector
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector
 from mlcli.stages.costs import product_rate, solve_cost
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.factored import Factored, Route
+from mlcli.stages.kernels import Dense, uncentered
 from mlcli.stages.similarities import Columns
 
 
@@ -23,11 +27,13 @@ class PCA(Method):
     the eigenvalues left out.
 
     Use it first, always: it is fast, has one answer, and shows what a curved method must beat.
-    It fails where the points lie on a curved surface. Source: Pearson, 1901; Hotelling, 1933;
-    Jolliffe, "Principal component analysis", 2002.
+    It fails where the points lie on a curved surface. Of a covariance (`input.kind: covariance`)
+    there are `loadings.csv`, directions times the roots of their eigenvalues, and no embedding.
+    Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.
     """
 
-    accepts: ClassVar = (Features,)
+    accepts: ClassVar = (Features, Covariance)
+    proof: ClassVar = "kernel"
     reach: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     name: Literal["pca"] = "pca"
     route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), "
@@ -36,24 +42,39 @@ class PCA(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and d."""
-        return min(len(data.values) - 1, data.values.shape[1])
-
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """One product and the eigenproblem of the smaller side."""
+        """The smaller of n - 1 and d; of a covariance, d."""
         rows, columns = data.values.shape
-        side = min(rows, columns)
-        rate = product_rate(compute.thread_count())
+        return columns if isinstance(data, Covariance) else min(rows - 1, columns)
+
+    def eigenvalues(self, data: Input) -> int:
+        """The smaller of n and d."""
+        return min(data.values.shape)
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """No defaults, but a covariance that is given has its route and its divisor behind it."""
+        return self.without("route", "divisor") if isinstance(data, Covariance) else {}
+
+    def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
+        """One product and the eigenproblem of the smaller side."""
+        (rows, columns), side, rate = data.values.shape, min(data.values.shape), product_rate(compute.thread_count())
         how = f"{self.route}: the {'columns' if columns <= rows else 'rows'} are the smaller side ({side})"
         return [Step("covariance", how, 2.0 * rows * columns * side / rate, 8.0 * (rows * columns + side**2)),
                 Step("eigensolve", "the whole spectrum", solve_cost(side, compute.thread_count()), 8.0 * 4 * side**2)]
 
-    def solve(self, data: Features, compute: Compute) -> Model:
+    def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
+        if isinstance(data, Covariance):
+            spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
+            return Model(np.zeros((0, len(spectrum.kept))), spectrum, None,
+                         loadings=Loadings(scaled(spectrum.coordinates(), data.unit), data.columns))
         kernel = Factored.of(data.values, self.route)
         spectrum = self.eigensolve(kernel, self.limit(data), compute)
-        points = len(data.values)
-        spectrum = replace(spectrum, divisor=max(points if self.divisor == "n" else points - 1, 1))
+        spectrum = replace(spectrum, divisor=self.over(len(data.values)))
         directions = spectrum.feature_directions()
         projector = Projector(Columns(), kernel.centering, directions, Decoder(kernel.centering.means, directions))
-        return Model(spectrum.coordinates(), spectrum, projector)
+        loadings = scaled(directions * np.sqrt(spectrum.kept / spectrum.divisor), data.exponent)
+        return Model(spectrum.coordinates(), spectrum, projector, loadings=Loadings(loadings, data.columns))
+
+    def over(self, rows: int) -> int:
+        """What sums of squares are divided by."""
+        return max(rows - (self.divisor == "n-1"), 1)

@@ -2,8 +2,8 @@
 
 from mlcli.native.elimination import Elimination, Folded, Precision, Weights
 from mlcli.native.library import available, describe
-from mlcli.native.nearest import refine, select_neighbors
-from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, floyd_warshall
+from mlcli.native.nearest import KdTree, refine, select_neighbors
+from mlcli.native.paths import STRIP, dijkstra_rows, floyd_pivot, floyd_rows, floyd_warshall, pieces
 
-__all__ = ["STRIP", "Elimination", "Folded", "Precision", "Weights", "available", "describe", "dijkstra_rows",
-           "floyd_pivot", "floyd_rows", "floyd_warshall", "refine", "select_neighbors"]
+__all__ = ["STRIP", "Elimination", "Folded", "KdTree", "Precision", "Weights", "available", "describe",
+           "dijkstra_rows", "floyd_pivot", "floyd_rows", "floyd_warshall", "pieces", "refine", "select_neighbors"]

@@ -60,6 +60,10 @@ class Elimination:
         """The vertices on the longest path of the elimination tree."""
         return int(self._native.depth)
 
+    def room(self, precision: Precision) -> AnyArray:
+        """An array that `Weights.fold` can keep all distances in (blocks x n x lanes), not initialized."""
+        return np.empty((self.blocks(precision), self.size, _lanes(precision)), dtype=precision)
+
     def blocks(self, precision: Precision) -> int:
         """The number of blocks that the sources are divided into."""
         return -(-self.size // _lanes(precision))
@@ -112,9 +116,13 @@ class Weights:
         """
         self._native.distances(block, out)
 
-    def fold(self, block: int, vectors: Array) -> Folded:
-        """The block's rows of D ∘ D times `vectors` (n x b), with row sums; the graph must be in one piece."""
-        sums = self._native.fold(block, np.ascontiguousarray(vectors, dtype=np.float64))
+    def fold(self, block: int, vectors: Array, kept: AnyArray | None = None, again: bool = False) -> Folded:
+        """The block's rows of D ∘ D times `vectors` (n x b), with row sums; the graph must be in one piece.
+
+        `kept` (n x lanes, in this precision) takes the distances as well; `again` multiplies what a
+        fold of the same block has kept there, to the same bits, instead of finding it anew.
+        """
+        sums = self._native.fold(block, np.ascontiguousarray(vectors, dtype=np.float64), kept, again)
         return Folded(self.sources(block), *sums)
 
 

@@ -1,4 +1,4 @@
-"""Nearest neighbors of a block of rows: selection from quick distances, then exact distances of the candidates."""
+"""Nearest neighbors of a block of rows: a tree or quick distances give candidates, which exact distances refine."""
 
 import numpy as np
 
@@ -29,6 +29,19 @@ def refine(rows: Array, points: Array, candidates: Indices, count: int,
     kernels().refine(rows, points, np.ascontiguousarray(candidates, dtype=np.int64), _own(own, len(rows)), indices,
                      squared)
     return indices, squared
+
+
+class KdTree:
+    """A k-d tree of points (n x d, finite). Queries may run at the same time in several threads."""
+
+    def __init__(self, points: Array) -> None:
+        self._native = kernels().KdTree(np.ascontiguousarray(points, dtype=np.float64))
+
+    def query(self, rows: Array, count: int) -> tuple[Indices, Array]:
+        """For each row (m x d) the `count` nearest points, in no order, and the largest of their squared distances."""
+        indices, last = np.empty((len(rows), count), dtype=np.int64), np.empty(len(rows))
+        self._native.query(np.ascontiguousarray(rows, dtype=np.float64), indices, last)
+        return indices, last
 
 
 def _own(own: Indices | None, size: int) -> Indices:

@@ -1,4 +1,4 @@
-"""Shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall, as blocks of work."""
+"""The pieces of a graph, and shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -9,6 +9,13 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
 
 STRIP = 64  # rows of a strip in Floyd-Warshall
+
+
+def pieces(starts: Indices, indices: Indices, lengths: Array) -> Indices:
+    """The piece that each vertex of an undirected graph lies in (n), numbered in the order of their first vertex."""
+    labels = np.empty(len(starts) - 1, dtype=np.int64)
+    kernels().pieces(_vector(starts, np.int64), _vector(indices, np.int64), _vector(lengths, np.float64), labels)
+    return labels
 
 
 def dijkstra_rows(starts: Indices, indices: Indices, lengths: Array, sources: Indices, out: AnyArray) -> None:

@@ -1,1 +1,1 @@
-"""What a run says of itself: the spectrum as a table and as a scree plot."""
+"""What a run says of itself: its quality, its figures, its page, and how it compares with others."""

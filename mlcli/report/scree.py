@@ -1,125 +1,78 @@
-"""scree.svg: eigenvalues as bars and their cumulative share as a line, in plain SVG."""
+"""The scree plot: eigenvalues as bars, and their cumulative share as a curve of its own."""
 
-import math
-from html import escape
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from mlcli.base.types import Array
-from mlcli.stages.spectrum import Spectrum
+from mlcli.report.axes import Panel, Scale, legend
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Text
+from mlcli.report.text import number
 
-WIDTH, HEIGHT = 640, 400
-LEFT, RIGHT, TOP, BOTTOM = 78, 62, 48, 56
+WIDTH, HEIGHT = 640, 360
+LEFT, RIGHT, TOP, BOTTOM = 78, 24, 66, 52
 MOST = 30  # bars beyond this cannot be told apart
 
-STYLE = """
-  text { font: 12px system-ui, sans-serif; fill: #333 }
-  .title { font-size: 15px; font-weight: 600 }
-  .axis { stroke: #999; stroke-width: 1 }
-  .grid { stroke: #ddd; stroke-width: 1 }
-  .kept { fill: #2b6cb0 } .rest { fill: #a0b8d0 } .negative { fill: #c05621 }
-  .share { fill: none; stroke: #805ad5; stroke-width: 1.5 } .dot { fill: #805ad5 }
-  @media (prefers-color-scheme: dark) {
-    svg { background: #1a202c } text { fill: #ddd } .grid { stroke: #3a4252 } .axis { stroke: #888 }
-    .kept { fill: #63b3ed } .rest { fill: #4a6580 } .share { stroke: #b794f4 } .dot { fill: #b794f4 }
-  }"""
+
+@dataclass(frozen=True)
+class Eigenvalues:
+    """The eigenvalues to show, as spectrum.csv holds them."""
+
+    values: Sequence[float]  # descending, with their signs
+    cumulative: Sequence[float | None]  # running share of the trace; None where the trace is unknown
+    kept: int
+    computed: int
+    what: str = "eigenvalues"  # what the axes are ranked by
+
+    @property
+    def shown(self) -> Sequence[float]:
+        """Those that there is room for."""
+        return self.values[:MOST]
 
 
-def scree(spectrum: Spectrum, kept: int, rows: int | None, title: str) -> str:
-    """The scree plot of the first eigenvalues as an SVG document; kept axes are darker."""
-    values = spectrum.eigenvalues[: min(rows or MOST, MOST)]
-    scale = _Scale(values)
-    parts = [_frame(title), *_grid(scale), *_bars(values, kept, scale),
-             *_shares(spectrum, len(values)), *_labels(values)]
-    if len(values) < len(spectrum.values):
-        parts.append(_text(WIDTH - RIGHT, TOP - 8, f"first {len(values)} of {len(spectrum.values)} computed", "end"))
-    return "\n".join([*parts, "</svg>"]) + "\n"
+def scree(spectrum: Eigenvalues, title: str) -> Figure:
+    """Eigenvalues as bars; kept axes are darker, negative ones have a color of their own."""
+    values = spectrum.shown
+    panel = _panel(len(values), Scale.over([0.0, *values], HEIGHT - BOTTOM, TOP))
+    bars = [_bar(panel, i, value, spectrum.kept) for i, value in enumerate(values)]
+    entries = [("kept", "kept"), ("rest", "not kept"), ("negative", "negative")]
+    used = {bar.kind for bar in bars}
+    shown = [entry for entry in entries if entry[0] in used]
+    marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(), *bars,
+                         *panel.counted(range(1, len(values) + 1)), *panel.names("component", spectrum.what),
+                         *legend(shown, WIDTH - RIGHT - 80 * len(shown), TOP - 10, 80)]
+    if len(values) < spectrum.computed:
+        marks.append(Text(WIDTH - RIGHT, HEIGHT - 16, f"first {len(values)} of {spectrum.computed:,} computed", "end",
+                          "small"))
+    return Figure(f"Scree plot: {title}", WIDTH, HEIGHT, marks)
 
 
-class _Scale:
-    """Maps eigenvalues to heights, with round ticks."""
-
-    def __init__(self, values: Array) -> None:
-        finite = values[np.isfinite(values)]
-        high, low = float(finite.max(initial=0.0)), float(finite.min(initial=0.0))
-        span = high - low or 1.0
-        step = 10.0 ** math.floor(math.log10(span / 4))
-        self.step = step * next(factor for factor in (1, 2, 5, 10) if span / (step * factor) <= 6)
-        self.low = math.floor(low / self.step) * self.step
-        self.high = math.ceil((high or span) / self.step) * self.step
-
-    def __call__(self, value: float) -> float:
-        """The y coordinate of a value."""
-        clipped = min(max(value, self.low), self.high)
-        return HEIGHT - BOTTOM - (clipped - self.low) / (self.high - self.low) * (HEIGHT - TOP - BOTTOM)
-
-    def ticks(self) -> list[float]:
-        """Round values from the lowest to the highest."""
-        return [self.low + i * self.step for i in range(round((self.high - self.low) / self.step) + 1)]
+def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
+    """The running share of the trace; None where the trace is unknown."""
+    shares = [share for share in spectrum.cumulative[:MOST] if share is not None and np.isfinite(share)]
+    if not shares or len(shares) < len(spectrum.shown):
+        return None
+    panel = _panel(len(shares), Scale.over([0.0, 100.0, *(100 * share for share in shares)], HEIGHT - BOTTOM, TOP))
+    points = [(panel.x(i), panel.y(100 * share)) for i, share in enumerate(shares)]
+    kept = min(spectrum.kept, len(shares))
+    marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(), Curve("curve", points),
+                         Dots("knot", np.array(points), 3), *panel.counted(range(1, len(shares) + 1)),
+                         *panel.names("components kept", "share of the trace, %")]
+    if kept:
+        x, y = points[kept - 1]
+        side = "start" if x < WIDTH / 2 else "end"
+        marks += [Line("guide", x, HEIGHT - BOTTOM, x, y), Dots("mark", np.array([[x, y]]), 4.5),
+                  Text(x + (8 if side == "start" else -8), HEIGHT - BOTTOM - 8, f"{kept} kept: {shares[kept - 1]:.1%}",
+                       side)]
+    return Figure(f"Cumulative share: {title}", WIDTH, HEIGHT, marks)
 
 
-def _x(index: float, count: int) -> float:
-    return LEFT + (index + 0.5) * (WIDTH - LEFT - RIGHT) / max(count, 1)
+def _panel(count: int, heights: Scale) -> Panel:
+    return Panel(Scale(-0.5, max(count, 1) - 0.5, LEFT, WIDTH - RIGHT, 1), heights)
 
 
-def _share_y(share: float) -> float:
-    return HEIGHT - BOTTOM - share * (HEIGHT - TOP - BOTTOM)
-
-
-def _frame(title: str) -> str:
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" '
-            f'height="{HEIGHT}" role="img">\n<title>{escape(title)}</title>\n<style>{STYLE}\n</style>\n'
-            + _text(LEFT + 10, 24, title, "start", "title"))
-
-
-def _grid(scale: _Scale) -> list[str]:
-    lines = []
-    for tick in scale.ticks():
-        y = scale(tick)
-        kind = "axis" if abs(tick) < scale.step / 2 else "grid"
-        lines.append(f'<line class="{kind}" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        lines.append(_text(LEFT - 8, y + 4, "0" if kind == "axis" else _tick(tick), "end"))
-    return lines
-
-
-def _tick(value: float) -> str:
-    return f"{value:,.6g}" if 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
-
-
-def _bars(values: Array, kept: int, scale: _Scale) -> list[str]:
-    width = min(0.7 * (WIDTH - LEFT - RIGHT) / max(len(values), 1), 60)
-    bars = []
-    for i, value in enumerate(values):
-        kind = "negative" if value < 0 else "kept" if i < kept else "rest"
-        top, bottom = sorted((scale(float(value)), scale(0.0)))
-        bars.append(f'<rect class="{kind}" x="{_x(i, len(values)) - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" '
-                    f'height="{bottom - top:.1f}"><title>{i + 1}: {value:.6g}</title></rect>')
-    return bars
-
-
-def _shares(spectrum: Spectrum, count: int) -> list[str]:
-    """The cumulative share with its own axis, where the trace is known."""
-    shares = np.cumsum(spectrum.proportions)[:count]
-    if not count or not np.isfinite(shares).all():
-        return []
-    top = max(1.0, float(shares.max()))
-    points = [(_x(i, count), _share_y(float(share) / top)) for i, share in enumerate(shares)]
-    path = " ".join(f"{x:.1f},{y:.1f}" for x, y in points)
-    dots = [f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="2.5"/>' for x, y in points]
-    ticks = [_text(WIDTH - RIGHT + 8, _share_y(tick / top) + 4, f"{tick:.0%}", "start")
-             for tick in (0, 0.25, 0.5, 0.75, 1)]
-    return [f'<polyline class="share" points="{path}"/>', *dots, *ticks,
-            _text(WIDTH - 8, TOP - 24, "cumulative share", "end")]
-
-
-def _labels(values: Array) -> list[str]:
-    count = len(values)
-    every = max(1, math.ceil(count / 15))
-    numbers = [_text(_x(i, count), HEIGHT - BOTTOM + 18, str(i + 1), "middle") for i in range(0, count, every)]
-    return [*numbers, _text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 14, "component", "middle"),
-            _text(8, TOP - 24, "eigenvalue", "start")]
-
-
-def _text(x: float, y: float, text: str, anchor: str, kind: str = "") -> str:
-    style = f' class="{kind}"' if kind else ""
-    return f'<text{style} x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
+def _bar(panel: Panel, place: int, value: float, kept: int) -> Bar:
+    kind = "negative" if value < 0 else "kept" if place < kept else "rest"
+    width = min(0.7 * (panel.x(1) - panel.x(0)) if panel.x.high > 1 else 60.0, 60.0)
+    top, bottom = sorted((panel.y(value), panel.y(0.0)))
+    return Bar(kind, panel.x(place) - width / 2, top, width, bottom - top, f"{place + 1}: {number(value)}")

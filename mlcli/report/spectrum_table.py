@@ -20,16 +20,25 @@ def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
 
 
 def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | None]:
-    """The spectrum in figures, for run.json: the trace and its parts, each part with its own name."""
+    """The spectrum in figures, for run.json: the trace and its parts, each part with its own name.
+
+    The sums of all positive eigenvalues, of all sizes, and of the negative ones' sizes are null where only the top of
+    the spectrum was computed; what the trace and the Frobenius norm say of the last is then given as bounds.
+    """
     values = spectrum.eigenvalues
-    whole = spectrum.complete
+    whole, (least, most) = spectrum.complete, spectrum.negative_mass
+    share_least, share_most = spectrum.negative_shares
     positive = float(values[values > 0].sum()) if whole else None
     return {
         "computed": len(values), "complete": whole, "divisor": spectrum.divisor,
         "trace": _finite(spectrum.trace / spectrum.divisor),
         "frobenius": _finite(spectrum.frobenius / spectrum.divisor),
         "sum_of_positive": _finite(positive), "sum_of_sizes": _finite(float(np.abs(values).sum()) if whole else None),
-        "negative_share": _finite(spectrum.negative_share), "smallest": _finite(float(values[-1]) if whole else None),
+        "negative_sum_at_least": _finite(least / spectrum.divisor),
+        "negative_sum_at_most": _finite(most / spectrum.divisor),
+        "negative_share": _finite(spectrum.negative_share), "negative_share_at_least": _finite(share_least),
+        "negative_share_at_most": _finite(share_most), "smallest": _finite(float(values[-1]) if whole else None),
+        "tolerance": spectrum.tolerance,
     }
 
 

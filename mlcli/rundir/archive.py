@@ -25,10 +25,12 @@ from mlcli.stages.corrections import Correction
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels import Centering
+from mlcli.stages.latent import Latent
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.similarities import (
     Barycenters,
     Columns,
+    Completed,
     Distances,
     Geodesics,
     GivenBarycenters,
@@ -41,9 +43,10 @@ LARGEST_HEADER = 2**20  # bytes
 
 TYPES: dict[str, type[Any]] = {
     "preparation": Preparation, "projector": Projector, "decoder": Decoder, "centering": Centering,
-    "columns": Columns, "kernel-values": KernelValues, "distances": Distances, "given-distances": GivenDistances,
-    "geodesics": Geodesics, "barycenters": Barycenters, "given-barycenters": GivenBarycenters,
-    "correction": Correction, "neighbors": Neighbors,
+    "columns": Columns, "completed": Completed, "latent": Latent, "kernel-values": KernelValues,
+    "distances": Distances, "given-distances": GivenDistances,
+    "geodesics": Geodesics, "barycenters": Barycenters,
+    "given-barycenters": GivenBarycenters, "correction": Correction, "neighbors": Neighbors,
     "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}

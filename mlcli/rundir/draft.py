@@ -1,4 +1,4 @@
-"""Writing a directory whole or not at all: a hidden sibling, renamed once."""
+"""Writing a directory whole or not at all: a hidden sibling, renamed once; to OUTPUT.failed where its numbers fail."""
 
 import os
 import secrets
@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mlcli.errors import OutputRefused, StorageError
-from mlcli.rundir.names import MANIFEST
+from mlcli.errors import NumericalError, OutputRefused, StorageError
+from mlcli.rundir.names import ERROR, MANIFEST
+from mlcli.rundir.plain import json_text
 
 LONGEST_SHOWN = 80  # characters of a path in a message
 LONGEST = 40  # characters of the output's name in that of the draft, whose own name has a limit
@@ -18,6 +19,7 @@ LONGEST = 40  # characters of the output's name in that of the draft, whose own 
 def draft(output: Path, *, force: bool) -> Iterator[Path]:
     """A folder to write into, which becomes `output` when the block ends well and vanishes otherwise.
 
+    After a NumericalError what was written becomes `output`.failed, with the error in error.json.
     Raises OutputRefused where `output` exists (unless `force`, and then only for a run of ours),
     or cannot be created, and StorageError where a file cannot be brought safely to disk.
     """
@@ -29,10 +31,30 @@ def draft(output: Path, *, force: bool) -> Iterator[Path]:
         _create(folder)
         yield folder
         _publish(folder, output, force)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        _remove_empty(made)
+    except BaseException as error:
+        if not (isinstance(error, NumericalError) and _set_aside(folder, output, error)):
+            shutil.rmtree(folder, ignore_errors=True)
+            _remove_empty(made)
         raise
+
+
+def failed_name(output: Path) -> Path:
+    """Where what a failed run computed is put."""
+    return output.with_name(f"{output.name}.failed")
+
+
+def _set_aside(folder: Path, output: Path, error: NumericalError) -> bool:
+    """Puts what was written beside the output, in the place of an earlier failure; False where nothing is kept."""
+    failed = failed_name(output)
+    try:
+        if not any(folder.iterdir()) or (_there(failed) and (failed.is_symlink() or not (failed / ERROR).is_file())):
+            return False
+        (folder / ERROR).write_text(json_text({"format": 1, "error": error.fields()}), encoding="utf-8")
+        shutil.rmtree(failed, ignore_errors=True)
+        folder.rename(failed)
+    except (OSError, OutputRefused):
+        return False
+    return True
 
 
 @contextmanager

@@ -2,32 +2,73 @@
 
 import hashlib
 import json
+import secrets
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mlcli import __version__
 from mlcli.base import blas
-from mlcli.errors import InputMissing, UnsafeFile
+from mlcli.errors import InputMissing, NumericalError, OutputRefused, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
-from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.plain import plain
+from mlcli.rundir.names import ERROR, MANIFEST
+from mlcli.rundir.plain import json_text, plain
 
 FORMAT = 1
 
 
-def write_manifest(folder: Path, facts: dict[str, Any]) -> None:
-    """Writes run.json with the facts of a run, the machine's, and the hash of every other file."""
-    files = {path.name: {"bytes": path.stat().st_size, "sha256": sha256_of(path)} for path in sorted(folder.iterdir())}
-    manifest = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-                **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settled().facts(),
-                "files": files}
-    (folder / MANIFEST).write_text(json.dumps(plain(manifest), indent=2, allow_nan=False) + "\n", encoding="utf-8")
+def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
+    """What run.json holds besides the hashes of the files: the facts of a run and the machine's."""
+    made = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settled().facts()}
+    return dict(plain(made))
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any], known: Mapping[str, dict[str, Any]] | None = None) -> None:
+    """Writes run.json with size and hash of every other file."""
+    (folder / MANIFEST).write_text(json_text({**manifest, "files": hashed(folder, known)}), encoding="utf-8")
+
+
+def hashed(folder: Path, known: Mapping[str, dict[str, Any]] | None = None) -> dict[str, dict[str, Any]]:
+    """Size and hash of every file in a folder by its name; those that are known already are not read again."""
+    return {path.name: (known or {}).get(path.name) or _entry(path) for path in sorted(folder.iterdir())}
+
+
+def replace_listed(folder: Path, name: str, content: bytes) -> None:
+    """Replaces one file of a finished run, and its hash in run.json, each by a rename; raises OutputRefused."""
+    manifest = read_manifest(folder)
+    try:
+        _replace(folder / name, content)
+        manifest["files"] = {**manifest.get("files", {}), name: _entry(folder / name)}
+        _replace(folder / MANIFEST, json_text(manifest).encode())
+    except OSError as error:
+        raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror or error}", where=str(folder)[:80],
+                            hint="check the permissions and the space of the run directory") from error
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """A hidden sibling, renamed, so that the file is there whole or as it was."""
+    sibling = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        sibling.write_bytes(content)
+        sibling.replace(path)
+    finally:
+        sibling.unlink(missing_ok=True)
+
+
+def _entry(path: Path) -> dict[str, Any]:
+    return {"bytes": path.stat().st_size, "sha256": sha256_of(path)}
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """The facts in run.json; raises InputMissing where there is no run and UnsafeFile where it is damaged."""
+    """The facts in run.json; raises InputMissing where there is no run, UnsafeFile where it is damaged,
+    and NumericalError where it failed.
+    """
     path = folder / MANIFEST
+    if (folder / ERROR).exists():
+        raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",
+                             where=str(folder), hint=f"see {ERROR} there, and make the run again")
     if not path.is_file():
         raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder),
                            hint="name a directory that `mlcli embed` or `mlcli run` wrote")

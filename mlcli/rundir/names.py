@@ -3,12 +3,26 @@
 CONFIG = "config.yaml"
 MANIFEST = "run.json"
 SPECTRUM = "spectrum.csv"
-SCREE = "scree.svg"
+REPORT = "report.html"
+QUALITY = "quality.json"
+SHEPARD = "shepard.csv"
+DIMENSION = "dimension.json"
+DIMENSION_TABLE = "dimension.csv"
 MODEL = "model.json"
 ARRAYS = "model.npz"
+CERTIFICATE = "certificate.json"
+ERROR = "error.json"  # only where a run failed after it had computed something
 DROPPED = "dropped.csv"
+TRACE = "trace.csv"
+LOADINGS = "loadings.csv"
+POSTERIOR = "posterior.csv"
 
 
 def embedding(format: str) -> str:
     """The embedding's file name in a format."""
     return f"embedding.{format}"
+
+
+def figure(name: str, format: str) -> str:
+    """The file name of a figure in a format."""
+    return f"{name}.{format}"

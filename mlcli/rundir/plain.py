@@ -1,5 +1,6 @@
 """Values for JSON, which knows fewer types and no infinite numbers."""
 
+import json
 import math
 from collections.abc import Mapping
 from typing import Any
@@ -16,3 +17,8 @@ def plain(value: Any) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value if value is None or isinstance(value, (bool, int, str)) else str(value)
+
+
+def json_text(value: Any) -> str:
+    """A document for a file: a value in JSON's own types, indented."""
+    return json.dumps(plain(value), indent=2, allow_nan=False) + "\n"

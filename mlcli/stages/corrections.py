@@ -8,10 +8,12 @@ import numpy as np
 from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
+from mlcli.errors import NumericalError
 from mlcli.stages.kernels import Dense
-from mlcli.stages.linalg import EPS, largest_real_eigenvalue, symmetric_eigenvalues
+from mlcli.stages.linalg import EPS, lowest_eigenvector, symmetric_eigenvalues
 
 Rule = Literal["none", "lingoes", "cailliez"]
+STEPS = 100  # of the search for Cailliez' constant, which takes about six
 
 
 @dataclass(frozen=True)
@@ -40,24 +42,47 @@ class Correction:
 
 @stage("correction")
 def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
-    """The smallest constant that makes all eigenvalues nonnegative.
-
-    Lingoes (1971): minus the smallest eigenvalue of B = -HD²H/2. Cailliez (1983): the largest
-    real eigenvalue of [[0, 2B], [-I, -4B']], with B' = -HDH/2.
-    """
+    """The smallest constant that makes all eigenvalues nonnegative."""
     if rule == "none":
         return Correction("none", 0.0)
     kernel = Dense.of(-0.5 * squared).matrix
     spectrum = symmetric_eigenvalues(kernel)
-    if spectrum[-1] >= -10 * len(squared) * EPS * np.abs(spectrum).max():
+    if is_euclidean(spectrum):
         return Correction(rule, 0.0)
-    constant = -float(spectrum[-1]) if rule == "lingoes" else _cailliez(squared, kernel)
+    constant = lingoes_constant(spectrum) if rule == "lingoes" else cailliez_constant(squared, kernel)
     unit = 2 * exponent if rule == "lingoes" else exponent
     note("N-CORRECTION", f"{rule} constant {shown(constant, unit)}", constant=float(scaled(np.asarray(constant), unit)))
     return Correction(rule, constant)
 
 
-def _cailliez(squared: Array, kernel: Array) -> float:
-    size = len(squared)
+def is_euclidean(spectrum: Array) -> bool:
+    """Whether no eigenvalue (n, descending) of -HD²H/2 is negative beyond rounding (Schoenberg, 1935)."""
+    return bool(spectrum[-1] >= -10 * len(spectrum) * EPS * np.abs(spectrum).max(initial=0.0))
+
+
+def lingoes_constant(spectrum: Array) -> float:
+    """Lingoes (1971): minus the smallest eigenvalue of B = -HD²H/2."""
+    return -float(spectrum[-1])
+
+
+def cailliez_constant(squared: Array, kernel: Array) -> float:
+    """Cailliez (1983): the largest real eigenvalue of [[0, 2B], [-I, -4B']], with B = `kernel` and B' = -HDH/2.
+
+    It is the c for which the kernel B + 2cB' + c²H/2 of D + c first has no negative eigenvalue. A
+    direction v in which the kernel is negative at some c shows that the constant is at least the larger
+    root of v'(B + 2cB' + c²/2)v; the lowest eigenvectors at the roots of the ones before climb to it
+    as Newton's method does. No root lies above: once D + c is Euclidean, it stays so for every larger c.
+    """
     roots = Dense.of(-0.5 * np.sqrt(squared)).matrix
-    return largest_real_eigenvalue(np.block([[np.zeros((size, size)), 2 * kernel], [-np.eye(size), -4 * roots]]))
+    constant = 0.0
+    for _ in range(STEPS):
+        shifted = kernel + 2 * constant * roots
+        shifted[np.diag_indices(len(shifted))] += constant**2 / 2
+        lowest = lowest_eigenvector(shifted)
+        slope, offset = 2 * float(lowest @ roots @ lowest), float(lowest @ kernel @ lowest)
+        found = -slope + float(np.sqrt(max(slope**2 - 2 * offset, 0.0)))
+        if found <= constant * (1 + 4 * EPS):
+            return max(found, constant)
+        constant = found
+    raise NumericalError("CAILLIEZ", "the constant of Cailliez did not converge",
+                         hint="use method.correction: lingoes")

@@ -29,9 +29,9 @@ def squared_distances(left: Array, right: Array) -> Array:
 
 def _block(left: Array, right: Array) -> Array:
     """One block of rows, through a matrix product on data centered at the right-hand points."""
-    from scipy.spatial.distance import cdist
-
     if left.shape[1] <= 16:
+        from scipy.spatial.distance import cdist  # only here: loading it takes longer than small distances do
+
         return cdist(left, right, "sqeuclidean")
     center = right.mean(axis=0)
     left_norms, right_norms = _norms(left - center), _norms(right - center)

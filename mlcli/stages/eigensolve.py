@@ -1,10 +1,9 @@
 """The one eigensolve: the top of a centered kernel's spectrum, in canonical form."""
 
 from itertools import pairwise
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
-from pydantic import Field
 
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
@@ -12,24 +11,26 @@ from mlcli.base.signs import canonical_basis, leading_signs
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, NumericalError
+from mlcli.stages.axes import Count, Share, clipped
 from mlcli.stages.factored import Factored
 from mlcli.stages.kernels import Dense, Inverse
 from mlcli.stages.linalg import EPS
+from mlcli.stages.negative_mass import bounded_mass, mass_of
 from mlcli.stages.solvers import Kernel, Solved, solve
 from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.streamed import Streamed
 
 GUESS = 8  # eigenvalues that a share of the variance is first looked for among
+CURVE = 10  # axes that a residual-variance curve is drawn over, where so many are computed
+ROOM = 2**19  # numbers of the eigenvectors kept for it
 NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
-
-Count = Annotated[int, Field(ge=1)]
-Share = Annotated[float, Field(gt=0, le=1)]
 
 
 class Eigensolve(Options):
     """How many axes to keep, and how the eigenvalues are computed."""
 
-    components: Count | Share = option(2, "Axes to keep: a count, or a share of the variance such as 0.95.")
+    components: Count | Share | Literal["all"] = option(
+        2, "Axes to keep: a count, a share of the variance such as 0.95, or all with a positive eigenvalue (all).")
     solver: Literal["auto", "dense", "krylov"] = option(
         "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
     tolerance: float | None = option(
@@ -51,30 +52,39 @@ class Eigensolve(Options):
         _note_negative(solved, notable)
         vectors, directions = _canonical_axes(solved, count)
         _verify(kernel, solved, vectors, directions)
-        return Spectrum(solved.values, vectors, directions, trace, solved.complete,
-                        solved_frobenius=_frobenius(kernel, solved))
+        frobenius = _frobenius(kernel, solved)
+        return Spectrum(solved.values, vectors, directions, trace, solved.complete, solved_frobenius=frobenius,
+                        tolerance=_tolerance(kernel, solved), further=self._further(solved, *vectors.shape),
+                        solved_mass=_negative_mass(kernel, solved, trace, frobenius))
 
-    def settled(self, limit: int) -> "Eigensolve":
-        """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
-        largest = max(limit, 1)
-        if not isinstance(self.components, int) or self.components <= largest:
-            return self
-        if self.chosen("components"):
-            raise ConfigError("COMPONENTS", f"{self.components} axes were asked for and the data has at most {largest}",
-                              where="method.eigensolve.components", hint=f"ask for at most {largest}")
-        note("N-COMPONENTS", f"axes kept: {largest}, as many as the data can have")
-        return self.model_copy(update={"components": largest})
+    def settled(self, limit: int, size: int) -> "Eigensolve":
+        """With a default count clipped to `limit` axes; raises ConfigError for an explicit one.
+
+        Likewise for a report of more eigenvalues than the `size` that there are.
+        """
+        if self.report is not None and self.report > size:
+            raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
+                              where="method.eigensolve.report", hint=f"ask for at most {size}")
+        return clipped(self, self.components, limit) if isinstance(self.components, int) else self
 
     def wanted(self, size: int) -> int:
         """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""
-        count = self.components if isinstance(self.components, int) else GUESS
+        count = size if self.components == "all" else self.components if isinstance(self.components, int) else GUESS
         return min(max(count, self.report or 0), size)
+
+    def reached(self, total: float, trace: float) -> bool:
+        """Whether leading eigenvalues that sum to `total` reach the share asked for: always for a count, never for all.
+        """
+        return isinstance(self.components, int) or (
+            isinstance(self.components, float) and total >= self.components * trace)
 
     def _count(self, solved: Solved, trace: float, limit: int) -> int:
         """The number of axes to keep, of those that have a positive eigenvalue."""
         available = min(int(np.sum(solved.values > solved.floor)), max(limit, 1))
         if isinstance(self.components, int):
             return self._clip(self.components, available)
+        if self.components == "all":
+            return self._clip(available or 1, available)
         if np.isnan(trace):
             raise ConfigError("SHARE", "a share of the variance needs the whole spectrum, which is not computed here",
                               where="method.eigensolve.components",
@@ -84,6 +94,11 @@ class Eigensolve(Options):
         cumulative = np.cumsum(solved.values[:available])
         reached = cumulative >= (self.components - 10 * solved.size * EPS) * trace
         return int(reached.argmax()) + 1 if reached.any() else available
+
+    def _further(self, solved: Solved, rows: int, count: int) -> Array:
+        """Eigenvectors after the kept ones, as far as they cost little: for the residual-variance curve."""
+        most = min(int(np.sum(solved.values > solved.floor)), max(CURVE, self.report or 0), ROOM // max(rows, 1))
+        return np.zeros((0, 0)) if most <= count else solved.take(most)[0][:, count:]
 
     def _clip(self, count: int, available: int) -> int:
         if count <= available:
@@ -99,15 +114,33 @@ class Eigensolve(Options):
 
 
 def _trace(kernel: Kernel, solved: Solved) -> float:
-    if isinstance(kernel, Inverse):
-        return float(solved.values.sum()) if solved.complete else float("nan")
-    return kernel.trace
+    if not isinstance(kernel, Inverse):
+        return kernel.trace
+    if solved.complete:
+        return float(solved.values.sum())
+    note("N-TRACE", "the trace of M⁺ needs the whole spectrum, which is not computed here: proportions are left empty")
+    return float("nan")
 
 
 def _frobenius(kernel: Kernel, solved: Solved) -> float:
     if solved.complete:
         return float(np.linalg.norm(solved.values))
-    return kernel.frobenius if isinstance(kernel, Dense | Streamed) else float("nan")
+    return float("nan") if isinstance(kernel, Inverse) else kernel.frobenius
+
+
+def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: float) -> tuple[float, float]:
+    """At least and at most what the sizes of the negative eigenvalues sum to."""
+    if solved.complete:
+        return mass_of(solved.values), mass_of(solved.values)
+    if isinstance(kernel, Inverse | Factored):
+        return 0.0, 0.0  # RᵀR and F Fᵀ have none
+    slack = max(solved.size * EPS, solved.tolerance)
+    return bounded_mass(solved.values, trace, frobenius, solved.size - len(solved.values), slack)
+
+
+def _tolerance(kernel: Kernel, solved: Solved) -> float:
+    """The relative residual allowed: an iterative solver's, and that of distances in single precision."""
+    return max(solved.tolerance, kernel.tolerance) if isinstance(kernel, Streamed) else solved.tolerance
 
 
 def _note_negative(solved: Solved, notable: float) -> None:
@@ -137,13 +170,17 @@ def _canonical_axes(solved: Solved, count: int) -> tuple[Array, Array | None]:
 
 
 def _tied_groups(solved: Solved, count: int) -> list[tuple[int, int]]:
-    """Runs of equal eigenvalues among the positive ones that reach into the kept axes."""
+    """Runs of equal eigenvalues among the positive ones that reach into the kept axes.
+
+    A run that is joined only link by link is none: its ends differ, and turning their axes would leave residuals.
+    """
     values = solved.values[solved.values > solved.floor]
     sizes = np.sqrt(values) if solved.by_roots else values
     near = 100 * solved.size * EPS * float(sizes[:1].max(initial=0.0))
+    wide = 50 * solved.size * EPS * float(values[:1].max(initial=0.0))
     breaks = np.flatnonzero(sizes[:-1] - sizes[1:] > near) + 1
     edges = [0, *breaks.tolist(), len(values)]
-    groups = [(a, b) for a, b in pairwise(edges) if b - a > 1 and a < count]
+    groups = [(a, b) for a, b in pairwise(edges) if b - a > 1 and a < count and values[a] - values[b - 1] <= wide]
     if groups:
         names = ", ".join(f"{a + 1} to {b}" for a, b in groups)
         note("W-TIED", f"eigenvalues {names} are equal: any rotation of these axes is as good",

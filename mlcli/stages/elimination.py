@@ -39,9 +39,11 @@ class Analysis:
 
 
 class EliminationRows:
-    """An eliminated graph, ready to sweep: an engine of geodesics."""
+    """An eliminated graph, ready to sweep: an engine of geodesics; it may keep what it folds for the next pass."""
 
-    def __init__(self, analysis: Analysis, precision: Precision) -> None:
+    def __init__(self, analysis: Analysis, precision: Precision, keep: bool = False) -> None:
+        self._kept = analysis.native.room(precision) if keep else None
+        self._known: set[int] = set()  # the blocks that have been kept
         self._weights = analysis.native.weights(precision)
         self.blocks = analysis.native.blocks(precision)
         stages = self._weights.stages
@@ -57,5 +59,8 @@ class EliminationRows:
 
     def fold(self, number: int, block: Array) -> Folded:
         """A block's rows of K = -D²/2 times a block of vectors."""
-        sources, products, squares, fourths = self._weights.fold(number, block)
+        room = None if self._kept is None else self._kept[number]
+        sources, products, squares, fourths = self._weights.fold(number, block, room, number in self._known)
+        if room is not None:
+            self._known.add(number)
         return Folded(sources, -0.5 * products, -0.5 * squares, 0.25 * fourths, np.zeros(len(sources)))

@@ -46,6 +46,11 @@ class Factored:
         """The sum of the eigenvalues."""
         return float(np.trace(self.side)) if self.means else float(np.einsum("ij,ij->", self.factor, self.factor))
 
+    @property
+    def frobenius(self) -> float:
+        """The root of the sum of squared eigenvalues, from the matrix that is solved."""
+        return float(np.linalg.norm(self.side))
+
     @classmethod
     def of(cls, points: Array, route: Route = "auto") -> "Factored":
         """The kernel of points with their mean removed: twice, for data far from the origin."""

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.types import Array, Indices
 from mlcli.stages.nearest import Lists
 
@@ -39,6 +40,8 @@ class Graph:
 
     def pieces(self) -> Indices:
         """The piece that each vertex lies in, numbered by descending size (n)."""
+        if native.available():
+            return by_size(native.pieces(self.starts, self.indices, self.lengths))
         from scipy.sparse.csgraph import connected_components
 
         _, labels = connected_components(self.matrix(), directed=False)

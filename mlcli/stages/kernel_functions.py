@@ -33,6 +33,10 @@ class Linear(Options):
         """Values for all pairs (m x n)."""
         return left @ right.T
 
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+        return np.einsum("ij,ij->i", points, points)
+
     def against(self, points: Array) -> Callable[[Array], Array]:
         """Values for blocks of rows."""
         return lambda left: self(left, points)
@@ -60,6 +64,12 @@ class Polynomial(Options):
         """Values for all pairs (m x n)."""
         with np.errstate(over="ignore"):
             values: Array = (self.gamma * (left @ right.T) + self.coef0) ** self.degree
+        return values
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+        with np.errstate(over="ignore"):
+            values: Array = (self.gamma * np.einsum("ij,ij->i", points, points) + self.coef0) ** self.degree
         return values
 
     def against(self, points: Array) -> Callable[[Array], Array]:
@@ -97,6 +107,10 @@ class Gaussian(Options):
         squared = squared_distances(left, right)
         squared *= -(self.rate or 0.0)
         return np.exp(squared, out=squared)
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+        return np.ones(len(points))
 
     def against(self, points: Array) -> Callable[[Array], Array]:
         """Values for blocks of rows, with all that depends on the points alone made ready: one product, one exp."""

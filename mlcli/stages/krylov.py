@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.linalg import EPS, require_finite
@@ -43,12 +44,15 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float) -> Ritz:
     for passes in range(1, PASSES + 1):
         image = apply(basis.newest)
         require_finite(image, "the kernel")
-        values, vectors, residuals = basis.extend(image)
+        with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
+            values, vectors, residuals = basis.extend(image)
         wanted = residuals[:count]
         if len(wanted) == count and (wanted <= tolerance).all():
             good = int(np.argmin(np.append(residuals <= tolerance, False)))
             return Ritz(values[:good], vectors(good), residuals[:good], passes)
-        if not basis.grow(image):
+        with single_threaded_blas():
+            grown = basis.grow(image)
+        if not grown:
             return Ritz(values[:count], vectors(count), residuals[:count], passes)
     converged = int((wanted <= tolerance).sum())
     raise NumericalError("KRYLOV", f"{converged} of {count} eigenvalues converged in {PASSES} passes; the largest "

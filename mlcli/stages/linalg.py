@@ -93,9 +93,17 @@ def solve_positive(matrices: Array, rights: Array) -> Array:
                              where="method.ridge", hint="use a larger ridge") from error
 
 
-def largest_real_eigenvalue(matrix: Array) -> float:
-    """The largest real eigenvalue of a general square matrix."""
+def lowest_eigenvector(matrix: Array) -> Array:
+    """A unit eigenvector (n) of the smallest eigenvalue of a symmetric matrix."""
+    import scipy.linalg
+
     require_finite(matrix, "the matrix to be decomposed")
+    try:
+        _, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, 0], check_finite=False)
+    except np.linalg.LinAlgError:
+        return symmetric_eigen(matrix)[1][:, -1]
+    require_finite(vectors, "the computed eigenvector")
+    return vectors[:, 0]
     values = np.linalg.eigvals(matrix)
     scale = np.abs(values).max(initial=0.0)
     real = values.real[np.abs(values.imag) <= np.sqrt(EPS) * scale]
@@ -137,3 +145,20 @@ def independent_columns(gram: Array, tolerance: float) -> Indices:
     require_finite(gram, "the matrix to be factored")
     _, pivots, rank, _ = dpstrf(gram.T, tol=tolerance, lower=1, overwrite_a=1)
     return np.sort(pivots[:rank].astype(np.int64) - 1)
+
+
+def inverse(matrices: Array) -> Array:
+    """Inverses of a stack of matrices (... x k x k); raises NumericalError for singular ones."""
+    require_finite(matrices, "the matrix to be inverted")
+    try:
+        inverses: Array = np.linalg.inv(matrices).astype(np.float64, copy=False)
+    except np.linalg.LinAlgError as error:
+        raise NumericalError("SINGULAR", "a system of equations is singular", where="method.eigensolve.components",
+                             hint="ask for fewer axes") from error
+    return inverses
+
+
+def root_positive(matrix: Array) -> Array:
+    """The symmetric root of a positive semidefinite matrix (k x k)."""
+    values, vectors = symmetric_eigen(matrix)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T

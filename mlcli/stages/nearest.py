@@ -44,6 +44,11 @@ def nearest(points: Array, count: int) -> Lists:
     return _select(points, points, count, own=np.arange(len(points)))
 
 
+def nearest_of_some(points: Array, rows: Indices, count: int) -> Lists:
+    """The `count` nearest other points of some of the points."""
+    return _select(points[rows], points, count, own=rows)
+
+
 def nearest_of_new(new: Array, points: Array, count: int) -> Lists:
     """The `count` nearest points of every new point."""
     return _select(new, points, min(count, len(points)), own=None)
@@ -142,6 +147,14 @@ def _finder(new: Array, points: Array, count: int, own: Indices | None) -> tuple
 
 
 def _tree(new: Array, points: Array, count: int) -> Finder:
+    if native.available():
+        own_tree = native.KdTree(points)
+
+        def find_native(block: slice) -> tuple[Indices, Array]:
+            candidates, last = own_tree.query(new[block], count)
+            return candidates, last * (1 - 1e-12)
+
+        return find_native
     from scipy.spatial import KDTree
 
     tree = KDTree(points)

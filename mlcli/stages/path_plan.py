@@ -19,7 +19,7 @@ Algorithm = Literal["auto", "dijkstra", "floyd", "elimination"]
 Precision = Literal["auto", "float32", "float64"]
 Store = Literal["auto", "memory", "disk", "streamed"]
 
-
+BYTES = {"float32": 4.0, "float64": 8.0}
 DEAR = 4e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
 
 
@@ -34,11 +34,17 @@ class PathPlan:
     memory: float  # bytes of distances, or of what computes them
     reason: str
     elimination: Analysis | None = None
+    keep: bool = False  # whether a stream's first pass is kept in memory for those that follow
+
+    @property
+    def passes(self) -> int:
+        """How often all distances are found."""
+        return PASSES if self.store == "streamed" and not self.keep else 1
 
     @property
     def seconds(self) -> float:
         """The whole of the passes, and what goes before them."""
-        return self.cost.preparation + self.cost.seconds * (PASSES if self.store == "streamed" else 1)
+        return self.cost.preparation + self.cost.seconds * self.passes
 
 
 def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Precision, compute: Compute) -> PathPlan:
@@ -51,11 +57,13 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
     narrow = precision == "float32" or (precision == "auto" and stored == "streamed" and not small)
     kind: Kind = "float32" if narrow and chosen.algorithm == "elimination" else "float64"
     eliminated = elimination if chosen.algorithm == "elimination" else None
+    keep = store == "auto" and stored == "streamed" and _worth_keeping(graph.size, chosen, kind, compute)
     others = ", ".join(f"{c.algorithm} {c.seconds + c.preparation:.2g} s" for c in costs.values() if c is not chosen)
-    reason = (f"{chosen.algorithm}, {stored}, {kind}: a pass over {graph.size} points and {graph.edges} "
+    held = ", the first pass kept" if keep else ""
+    reason = (f"{chosen.algorithm}, {stored}{held}, {kind}: a pass over {graph.size} points and {graph.edges} "
               f"edges is predicted at {chosen.seconds + chosen.preparation:.2g} s" + (f" ({others})" if others else ""))
-    memory = _memory(graph, stored, kind, eliminated)
-    return PathPlan(chosen.algorithm, stored, kind, chosen, memory, reason, eliminated)
+    memory = _memory(graph, stored, kind, eliminated, keep)
+    return PathPlan(chosen.algorithm, stored, kind, chosen, memory, reason, eliminated, keep)
 
 
 def _elimination(graph: Graph, algorithm: Algorithm) -> Analysis | None:
@@ -78,15 +86,21 @@ def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:
 
 
 def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
-    """In memory where the whole spectrum is wanted or a distance is dear and they are few; streamed otherwise."""
+    """In memory where the whole spectrum is wanted; streamed where it is not, or does not fit."""
     if store != "auto":
         return store
     if cost.algorithm == "elimination" and size > WHOLE:
-        dear = cost.seconds * cost.threads > DEAR * float(size) ** 2
-        return "memory" if dear and 8.0 * size * size <= min(STORED, compute.memory_bytes() / 2) else "streamed"
+        return "streamed"
     return "memory" if 8.0 * size * size <= compute.memory_bytes() / 2 else "streamed"
 
 
-def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None) -> float:
+def _worth_keeping(size: int, cost: Cost, precision: Kind, compute: Compute) -> bool:
+    """Whether a distance is dear to find again, and all of them take little enough memory."""
+    dear = cost.algorithm == "elimination" and cost.seconds * cost.threads > DEAR * float(size) ** 2
+    return dear and BYTES[precision] * float(size) ** 2 <= min(STORED, compute.memory_bytes() / 2)
+
+
+def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None, keep: bool) -> float:
     tables = elimination.bytes(precision, store != "streamed") if elimination else 16.0 * len(graph.indices)
-    return tables + (8.0 * graph.size**2 if store == "memory" else 0.0)
+    kept = BYTES[precision] if keep else 8.0 if store == "memory" else 0.0
+    return tables + kept * graph.size**2

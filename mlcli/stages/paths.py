@@ -62,16 +62,17 @@ class Paths(Options):
     def steps(self, graph: Graph, compute: Compute, share: float | None) -> list[Step]:
         """What `kernel` and its spectrum would cost; with a share, so many blocks of a pass are timed."""
         plan = self.plan(graph, compute)
-        passes = PASSES if plan.store == "streamed" else 1
         measured = None if share is None or plan.algorithm == "floyd" else _measured(_engine(graph, plan), graph, share)
         once = plan.cost.preparation
         steps = [Step("paths", plan.reason, once if plan.store == "streamed" else once + plan.cost.seconds, plan.memory,
                       None if plan.store == "streamed" else measured)]
-        how = f"block Krylov: about {passes} passes" if plan.store == "streamed" else eigensolve_words(graph.size)
-        seconds = passes * plan.cost.seconds if plan.store == "streamed" else eigensolve_cost(graph.size, allowed())
+        passes = PASSES if plan.store == "streamed" else 1
+        how, seconds = eigensolve_words(graph.size), eigensolve_cost(graph.size, allowed())
+        if plan.store == "streamed":
+            how, seconds = f"block Krylov: about {passes} passes", plan.passes * plan.cost.seconds
         width = SWEEP_WIDTH * 2.0 * (passes + 1)
         return [*steps, Step("eigensolve", how, seconds, 8.0 * graph.size * width,
-                             None if measured is None or plan.store != "streamed" else passes * measured)]
+                             None if measured is None or plan.store != "streamed" else plan.passes * measured)]
 
     def plan(self, graph: Graph, compute: Compute) -> PathPlan:
         """What `kernel` will do, and at what cost."""
@@ -106,7 +107,7 @@ def _square(rows: Array) -> None:
 
 def _engine(graph: Graph, plan: PathPlan) -> Engine:
     if plan.elimination is not None:
-        return EliminationRows(plan.elimination, plan.precision)
+        return EliminationRows(plan.elimination, plan.precision, plan.keep)
     return DijkstraRows(graph)
 
 

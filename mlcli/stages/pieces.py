@@ -6,11 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from mlcli.base.inputs import Dissimilarities
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import GeometryError
-from mlcli.stages.distances import row_blocks, squared_distances
+from mlcli.stages.connecting import connecting_count, nearest_outside
 from mlcli.stages.graph import Graph, by_size, graph_of
 from mlcli.stages.nearest import Lists
 from mlcli.stages.neighbors import Neighbors, Spatial, nearest_lists
@@ -30,7 +29,9 @@ def connected_graph(data: Spatial, neighbors: Neighbors,
     if pieces.max() == 0:
         return graph, None
     if neighbors.pieces == "error":
-        raise _error_of_pieces(data, neighbors, pieces, lambda lists: graph_of(lists, rule).pieces().max() == 0)
+        raise _error_of_pieces(data, neighbors, pieces, lambda: (
+            connecting_count(data, nearest_lists(data, neighbors.count or 1)) if rule == "union" else
+            _fewest(data, neighbors.count or 1, lambda lists: graph_of(lists, rule).pieces().max() == 0)))
     if neighbors.pieces == "largest":
         kept = _kept_rows(pieces)
         return graph.subgraph(kept), kept
@@ -57,7 +58,8 @@ def connected_lists(data: Spatial, neighbors: Neighbors) -> tuple[Lists, Indices
         if _closed_count(lists) == 1:
             return lists, kept
     elif pieces.max() > 0:
-        raise _error_of_pieces(data, neighbors, pieces, lambda lists: _closed_count(lists) == 1)
+        raise _error_of_pieces(data, neighbors, pieces, lambda: (
+            _fewest(data, neighbors.count or 1, lambda lists: _closed_count(lists) == 1)))
     raise _error_of_groups(data, neighbors, lists)
 
 
@@ -79,13 +81,13 @@ def _note_connected(edges: int) -> None:
 
 
 def _error_of_pieces(data: Spatial, neighbors: Neighbors, pieces: Indices,
-                     connected: Callable[[Lists], bool]) -> GeometryError:
+                     fewest: Callable[[], int]) -> GeometryError:
     """The error that names the pieces' sizes, members of the small ones, and what would connect them."""
     sizes = np.bincount(pieces)
     listed = ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
     return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed} points",
                          where=f"outside the largest: {_first_ids(data.ids, pieces > 0)}",
-                         hint=f"{_remedy(data, neighbors, pieces, connected)}, or set method.neighbors.pieces "
+                         hint=f"{_remedy(data, neighbors, pieces, fewest)}, or set method.neighbors.pieces "
                          "to largest or connect")
 
 
@@ -104,18 +106,23 @@ def _first_ids(ids: Sequence[str], members: AnyArray) -> str:
     return ", ".join(str(ids[i])[:40] for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
 
 
-def _remedy(data: Spatial, neighbors: Neighbors, pieces: Indices, connected: Callable[[Lists], bool]) -> str:
+def _remedy(data: Spatial, neighbors: Neighbors, pieces: Indices, fewest: Callable[[], int]) -> str:
     """What makes the graph whole: the smallest count of neighbors, or the smallest radius."""
     if neighbors.count is None:
         radius = Decimal(float(np.ldexp(_shortest_links(data, pieces)[2].max(), data.exponent)))
         return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
-    low, high, most = neighbors.count, neighbors.count, len(data.values) - 1
+    return f"use {fewest()} neighbors, the fewest that connect it"
+
+
+def _fewest(data: Spatial, count: int, connected: Callable[[Lists], bool]) -> int:
+    """The fewest neighbors, more than `count`, whose lists are connected: doubled, then halved in."""
+    low, high, most = count, count, len(data.values) - 1
     while high < most and not connected(nearest_lists(data, high)):
         low, high = high, min(2 * high, most)
     while low + 1 < high:
         middle = (low + high) // 2
         low, high = (low, middle) if connected(nearest_lists(data, middle)) else (middle, high)
-    return f"use {high} neighbors, the fewest that connect it"
+    return high
 
 
 def _shortest_links(data: Spatial, pieces: Indices) -> Edges:
@@ -162,14 +169,8 @@ def _as_arrays(edges: list[tuple[int, int, float]]) -> Edges:
 
 def _leaving_edges(data: Spatial, groups: Indices) -> list[tuple[int, int, float]]:
     """For every group its shortest edge to a point outside it, shortest first."""
-    nearest_column = np.empty(len(groups), dtype=np.int64)
-    squared = np.empty(len(groups))
-    for block in row_blocks(len(groups), max(len(groups), data.values.shape[1])):
-        rows = (data.values[block] ** 2 if isinstance(data, Dissimilarities)
-                else squared_distances(data.values[block], data.values))
-        rows = np.where(groups[block, None] == groups[None, :], np.inf, rows)
-        nearest_column[block], squared[block] = rows.argmin(axis=1), rows.min(axis=1)
-    order = np.lexsort((np.arange(len(groups)), squared, groups))
+    everyone = np.arange(len(groups))
+    columns, lengths = nearest_outside(data, groups, everyone)
+    order = np.lexsort((everyone, lengths, groups))
     firsts = order[np.unique(groups[order], return_index=True)[1]]
-    edges = [(int(i), int(nearest_column[i]), float(np.sqrt(squared[i]))) for i in firsts]
-    return sorted(edges, key=lambda edge: edge[2])
+    return sorted(((int(i), int(columns[i]), float(lengths[i])) for i in firsts), key=lambda edge: edge[2])

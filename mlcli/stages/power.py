@@ -30,9 +30,8 @@ def power_iteration(matrix: Array, options: "Eigensolve", rank: int,
 
 
 def _enough(values: list[float], trace: float, options: "Eigensolve") -> bool:
-    if isinstance(options.components, int):
-        return len(values) >= options.wanted(len(values) + 1)
-    return len(values) >= (options.report or 1) and sum(values) >= options.components * trace
+    least = max(options.components if isinstance(options.components, int) else 1, options.report or 1)
+    return len(values) >= least and options.reached(sum(values), trace)
 
 
 def _next(matrix: Array, found: Array, values: list[float], generator: np.random.Generator) -> tuple[float, Array]:

@@ -6,11 +6,15 @@ matrix of axes (Bengio et al., 2004: out-of-sample extensions as kernel PCA). On
 
 from dataclasses import dataclass
 
+import numpy as np
+
+from mlcli.base.scaling import all_finite
 from mlcli.base.types import Array, Indices
 from mlcli.stages.corrections import Correction
 from mlcli.stages.distances import squared_distances
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
+from mlcli.stages.latent import Grouped, Latent, posterior
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import paths_of_new
 from mlcli.stages.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
@@ -23,6 +27,25 @@ class Columns:
     def rows(self, new: Array) -> Array:
         """The new points (m x d)."""
         return new
+
+
+@dataclass(frozen=True)
+class Completed:
+    """The features with missing cells at their conditional means: probabilistic PCA.
+
+    The coordinates of a row completed so are the posterior means given the cells that it has.
+    """
+
+    latent: Latent
+
+    def rows(self, new: Array) -> Array:
+        """The new points (m x d), each NaN replaced by μ + W x with x the posterior mean."""
+        if all_finite(new):
+            return new
+        data = Grouped.of(new)
+        means = np.empty((len(new), self.latent.loadings.shape[1]))
+        means[data.order] = posterior(self.latent, data).means
+        return np.where(np.isnan(new), self.latent.mean + means @ self.latent.loadings.T, new)
 
 
 @dataclass(frozen=True)
@@ -113,4 +136,5 @@ class GivenBarycenters:
         return placed_on_equals(rows, lists)
 
 
-Similarity = Columns | KernelValues | Distances | GivenDistances | Geodesics | Barycenters | GivenBarycenters
+Similarity = (Columns | Completed | KernelValues | Distances | GivenDistances | Geodesics | Barycenters
+              | GivenBarycenters)

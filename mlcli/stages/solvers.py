@@ -63,7 +63,7 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
             landmarks = kernel.landmarks if isinstance(kernel, Streamed) else MOST
             start = landmark_start(kernel.rows, size, width, landmarks, compute.generator())
             ritz = krylov(kernel.apply, start, count, tolerance)
-            if isinstance(options.components, int) or ritz.values.sum() >= options.components * kernel.trace:
+            if options.reached(float(ritz.values.sum()), kernel.trace):
                 return _top_only(ritz, size, tolerance)
             count *= 2
     if isinstance(kernel, Streamed):
@@ -99,7 +99,8 @@ def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -
 def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute) -> Solved:
     size = len(side)
     values, vectors = power_iteration(side, options, rank, compute.generator())
-    return Solved(values, lambda q: (vectors[:, :q], None), size, False, _floor(values, size), POWER_TOLERANCE)
+    return Solved(values, lambda q: (vectors[:, :q], None), size, len(values) == size, _floor(values, size),
+                  POWER_TOLERANCE)
 
 
 def _from_directions(kernel: Factored, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
@@ -134,20 +135,24 @@ def _solve_svd(kernel: Factored) -> Solved:
 def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> Solved:
     """The smallest costs of M, constant vector apart, as the largest eigenvalues of M⁺."""
     size = kernel.size
-    complete = size <= WHOLE_SVD if options.solver == "auto" else options.solver == "dense"
+    complete = options.components == "all" or (
+        size <= WHOLE_SVD if options.solver == "auto" else options.solver == "dense")
     if complete:
-        square_memory(compute, size, 6, "the whole spectrum of LLE", "use method.eigensolve.solver=krylov")
+        square_memory(compute, size, 6, "the whole spectrum of LLE",
+                      "ask for a count of axes, with method.eigensolve.solver=krylov")
         vectors = _smallest_costs(kernel)
     else:
         count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
+        start -= start.mean(axis=0)  # the constant vector would be found as well, at cost zero
         vectors = krylov(kernel.apply, start, count, options.tolerance or STORED).vectors
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
-    return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0, STORED)
+    return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
+                  STORED if complete else options.tolerance or STORED)
 
 
 def _smallest_costs(kernel: Inverse) -> Array:

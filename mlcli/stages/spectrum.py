@@ -1,11 +1,12 @@
 """The spectrum of a kernel: signed eigenvalues, the kept axes, and what they are a share of."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from mlcli.base.scaling import scaled
+from mlcli.base.scaling import scaled, scaled_number
 from mlcli.base.types import Array
+from mlcli.stages.negative_mass import mass_of, share_of_sizes
 
 
 @dataclass(frozen=True)
@@ -24,6 +25,15 @@ class Spectrum:
     divisor: float = 1.0  # the eigenvalues written are the kernel's over it (PCA's n or n - 1)
     exponent: int = 0
     solved_frobenius: float = float("nan")  # root of the sum of all squared eigenvalues; NaN where unknown
+    tolerance: float = 0.0  # residual that the solver and the kernel's precision were allowed, over the top eigenvalue
+    further: Array = field(default_factory=lambda: np.zeros((0, 0)))  # n x r: unit eigenvectors after the kept ones
+    solved_mass: tuple[float, float] = (0.0, float("nan"))  # of the negative ones: at least, at most; NaN where unknown
+
+    @classmethod
+    def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
+        """Values that axes are ranked by where they are no eigenvalues of a kernel, as shares of `total`."""
+        size = float(np.linalg.norm(values)) if complete else float("nan")
+        return cls(values, np.zeros((0, len(values))), None, total, complete, solved_frobenius=size)
 
     @property
     def values(self) -> Array:
@@ -33,12 +43,12 @@ class Spectrum:
     @property
     def trace(self) -> float:
         """The sum of all eigenvalues of the kernel; NaN where unknown."""
-        return float(scaled(np.asarray(self.solved_trace), self.exponent))
+        return scaled_number(self.solved_trace, self.exponent)
 
     @property
     def frobenius(self) -> float:
         """The root of the sum of all squared eigenvalues of the kernel; NaN where unknown."""
-        return float(scaled(np.asarray(self.solved_frobenius), self.exponent))
+        return scaled_number(self.solved_frobenius, self.exponent)
 
     @property
     def eigenvalues(self) -> Array:
@@ -58,12 +68,21 @@ class Spectrum:
         return self.solved / self.solved_trace
 
     @property
+    def negative_mass(self) -> tuple[float, float]:
+        """What the sizes of the kernel's negative eigenvalues sum to, at least and at most; NaN where unknown."""
+        least, most = scaled(np.asarray(self.solved_mass), self.exponent).tolist()
+        return least, most
+
+    @property
+    def negative_shares(self) -> tuple[float, float]:
+        """The sizes of the negative eigenvalues over all sizes, at least and at most; NaN where unknown."""
+        least, most = sorted(share_of_sizes(mass, self.solved_trace) for mass in self.solved_mass)
+        return least, most
+
+    @property
     def negative_share(self) -> float:
         """The sizes of the negative eigenvalues over all sizes; NaN unless the spectrum is whole."""
-        total = float(np.abs(self.solved).sum())
-        if not self.complete or total == 0:
-            return float("nan")
-        return float(np.abs(self.solved[self.solved < 0]).sum()) / total
+        return share_of_sizes(mass_of(self.solved), float(self.solved.sum())) if self.complete else float("nan")
 
     def feature_directions(self) -> Array:
         """Unit directions in feature space (d x p); only where the kernel is F Fᵀ."""

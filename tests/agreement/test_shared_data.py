@@ -1,5 +1,6 @@
 """Published numbers on data too large to keep here: runs where the folder `shared` lies beside the repository."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,11 +8,13 @@ import pytest
 
 from mlcli.base.compute import Compute
 from mlcli.errors import NumericalError
+from mlcli.report.quality import kept_space, quality
 from mlcli.stages.graph import graph_of
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import Paths
 from tests import support
 from tests.agreement.tables import TOLERANCE, residual_variances, score_deviation, value_deviation
+from tests.report.dimension import support as dimension_support
 
 SHARED = Path(__file__).parents[3] / "shared"
 DATA, EXPECTED = SHARED / "data", SHARED / "expected"
@@ -34,6 +37,16 @@ def test_faces_have_the_residual_variances_of_tenenbaum() -> None:
     assert np.round(found, 4).tolist() == [0.2009, 0.0865, 0.0259, 0.0215]
 
 
+def test_faces_have_three_dimensions_by_their_curve() -> None:
+    """The published answer, and the same curve off the diagonal."""
+    document = dimension_support.found("isomap", np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False),
+                                       neighbors=6)
+    curve = document["rules"]["residual_variance"]["figures"]["residual_variances"]
+    assert np.round(curve[:4], 4).tolist() == [0.2009, 0.0868, 0.026, 0.0216]
+    assert document["recommendation"]["components"] == 3
+    assert 3 <= document["rules"]["two_nn"]["figures"]["estimate"] <= 5
+
+
 def test_first_three_axes_of_the_faces_follow_pose_and_light() -> None:
     """Each of light, pan and tilt is nearly a linear function of the three leading axes."""
     points = support.features(np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False))
@@ -43,6 +56,20 @@ def test_first_three_axes_of_the_faces_follow_pose_and_light() -> None:
     unexplained = causes - design @ np.linalg.lstsq(design, causes, rcond=None)[0]
     shares = 1 - unexplained.var(axis=0) / causes.var(axis=0)
     assert shares.min() > 0.8, shares
+
+
+@pytest.mark.parametrize(("path", "method", "options", "expected"), [
+    ("isomap_faces/X_32x32.npy", "pca", {}, (0.90536, 0.95130)),
+    ("isomap_faces/X_32x32.npy", "isomap", {"neighbors": 6}, (0.81002, 0.98420)),
+    ("oil_flow/X_train.npy", "pca", {}, (0.92732, 0.98019))])
+def test_neighborhoods_are_kept_as_other_tools_find(path: str, method: str, options: dict[str, int],
+                                                   expected: tuple[float, float]) -> None:
+    """Trustworthiness and continuity in neighborhoods of 12, two axes, unscaled."""
+    points = support.features(np.load(DATA / path, allow_pickle=False))
+    model = support.fit(method, points, **options)
+    found = quality(points, model.embedding, kept=kept_space(model.projector),
+                    generator=np.random.default_rng(0)).figures
+    assert (round(found["trustworthiness"], 5), round(found["continuity"], 5)) == expected
 
 
 def test_swiss_roll_has_the_published_eigenvalues() -> None:
@@ -122,3 +149,11 @@ def test_tobamovirus_agrees_with_prcomp(route: str) -> None:
     model = support.fit("pca", table(expected / "X.csv"), divisor="n-1", route=route, components=len(variances))
     assert value_deviation(model.spectrum.eigenvalues[: len(variances)], variances) < TOLERANCE
     assert score_deviation(model.embedding, scores, variances) < TOLERANCE
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5, 10])
+def test_tobamovirus_has_the_likelihoods_of_probabilistic_pca(count: int) -> None:
+    expected = json.loads((EXPECTED / "ppca" / "summary.json").read_text())["tobamovirus"][f"q{count}"]
+    model = support.fit("ppca", table(EXPECTED / "ppca" / "tobamovirus" / "X.csv"), components=count)
+    assert model.fit["log_likelihood"] == pytest.approx(expected["loglik"], rel=1e-11)
+    assert model.fit["noise_variance"] == pytest.approx(expected["sigma2"], rel=1e-11)

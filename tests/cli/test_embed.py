@@ -14,7 +14,8 @@ def test_the_default_output_and_the_summary(mlcli: Caller) -> None:
     called = mlcli("embed", "data.csv")
     assert (called.code, called.out) == (0, "")
     lines = called.err.splitlines()
-    assert lines[0].startswith("mlcli: eigenvalues ") and lines[0].count("%") == 2
+    assert lines[0].startswith("mlcli: pca of data.csv: 30 rows x 3 columns to 30 x 2 in ")
+    assert [line.split()[0] for line in lines[2:5]] == ["1*", "2*", "3"] and lines[4].endswith("100.0%")
     assert lines[-1] == "mlcli: wrote runs/data-pca"
     assert Path("runs/data-pca/config.yaml").exists()
 
@@ -88,7 +89,7 @@ def test_progress_as_json_leaves_standard_error_to_programs(mlcli: Caller) -> No
 def test_the_environment_chooses_progress(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCLI_PROGRESS", "json")
     assert json.loads(mlcli("embed", "data.csv").err.splitlines()[0])["event"] == "begin"
-    assert mlcli("embed", "data.csv", "--force", "--progress", "none").err.startswith("mlcli: eigenvalues")
+    assert mlcli("embed", "data.csv", "--force", "--progress", "none").err.startswith("mlcli: pca of data.csv")
     monkeypatch.setenv("MLCLI_PROGRESS", "loud")
     called = mlcli("embed", "data.csv", "--force")
     assert (called.code, called.err) == (2, "mlcli: error[E-PROGRESS]: 'loud' is not a way to show progress; "
@@ -152,3 +153,65 @@ def test_no_run_dies_at_the_end_of_the_interpreter() -> None:
         child.communicate()
         codes.append(child.returncode)
     assert codes == [0] * 60
+
+
+def test_strict_makes_warnings_errors(mlcli: Caller, tmp_path: Path) -> None:
+    (tmp_path / "gaps.csv").write_text("a,b\n1,2\n3,\n4,9\n5,5\n")
+    called = mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "--strict", "-o", "out")
+    assert called.code == 65 and "E-STRICT" in called.err and "W-DROPPED" in called.err
+    assert not (tmp_path / "out").exists()
+    assert mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "out").code == 0
+
+
+def test_missing_cells_are_left_to_models_only(mlcli: Caller, tmp_path: Path) -> None:
+    (tmp_path / "gaps.csv").write_text("a,b\n1,2\n3,\n4,9\n5,5\n")
+    called = mlcli("embed", "gaps.csv", "--set", "prepare.missing=model")
+    assert called.code == 78 and "E-NO-MODEL" in called.err
+
+
+def test_strict_turns_an_iteration_that_stopped_at_its_limit_into_80(mlcli: Caller) -> None:
+    options = ("-m", "ppca", "--set", "method.solver=em", "--set", "method.iterate.limit=2", "-o", "out")
+    called = mlcli("embed", "data.csv", *options, "--strict")
+    assert called.code == 80 and "W-UNCONVERGED" in called.err and not Path("out").exists()
+    assert mlcli("embed", "data.csv", *options).code == 0
+    told = json.loads(Path("out/run.json").read_text())
+    assert told["fit"]["converged"] is False and told["fit"]["iterations"] == 2
+    assert [warning["code"] for warning in told["warnings"]] == ["W-UNCONVERGED"]
+    assert len(Path("out/trace.csv").read_text().splitlines()) == 3
+
+
+def test_missing_cells_are_filled_in_by_reconstruct(mlcli: Caller, tmp_path: Path) -> None:
+    rows = [f"r{i},{i},{2 * i + i % 2},{'NA' if i == 5 else 3 * i}" for i in range(12)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["id,a,b,c", *rows]) + "\n")
+    assert mlcli("embed", "gaps.csv", "--id-column", "id", "-m", "ppca", "-p", 1, "--set", "prepare.missing=model",
+                 "-o", "out").code == 0
+    filled = list(csv.DictReader(io.StringIO(mlcli("reconstruct", "out", "out/embedding.csv").out)))
+    # least squares of a = t and b = 2t + 0.5 at a = 5 and b = 11 is t = 5.2, and c = 3t
+    assert float(filled[5]["c"]) == pytest.approx(15.6, abs=0.1)
+    again = list(csv.DictReader(io.StringIO(mlcli("project", "out", "gaps.csv", "--id-column", "id").out)))
+    first = list(csv.DictReader(io.StringIO(Path("out/embedding.csv").read_text())))
+    assert float(again[5]["y1"]) == pytest.approx(float(first[5]["y1"]), rel=1e-12)
+
+
+def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Path) -> None:
+    (tmp_path / "cov.csv").write_text(",a,b,c\na,2,1,0\nb,1,2,0.5\nc,0,0.5,1\n")
+    kind = ("--set", "input.kind=covariance")
+    assert mlcli("embed", "cov.csv", *kind, "-o", "out").code == 0
+    assert {file.name for file in Path("out").iterdir()} == {
+        "config.yaml", "run.json", "spectrum.csv", "scree.svg", "model.json", "model.npz", "loadings.csv",
+        "report.html", "certificate.json", "dimension.json", "dimension.csv"}
+    residual = json.loads(Path("out/certificate.json").read_text())["checks"][-1]
+    assert (residual["name"], residual["verdict"]) == ("residual", "pass")
+    for again in (("report", "out"), ("verify", "out")):
+        assert mlcli(*again).code == 0, mlcli(*again).err
+    loadings = list(csv.DictReader(io.StringIO(Path("out/loadings.csv").read_text())))
+    assert [row["column"] for row in loadings] == ["a", "b", "c"]
+    assert mlcli("project", "out", "data.csv").code == 78
+    for arguments, code in (((*kind, "-o", "-"), "E-NO-ROWS"), (("--set", "input.observations=9"), "E-INPUT-OPTION"),
+                            ((*kind, "-m", "mds"), "E-KIND"), ((*kind, "--scale", "standard"), "E-PREPARE-OPTION"),
+                            ((*kind, "--set", "method.route=dual"), "E-COVARIANCE")):
+        called = mlcli("embed", "cov.csv", *arguments)
+        assert called.code == 78 and code in called.err, called.err
+    (tmp_path / "cov.csv").write_text(",a,b\na,1,2\nb,2,1\n")
+    called = mlcli("embed", "cov.csv", *kind)
+    assert called.code == 65 and "E-NOT-COVARIANCE" in called.err

@@ -37,7 +37,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
 
     def record(config: RunConfig, *arguments: Any, **keywords: Any) -> dict[str, Any]:
         configs.append(config)
-        return {"run": config.output, "eigenvalues": [2.0], "proportions": [0.5], "warnings": [], "notes": []}
+        return {"run": config.output, "eigenvalues": [2.0], "proportions": [0.5], "dimension": None,
+                "warnings": [], "notes": [],
+                "spectrum": {"ranked_by": "eigenvalues"}}
 
     monkeypatch.setattr("mlcli.pipeline.run", record)
     monkeypatch.setattr("mlcli.pipeline.stream", record)
@@ -47,7 +49,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
 @pytest.mark.parametrize("name", REACHED)
 def test_a_flag_reaches_its_path(mlcli: Caller, started: list[RunConfig], name: str) -> None:
     arguments, value = REACHED[name]
-    called = mlcli("embed", "data.csv", *arguments)
+    called = mlcli("embed", "-q", "data.csv", *arguments)
     assert called.code == 0, called.err
     assert reduce(getattr, FLAGS[name].path.split("."), started[0]) == value
 
@@ -57,26 +59,26 @@ def test_every_flag_is_tested() -> None:
 
 
 def test_a_share_of_the_variance(mlcli: Caller, started: list[RunConfig]) -> None:
-    assert mlcli("embed", "data.csv", "-p", "0.95").code == 0
+    assert mlcli("embed", "-q", "data.csv", "-p", "0.95").code == 0
     assert started[0].method.eigensolve.components == 0.95
 
 
 def test_data_is_the_path_byte_for_byte(mlcli: Caller, started: list[RunConfig]) -> None:
-    assert mlcli("embed", "1e3").code == 0
+    assert mlcli("embed", "-q", "1e3").code == 0
     assert started[0].input.path == "1e3"
 
 
 def test_flags_win_over_set_and_set_over_the_environment(mlcli: Caller, started: list[RunConfig],
                                                          monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCLI__COMPUTE__SEED", "1")
-    mlcli("embed", "data.csv")
-    mlcli("embed", "data.csv", "--set", "compute.seed=2")
-    mlcli("embed", "data.csv", "--set", "compute.seed=2", "--seed", "3")
+    mlcli("embed", "-q", "data.csv")
+    mlcli("embed", "-q", "data.csv", "--set", "compute.seed=2")
+    mlcli("embed", "-q", "data.csv", "--set", "compute.seed=2", "--seed", "3")
     assert [config.compute.seed for config in started] == [1, 2, 3]
 
 
 def test_help_says_what_the_options_say(mlcli: Caller) -> None:
-    text = " ".join(mlcli("embed", "--help").out.split())
+    text = " ".join(mlcli("embed", "-q", "--help").out.split())
     for flag in FLAGS.values():
         assert all(name in text for name in flag.names)
         if flag.constant is None:
@@ -92,16 +94,16 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
     (["--paths", "floid", *ISOMAP],
      "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; --paths; "
      "did you mean 'floyd'?"),
-    (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1) or a number "
-                   "(over 0 and at most 1), not -1; -p"),
+    (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1), a number "
+                   "(over 0 and at most 1) or 'all', not -1; -p"),
     (["--set", "compute.sed=1"], "E-CONFIG]: unknown key 'compute.sed'; --set compute.sed=1; did you mean 'seed'?"),
 ])
 def test_wrong_values_are_78_and_name_the_flag(mlcli: Caller, arguments: list[str], message: str) -> None:
-    called = mlcli("embed", "data.csv", *arguments)
+    called = mlcli("embed", "-q", "data.csv", *arguments)
     assert (called.code, called.out, called.err) == (78, "", f"mlcli: error[{message}\n")
 
 
 def test_a_cluster_is_refused_with_69(mlcli: Caller) -> None:
-    called = mlcli("embed", "data.csv", "--cluster", "local")
+    called = mlcli("embed", "-q", "data.csv", "--cluster", "local")
     assert (called.code, called.err) == (
         69, "mlcli: error[E-CLUSTER]: this version computes on one machine; --cluster; leave compute.cluster out\n")

@@ -1,5 +1,6 @@
 """Progress is a bar on a terminal, lines in a log, JSON for programs, and nothing when quiet."""
 
+import contextlib
 import json
 import os
 import pty
@@ -103,15 +104,24 @@ def test_a_bar_needs_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(shown_as("auto", False), Log)
 
 
+def read_all(descriptor: int) -> str:
+    """What a terminal has received, until its other side is closed."""
+    received = b""
+    with contextlib.suppress(OSError):  # what Linux gives at the end
+        while part := os.read(descriptor, 4096):
+            received += part
+    os.close(descriptor)
+    return received.decode()
+
+
 @pytest.mark.parametrize(("environment", "colored"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_a_bar_on_a_terminal_is_gone_at_the_end(environment: dict[str, str], colored: bool) -> None:
     """What a terminal receives: cursor codes while the bar is there, then the plain summary."""
     ours, theirs = pty.openpty()
     child = process("embed", "data.csv", stderr=theirs, env={**os.environ, "TERM": "xterm-256color", **environment})
-    child.communicate()
     os.close(theirs)
-    text = os.read(ours, 65536).decode()
-    os.close(ours)
+    text = read_all(ours)
+    child.communicate()
     assert child.returncode == 0
     assert "\x1b[?25l" in text and "\x1b[?25h" in text  # cursor hidden and shown again
     assert bool(re.search(r"\x1b\[(?!0m)[0-9;]*m", text)) is colored

@@ -21,9 +21,9 @@ FILES = {
     "method: {name: umap}\n":
         "method.name: unknown method 'umap'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: 3}\n":
-        "method.name: unknown method 3; run.yaml:2:10; there are pca, mds, kpca, isomap and lle",
+        "method.name: unknown method 3; run.yaml:2:10; there are pca, ppca, fa, mds, kpca, isomap and lle",
     "method: {name: zzz}\n":
-        "method.name: unknown method 'zzz'; run.yaml:2:10; there are pca, mds, kpca, isomap and lle",
+        "method.name: unknown method 'zzz'; run.yaml:2:10; there are pca, ppca, fa, mds, kpca, isomap and lle",
     "method: isomap\n":
         "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
     "method: {name: kpca, kernel: {name: gauss}}\n":
@@ -34,12 +34,12 @@ FILES = {
         "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "
         "did you mean 'floyd'?",
     "method: {eigensolve: {components: 1.5}}\n":
-        "method.eigensolve.components must be a whole number (at least 1) or a number (over 0 and at most 1), not 1.5; "
-        "run.yaml:2:23",
+        "method.eigensolve.components must be a whole number (at least 1), a number (over 0 and at most 1) or 'all', "
+        "not 1.5; run.yaml:2:23",
     "method: {eigensolve: {report: 2.5}}\n":
         "method.eigensolve.report must be a whole number of at least 1, not 2.5; run.yaml:2:23",
     "neighbors: {count: 5}\n":
-        "unknown key 'neighbors'; run.yaml:2:1; did you mean method.neighbors?",
+        "unknown key 'neighbors'; run.yaml:2:1; did you mean method.neighbors or report.quality.neighbors?",
     "prepare: {scale: true}\n":
         "prepare.scale must be 'none', 'center', 'standard', 'range' or 'robust', not true; run.yaml:2:11",
     "compute: {seed: -1}\n":

@@ -73,3 +73,25 @@ def test_missing_candidates() -> None:
     points = np.array([[0.0], [1.0], [5.0]])
     indices, squared = native.refine(points[:1], points, np.array([[-1, 2, 1]]), 3)
     assert indices.tolist() == [[1, 2, -1]] and squared.tolist() == [[1.0, 25.0, np.inf]]
+
+
+@given(st.integers(1, 300), st.integers(1, 6), st.integers(0, 2**32 - 1))
+@settings(max_examples=100, deadline=None)
+def test_the_tree_finds_distances_that_sorting_finds(size: int, columns: int, seed: int) -> None:
+    """Ties and duplicates included: which of tied points are found may differ, their distances may not."""
+    generator = np.random.default_rng(seed)
+    points = generator.integers(0, 4, (size, columns)) * generator.choice([1.0, 0.1, 1e6])
+    new = np.concatenate([points[:20], generator.normal(size=(20, columns))])
+    count = int(generator.integers(1, size + 1))
+    indices, last = native.KdTree(points).query(new, count)
+    squared = cdist(new, points, "sqeuclidean")
+    found = np.sort(np.take_along_axis(squared, indices, axis=1), axis=1)
+    assert all(len(set(row)) == count for row in indices.tolist())
+    assert np.allclose(found, np.sort(squared, axis=1)[:, :count], rtol=1e-12, atol=0)
+    assert np.allclose(last, found[:, -1], rtol=1e-12, atol=0)
+
+
+def test_the_tree_of_many_equal_points_has_no_deep_recursion() -> None:
+    points = np.zeros((200_000, 2))
+    indices, last = native.KdTree(points).query(points[:3], 5)
+    assert indices.shape == (3, 5) and not last.any()

@@ -49,6 +49,14 @@ def test_dijkstra_and_floyd(name: str, precision: str) -> None:
     assert_close(by_floyd(graph, precision), expected(graph), TOLERANCE[precision])
 
 
+@every_graph
+def test_pieces_are_those_that_paths_join(name: str) -> None:
+    graph = GRAPHS[name]
+    labels = native.pieces(graph.starts, graph.indices, graph.lengths)
+    assert np.array_equal(labels[:, None] == labels[None, :], np.isfinite(expected(graph)))
+    assert np.array_equal(np.unique(labels, return_index=True)[1], np.sort(np.unique(labels, return_index=True)[1]))
+
+
 @st.composite
 def graphs(draw: st.DrawFn) -> Graph:
     size = draw(st.integers(1, 90))

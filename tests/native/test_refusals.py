@@ -40,6 +40,8 @@ def test_wrong_graphs(name: str) -> None:
     if not name.startswith("order"):
         with pytest.raises(ValueError):
             native.dijkstra_rows(starts, indices, lengths, np.array([0]), np.empty((1, max(len(starts) - 1, 0))))
+        with pytest.raises(ValueError):
+            native.pieces(starts, indices, lengths)
 
 
 def _calls() -> dict[str, Callable[[], Any]]:
@@ -66,6 +68,12 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "candidate too large": lambda: native.refine(square, square, np.array([[3], [0], [0]]), 1),
         "candidate below -1": lambda: native.refine(square, square, np.array([[-2], [0], [0]]), 1),
         "too few candidates": lambda: native.refine(square, square, np.array([[1], [0], [0]]), 2),
+        "tree of nothing": lambda: native.KdTree(np.empty((0, 2))),
+        "tree of no columns": lambda: native.KdTree(np.empty((2, 0))),
+        "tree of what is no number": lambda: native.KdTree(np.array([[np.nan]])),
+        "tree with fewer points": lambda: native.KdTree(square).query(square, 4),
+        "tree with other columns": lambda: native.KdTree(square).query(square[:, :2], 1),
+        "row that is no number": lambda: native.KdTree(square).query(np.full((1, 3), np.inf), 1),
         "columns differ": lambda: native.refine(square, square[:, :2], np.array([[1], [0], [0]]), 1),
     }
 

@@ -7,8 +7,10 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from mlcli.report.scree import scree
+from mlcli.report.drawing import Bar, Curve, Text
+from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
+from mlcli.report.svg import document
 from mlcli.stages.spectrum import Spectrum
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -53,22 +55,41 @@ def test_the_parts_of_the_trace_are_named() -> None:
     assert partly["sum_of_positive"] is None and partly["trace"] == 8
 
 
+def shown(values: list[float], kept: int = 2) -> Eigenvalues:
+    shares = np.cumsum(values) / sum(values) if sum(values) else [None] * len(values)
+    return Eigenvalues(values, list(shares), kept, len(values))
+
+
 @pytest.mark.parametrize("values", [[5.0, 3.0, 1.0], [5.0, 3.0, -1.0, -4.0], [0.0], [1e-300, 1e-301], [1e300, 1e299],
-                                    list(range(80, 0, -1)), [float("inf"), 1.0], []])
+                                    list(range(80, 0, -1)), [float("inf"), 1.0], [-1.0, -2.0], [1.7e308, -1.7e308], []])
 def test_the_picture_is_well_formed_and_has_a_bar_for_each_value(values: list[float]) -> None:
-    root = ElementTree.fromstring(scree(spectrum(values), 2, None, "a <name> & more"))
-    bars = root.findall(f"{SVG}rect")
+    figure = scree(Eigenvalues(values, [None] * len(values), 2, len(values)), "a <name> & more")
+    root = ElementTree.fromstring(document(figure))
+    bars = [bar for bar in root.findall(f"{SVG}rect") if bar.find(f"{SVG}title") is not None]
     assert len(bars) == min(len(values), 30)
-    assert sum(bar.get("class") == "kept" for bar in bars) == min(2, sum(v >= 0 for v in values))
+    assert sum(bar.get("class") == "kept" for bar in bars) == min(2, sum(v >= 0 for v in values[:2]))
     assert sum(bar.get("class") == "negative" for bar in bars) == sum(v < 0 for v in values)
     for bar in bars:
-        assert 0 <= float(bar.get("y", "nan")) <= 400
-        assert float(bar.get("height", "nan")) >= 0
+        assert 0 <= float(bar.get("y", "nan")) <= figure.height
+        assert 0 <= float(bar.get("height", "nan")) <= figure.height
     assert "a <name> & more" in [element.text for element in root.iter(f"{SVG}text")]
 
 
 def test_bars_are_as_high_as_their_values() -> None:
-    root = ElementTree.fromstring(scree(spectrum([4.0, 2.0, 1.0]), 1, None, ""))
-    heights = [float(bar.get("height", "0")) for bar in root.findall(f"{SVG}rect")]
-    assert heights[0] == pytest.approx(2 * heights[1], rel=1e-2)
-    assert heights[0] == pytest.approx(4 * heights[2], rel=1e-2)
+    heights = [mark.height for mark in scree(shown([4.0, 2.0, 1.0]), "").marks if isinstance(mark, Bar) and mark.tip]
+    assert heights[0] == pytest.approx(2 * heights[1]) and heights[0] == pytest.approx(4 * heights[2])
+
+
+def test_a_cut_scree_says_so() -> None:
+    texts = [mark.text for mark in scree(Eigenvalues([2.0, 1.0], [0.5, 0.75], 1, 500), "").marks
+             if isinstance(mark, Text)]
+    assert "first 2 of 500 computed" in texts
+
+
+def test_the_cumulative_curve_rises_by_the_shares_and_needs_a_trace() -> None:
+    figure = cumulative(shown([6.0, 3.0, 1.0]), "")
+    assert figure is not None
+    curve = next(mark for mark in figure.marks if isinstance(mark, Curve))
+    rises = -np.diff([y for _, y in curve.points])
+    assert rises[0] == pytest.approx(3 * rises[1])
+    assert cumulative(Eigenvalues([2.0], [None], 1, 1), "") is None

@@ -1,6 +1,10 @@
 // Python bindings of the elimination: everything that comes from outside is checked here.
 #include "bindings.hpp"
 
+#include <nanobind/stl/optional.h>
+
+#include <optional>
+
 #include "weights.hpp"
 
 namespace mlcli {
@@ -70,8 +74,11 @@ template <class T> struct Sweeper {
         nb::gil_scoped_release release;
         weights.distances(block, rows);
     }
-    nb::tuple fold(std::int64_t block, Matrix<const double> q) const {
+    nb::tuple fold(std::int64_t block, Matrix<const double> q, std::optional<Matrix<T>> kept, bool again) const {
         check_block(block);
+        require(kept || !again, "nothing was kept");
+        require(!kept || (static_cast<std::int64_t>(kept->shape(0)) == elimination.graph().vertices &&
+                          kept->shape(1) == BLOCK<T>), "kept must have a row for every vertex and a column for every lane");
         require(static_cast<std::int64_t>(q.shape(0)) == elimination.graph().vertices, "q must have a row for every vertex");
         require(elimination.symbolic->pieces() == 1, "the graph must be in one piece");
         std::int64_t vertices[BLOCK<T>];
@@ -79,7 +86,8 @@ template <class T> struct Sweeper {
         std::vector<double> product(count * columns), squares(count), fourths(count);
         {
             nb::gil_scoped_release release;
-            weights.fold(block, q.data(), columns, product.data(), squares.data(), fourths.data());
+            weights.fold(block, q.data(), columns, product.data(), squares.data(), fourths.data(),
+                         kept ? kept->data() : nullptr, again);
         }
         return nb::make_tuple(array(product.data(), count, columns), array(squares.data(), count),
                               array(fourths.data(), count));
@@ -99,7 +107,7 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
         .def("sources", &S::sources, "block"_a)
         .def("distances", &S::template distances<float>, "block"_a, "out"_a.noconvert())
         .def("distances", &S::template distances<double>, "block"_a, "out"_a.noconvert())
-        .def("fold", &S::fold, "block"_a, "q"_a.noconvert());
+        .def("fold", &S::fold, "block"_a, "q"_a.noconvert(), "kept"_a.noconvert().none(), "again"_a);
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
-// Python bindings of nearest-neighbor selection and refinement.
+// Python bindings of the k-d tree, and of nearest-neighbor selection and refinement.
 #include "bindings.hpp"
 
+#include <cmath>
+#include <new>
+
+#include "kdtree.hpp"
 #include "kernels.hpp"
 
 namespace mlcli {
@@ -38,9 +42,33 @@ void refine(Matrix<const double> rows, Matrix<const double> points, Matrix<const
                                  squared.data() + r * kept, indices.data() + r * kept);
 }
 
+void build_tree(KdTree *self, Matrix<const double> points) {
+    require(points.shape(0) > 0 && points.shape(1) > 0 && points.shape(1) < 1024, "there must be points with columns");
+    const std::size_t size = points.shape(0) * points.shape(1);
+    for (std::size_t i = 0; i < size; ++i) require(std::isfinite(points.data()[i]), "a coordinate is not finite");
+    nb::gil_scoped_release release;
+    new (self) KdTree(points.data(), static_cast<std::int64_t>(points.shape(0)), static_cast<int>(points.shape(1)));
+}
+
+void query_tree(const KdTree &tree, Matrix<const double> rows, Matrix<std::int64_t> indices,
+                nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> last) {
+    const std::size_t count = rows.shape(0), kept = indices.shape(1);
+    require(static_cast<int>(rows.shape(1)) == tree.columns(), "rows and points must have equally many columns");
+    require(indices.shape(0) == count && last.shape(0) == count, "indices and last must have a row for every row");
+    require(kept >= 1 && static_cast<std::int64_t>(kept) <= tree.size(), "there are fewer points than neighbors asked for");
+    for (std::size_t i = 0; i < count * rows.shape(1); ++i)
+        require(std::isfinite(rows.data()[i]), "a coordinate is not finite");
+    nb::gil_scoped_release release;
+    for (std::size_t r = 0; r < count; ++r)
+        last.data()[r] = tree.nearest(rows.data() + r * rows.shape(1), static_cast<int>(kept), indices.data() + r * kept);
+}
+
 }  // namespace
 
 void bind_nearest(nb::module_ &m) {
+    nb::class_<KdTree>(m, "KdTree")
+        .def("__init__", &build_tree, "points"_a.noconvert())
+        .def("query", &query_tree, "rows"_a.noconvert(), "indices"_a.noconvert(), "last"_a.noconvert());
     m.def("select_neighbors", &select<float>, "quick"_a.noconvert(), "own"_a.noconvert(), "indices"_a.noconvert(),
           "values"_a.noconvert());
     m.def("select_neighbors", &select<double>, "quick"_a.noconvert(), "own"_a.noconvert(), "indices"_a.noconvert(),

@@ -1,9 +1,11 @@
-// Python bindings of Dijkstra's algorithm and of blocked Floyd-Warshall.
+// Python bindings of the pieces of a graph, of Dijkstra's algorithm and of blocked Floyd-Warshall.
 #include "bindings.hpp"
 
 #include "dijkstra.hpp"
 #include "kernels.hpp"
 #include "weights.hpp"
+
+#include <vector>
 
 namespace mlcli {
 namespace {
@@ -22,6 +24,33 @@ void dijkstra_rows(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Ve
     Dijkstra search(graph);
     for (std::size_t i = 0; i < sources.size(); ++i)
         search.row(static_cast<std::int32_t>(sources(i)), out.data() + static_cast<std::int64_t>(i) * size);
+}
+
+// The number of the piece that each vertex lies in, pieces numbered in the order of their first vertex.
+void pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<double> lengths,
+            nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+    check_graph(starts, indices, lengths);
+    const auto size = static_cast<std::int64_t>(starts.size()) - 1;
+    require(static_cast<std::int64_t>(out.shape(0)) == size, "out must have an entry for every vertex");
+    nb::gil_scoped_release release;
+    std::int64_t *piece = out.data(), count = 0;
+    std::fill_n(piece, size, std::int64_t{-1});
+    std::vector<std::int64_t> waiting;
+    for (std::int64_t first = 0; first < size; ++first) {
+        if (piece[first] >= 0) continue;
+        piece[first] = count;
+        waiting.push_back(first);
+        while (!waiting.empty()) {
+            const std::int64_t v = waiting.back();
+            waiting.pop_back();
+            for (std::int64_t e = starts(v); e < starts(v + 1); ++e)
+                if (piece[indices(e)] < 0) {
+                    piece[indices(e)] = count;
+                    waiting.push_back(indices(e));
+                }
+        }
+        ++count;
+    }
 }
 
 template <class T> std::int64_t check_square(const Matrix<T> &matrix, std::int64_t pivot, std::int64_t strip) {
@@ -58,6 +87,8 @@ template <class T> void bind(nb::module_ &m) {
 
 void bind_paths(nb::module_ &m) {
     m.attr("STRIP") = STRIP;
+    m.def("pieces", &pieces, "starts"_a.noconvert(), "indices"_a.noconvert(), "lengths"_a.noconvert(),
+          "out"_a.noconvert());
     bind<float>(m);
     bind<double>(m);
 }

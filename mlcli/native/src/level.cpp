@@ -24,14 +24,22 @@ static void distances(const Plan &plan, const T *values, int first, int count, s
 
 template <class T>
 static void fold(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch,
-                 const double *q, int columns, double *product, double *squares, double *fourths) {
-    Fold<T, BLOCK<T>> sink{plan, q, columns, product, squares, fourths};
+                 const double *q, int columns, double *product, double *squares, double *fourths, T *kept) {
+    Fold<T, BLOCK<T>> sink{plan, q, columns, product, squares, fourths, kept};
     sweep(prepared(plan, values, first, count, rows, scratch), sink);
     sink.flush();
 }
 
+template <class T>
+static void refold(const Plan &plan, T *kept, const double *q, int columns, double *product, double *squares,
+                   double *fourths) {
+    Fold<T, BLOCK<T>> sink{plan, q, columns, product, squares, fourths, nullptr};
+    for (int p = plan.vertices - 1; p >= 0; --p) sink.take(p, kept + static_cast<std::int64_t>(p) * BLOCK<T>);  // as swept
+    sink.flush();
+}
+
 template <class T> static const Kernels<T> table = {
-    Factor<T>::scratch, eliminate<T>, distances<T, float>, distances<T, double>, fold<T>,
+    Factor<T>::scratch, eliminate<T>, distances<T, float>, distances<T, double>, fold<T>, refold<T>,
     floyd_pivot<T>, floyd_rows<T>, select<T>, refine};
 
 extern const Kernels<float> *const single;

@@ -36,24 +36,28 @@ INLINE void multiply(const double *squared, const double *const *q, int rows, in
     }
 }
 
-// Squares of the rows, folded into the product with q and into sums, a batch of rows at a time.
+// Squares of the rows, folded into the product with q and into sums, a batch of rows at a time; where `kept` is
+// not null, the rows (positions x LANES) are kept there for a later pass.
 template <class T, int LANES> struct Fold {
     static constexpr int BATCH = 32;
     const Plan &plan;
     const double *q;  // vertices x columns
     int columns;
     double *product, *squares, *fourths;  // columns x LANES, LANES, LANES
+    T *kept;
     int rows = 0;
     const double *factors[BATCH];
     alignas(64) double squared[BATCH * LANES];
 
     void operator()(const Node &node, const T *finished) {
-        for (int r = 0; r < node.rows; ++r) {
-            if (rows == BATCH) flush();
-            factors[rows] = q + static_cast<std::int64_t>(plan.original[node.top - r]) * columns;
-            square(finished + r * LANES, squared + rows * LANES);
-            ++rows;
-        }
+        if (kept) Keep<T, LANES>{kept}(node, finished);
+        for (int r = 0; r < node.rows; ++r) take(node.top - r, finished + r * LANES);
+    }
+    void take(int position, const T *row) {
+        if (rows == BATCH) flush();
+        factors[rows] = q + static_cast<std::int64_t>(plan.original[position]) * columns;
+        square(row, squared + rows * LANES);
+        ++rows;
     }
     void square(const T *__restrict row, double *__restrict out) const {
         double *__restrict second = squares, *__restrict fourth = fourths;

@@ -17,8 +17,10 @@ public:
     // The vertices of a block, and their distances to all: one row of `out` each.
     int sources(std::int64_t block, std::int64_t *vertices) const;
     template <class Out> void distances(std::int64_t block, Out *const *out) const;
-    // product: sources x columns; squares, fourths: sources.
-    void fold(std::int64_t block, const double *q, int columns, double *product, double *squares, double *fourths) const;
+    // product: sources x columns; squares, fourths: sources. `kept` (vertices x BLOCK) may be null; with `again`, it
+    // holds what an earlier fold of the block has kept there, and nothing is swept.
+    void fold(std::int64_t block, const double *q, int columns, double *product, double *squares, double *fourths,
+              T *kept, bool again) const;
 
 private:
     std::shared_ptr<const Symbolic> symbolic_;

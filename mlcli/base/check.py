@@ -1,0 +1,39 @@
+"""What a check of a result says: a figure, the line it must stay under, and how it was found."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Verdict = Literal["pass", "warn", "fail", "skipped"]
+
+PASS, FAIL = 10.0, 60.0  # ratios of an error to its rounding: LAPACK's own lines
+EPS = 2.0**-52
+
+
+@dataclass(frozen=True)
+class Check:
+    """One statement about a result, and whether it holds."""
+
+    name: str
+    value: float
+    tolerance: float
+    verdict: Verdict
+    how: str
+    exact: bool = True  # whether everything was looked at, or a sample
+
+
+def ratio(name: str, error: float, scale: float, how: str, *, exact: bool = True) -> Check:
+    """An error as a multiple of the rounding that must be allowed for: up to 10 passes, over 60 fails."""
+    value = 0.0 if error == 0 else (error / scale if scale > 0 else float("inf"))
+    if not value <= FAIL:  # NaN as well
+        return Check(name, value, PASS, "fail", how, exact)
+    return Check(name, value, PASS, "pass" if value <= PASS else "warn", how, exact)
+
+
+def count(name: str, wrong: int, how: str, *, exact: bool = True) -> Check:
+    """A number of things that are wrong, of which there must be none."""
+    return Check(name, float(wrong), 0.0, "fail" if wrong else "pass", how, exact)
+
+
+def skipped(name: str, why: str) -> Check:
+    """A check that was not made, and why."""
+    return Check(name, float("nan"), 0.0, "skipped", why, exact=False)

@@ -1,0 +1,146 @@
+"""What lies in the run directory is what was computed: rows, ids, numbers, model."""
+
+import csv
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.check import Check, count, skipped
+from mlcli.base.types import Array, Indices
+from mlcli.certify.budget import Budget
+from mlcli.data.prepare import Dropped, Preparation
+from mlcli.data.row_numbers import RowNumbers
+from mlcli.data.table import Table
+from mlcli.rundir import names
+
+READ = 1.5e-8  # seconds for a byte of CSV
+ID = 1e-7  # seconds for the comparison of an id
+LOADED = 2e-9  # seconds for a byte of a model
+SAMPLE = 256  # rows where there is no time for all
+
+
+def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], budget: Budget) -> Check:
+    """The embedding's rows are the input's, under their ids and labels and in their order, but for those dropped."""
+    gone = np.array(sorted(d.row - 1 for d in dropped), dtype=np.int64)
+    left = np.setdiff1d(np.arange(len(source.ids)), gone) if len(gone) else None
+    if len(source.ids) - len(gone) != len(embedding.ids) or len(embedding.ids) != len(embedding.values):
+        return count("rows", abs(len(source.ids) - len(gone) - len(embedding.ids)) or 1,
+                     "rows of the input that are neither in the embedding nor dropped")
+    if isinstance(source.ids, RowNumbers) and isinstance(embedding.ids, RowNumbers):
+        expected = source.ids.array() if left is None else source.ids.array()[left]
+        return count("rows", int(np.sum(expected != embedding.ids.array())), "ids that are not the input's, in order")
+    size = len(embedding.ids)
+    few = budget.affordable(0.1, ID, size, least=SAMPLE)
+    chosen = range(size) if few == size else np.sort(np.random.default_rng(0).choice(size, few, replace=False)).tolist()
+    wrong = 0
+    for place in chosen:
+        row = place if left is None else int(left[place])
+        same = source.ids[row] == embedding.ids[place] and all(
+            texts[row] == embedding.labels[name][place] for name, texts in source.labels.items())
+        wrong += not same
+    return count("rows", wrong, "ids and labels that are not the input's, in order", exact=few == size)
+
+
+def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, budget: Budget) -> Check:
+    """Prepared numbers lead back to the input's."""
+    if preparation.unchanged or source.kind != "features":
+        rows = kept[: budget.affordable(0.1, 2e-9 * max(data.shape[1], 1), len(kept), least=SAMPLE)]
+        wrong = int(np.sum(source.values[rows] != data[: len(rows)])) if source.kind == "features" else 0
+        filled = int(np.sum(~np.isfinite(source.values[rows]))) if wrong else 0
+        return count("prepared", max(wrong - filled, 0), "numbers that the preparation was not to change",
+                     exact=len(rows) == len(kept))
+    few = budget.affordable(0.1, 2e-8 * max(data.shape[1], 1), len(kept), least=SAMPLE)
+    back, original = preparation.undo(data[:few]), source.values[kept[:few]]
+    there = np.isfinite(original) & (preparation.spread != 0)
+    origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
+    size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin)
+    size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
+    wrong = int(np.sum(there & (np.abs(back - original) > 1e-9 * size)))
+    return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=few == len(kept))
+
+
+def written_embedding(folder: Path, embedding: Table, formats: Sequence[str], budget: Budget) -> Iterator[Check]:
+    """The embedding's files read back to the numbers that were computed."""
+    for format in formats:
+        path = folder / names.embedding(format)
+        if format == "csv":
+            yield _csv(path, embedding, budget)
+        elif format == "npy":
+            found = np.load(path, mmap_mode="r", allow_pickle=False)
+            yield _numbers("embedding.npy", np.asarray(found), embedding.values, True)
+        else:
+            yield _parquet(path, embedding, budget)
+
+
+def _numbers(name: str, found: Array, expected: Array, exact: bool) -> Check:
+    wrong = max(found.size, 1) if found.shape != expected.shape else int(
+        np.sum((found != expected) & ~(np.isnan(found) & np.isnan(expected))))
+    return count(name, wrong, "numbers in the file that are not those computed", exact=exact)
+
+
+def _csv(path: Path, embedding: Table, budget: Budget) -> Check:
+    """All rows, or those at the start of the file where there is no time; and the size of the whole."""
+    size, count_of = path.stat().st_size, len(embedding.ids)
+    whole = budget.allows(0.2, READ * size)
+    with path.open(encoding="utf-8", newline="") as stream:
+        text = stream.read() if whole else stream.read(max(SAMPLE * size // max(count_of, 1), 4096))
+    lines = list(csv.reader(io.StringIO(text)))
+    rows = lines[1:] if whole else lines[1:-1]
+    width = len(embedding.columns)
+    texts = list(zip(embedding.ids, *embedding.labels.values(), strict=True)) if whole else [
+        (embedding.ids[i], *(column[i] for column in embedding.labels.values())) for i in range(len(rows))]
+    wrong = abs(len(rows) - len(texts)) + int(lines[0][-width:] != list(embedding.columns))
+    wrong += sum(tuple(row[: len(own)]) != own for row, own in zip(rows, texts, strict=False))
+    try:
+        found = np.array([[float(cell) for cell in row[-width:]] for row in rows]).reshape(len(rows), width)
+    except ValueError:
+        return count("embedding.csv", max(wrong, 1), "the file's rows are not whole")
+    expected = embedding.values[: len(rows)]
+    wrong += int(np.sum(found != expected)) if found.shape == expected.shape else 1
+    return count("embedding.csv", wrong, "ids, labels and numbers in the file that are not those computed", exact=whole)
+
+
+def _parquet(path: Path, embedding: Table, budget: Budget) -> Check:
+    from pyarrow import parquet
+
+    file = parquet.ParquetFile(path)
+    whole = budget.allows(0.2, LOADED * path.stat().st_size * 4)
+    table = file.read() if whole else file.read_row_group(0)
+    found = np.column_stack([np.asarray(table.column(name)) for name in embedding.columns])
+    ids = table.column(0).slice(0, SAMPLE).to_pylist()
+    wrong = int(file.metadata.num_rows != len(embedding.ids))
+    wrong += sum(a != b for a, b in zip(ids, embedding.ids, strict=False))
+    check = _numbers("embedding.parquet", found, embedding.values[: len(found)], whole)
+    return count(check.name, wrong + int(check.value), check.how, exact=whole)
+
+
+def written_spectrum(text: str, eigenvalues: Array, reported: int | None) -> Check:
+    """spectrum.csv reads back to the eigenvalues that were computed."""
+    found = spectrum_of(text)
+    expected = eigenvalues[:reported]
+    wrong = max(len(found), 1) if len(found) != len(expected) else int(np.sum(found != expected))
+    return count("spectrum.csv", wrong, "eigenvalues in the file that are not those computed")
+
+
+def spectrum_of(text: str) -> Array:
+    """The eigenvalues in the text of a spectrum.csv."""
+    return np.array([float(line.split(",")[1] or "nan") for line in text.splitlines()[1:]], dtype=float)
+
+
+def same_model(stored: Mapping[str, object], trained: Sequence[str], preparation: Preparation) -> Check:
+    """The model read back names the input's points and prepares rows as the run did."""
+    read = stored["preparation"]
+    wrong = int(tuple(stored["trained"]) != tuple(trained))  # type: ignore[arg-type]
+    if not isinstance(read, Preparation):
+        return count("model", 1, "the model does not say how rows are prepared")
+    wrong += int(read.columns != preparation.columns or read.missing != preparation.missing)
+    wrong += sum(not np.array_equal(getattr(read, name), getattr(preparation, name))
+                 for name in ("fill", "exponent", "center", "spread"))
+    return count("model", wrong, "parts of the model read back that are not the run's")
+
+
+def unread(why: str) -> Check:
+    """The model was not read back."""
+    return skipped("model", why)

@@ -1,0 +1,50 @@
+"""Distances and kernel values found again, by formulas of their own: nothing here is shared with the fit."""
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
+
+NARROW = 32  # columns up to which distances are summed one column at a time
+
+
+def squared(left: Array, right: Array) -> Array:
+    """‖xᵢ - yⱼ‖² (m x n): by differences in few columns, else by products of data centered first."""
+    if right.shape[1] <= NARROW:
+        total = np.zeros((len(left), len(right)))
+        for mine, other in zip(left.T, right.T, strict=True):
+            gap = mine[:, None] - other[None, :]
+            gap *= gap
+            total += gap
+        return total
+    center = right.mean(axis=0)
+    near, far = left - center, right - center
+    total = np.sum(near * near, axis=1)[:, None] + np.sum(far * far, axis=1)
+    total -= 2 * (near @ far.T)
+    return np.maximum(total, 0.0, out=total)
+
+
+def kernel_values(function: object, left: Array, right: Array) -> Array | None:
+    """Values of a kernel function from its formula; None for a function that is not known here."""
+    if isinstance(function, Linear):
+        return left @ right.T
+    if isinstance(function, Polynomial):
+        return (function.gamma * (left @ right.T) + function.coef0) ** function.degree
+    if isinstance(function, Gaussian):
+        return np.exp(-(function.rate or 0.0) * squared(left, right))
+    return None
+
+
+def kernel_diagonal(function: object, points: Array) -> Array:
+    """The same of every point with itself."""
+    inner = np.einsum("ij,ij->i", points, points)
+    if isinstance(function, Polynomial):
+        return (function.gamma * inner + function.coef0) ** function.degree
+    return np.ones(len(points)) if isinstance(function, Gaussian) else inner
+
+
+def corrected(values: Array, rule: str, constant: float) -> Array:
+    """Squared dissimilarities with a constant added: to the squares (Lingoes), or to the roots (Cailliez)."""
+    if rule == "lingoes":
+        return values + 2 * constant
+    return values if rule == "none" else (np.sqrt(values) + constant) ** 2

@@ -1,0 +1,118 @@
+"""What is certified: a model beside the data it came from, in the units in which it was computed."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.check import EPS
+from mlcli.base.inputs import Features, Input
+from mlcli.base.scaling import scaled
+from mlcli.base.types import Array, Indices
+from mlcli.methods import Method, Model, Projector
+from mlcli.methods.base import existing
+
+TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A method, the data it was given and the model it returned."""
+
+    method: Method
+    given: Input | None  # all prepared rows; None where the input is gone
+    model: Model  # scaled to the units of the computation
+    seed: int = 0
+
+    @classmethod
+    def of(cls, method: Method, given: Input | None, model: Model, seed: int) -> "Subject":
+        """A model in its own units, taken back to those of the computation by exact powers of two."""
+        projector, spectrum = model.projector, replace(model.spectrum, exponent=0)
+        if projector is None:
+            return cls(method, given, replace(model, spectrum=spectrum), seed)
+        embedding = scaled(model.embedding, -projector.exponent_out)
+        plain = replace(projector, exponent_in=0, exponent_out=0)
+        if given is not None and projector.exponent_in:
+            given = replace(given, values=scaled(given.values, -projector.exponent_in))
+        exponent = projector.exponent_in if given is not None else 0
+        given = given if given is None else replace(given, exponent=exponent)
+        return cls(method, given, replace(model, embedding=embedding, spectrum=spectrum, projector=plain), seed)
+
+    @cached_property
+    def data(self) -> Any:
+        """The rows that were embedded."""
+        if self.given is None or self.model.kept is None:
+            return self.given
+        return self.given.take(self.model.kept)  # type: ignore[union-attr]
+
+    @property
+    def projector(self) -> Projector:
+        """The way from points to coordinates, free of units."""
+        return existing(self.model.projector)
+
+    @property
+    def embedding(self) -> Array:
+        """The coordinates (n x p)."""
+        return self.model.embedding
+
+    @property
+    def size(self) -> int:
+        """The number of rows embedded."""
+        return len(self.model.embedding)
+
+    @cached_property
+    def values(self) -> Array:
+        """The kernel's eigenvalues that the axes belong to (p), none below zero."""
+        count = self.embedding.shape[1]
+        found = np.zeros(count)
+        known = self.model.spectrum.solved[:count]
+        found[: len(known)] = np.maximum(known, 0.0)
+        return found
+
+    @property
+    def top(self) -> float:
+        """The largest eigenvalue in size."""
+        return float(np.abs(self.model.spectrum.solved).max(initial=0.0))
+
+    @cached_property
+    def rounding(self) -> float:
+        """What one relative error of size eps grows to in an eigenproblem of this size: m eps."""
+        columns = self.given.values.shape[1] if isinstance(self.given, Features) else 1
+        return EPS * max(self.size, columns, 10)
+
+    @cached_property
+    def ties(self) -> float:
+        """How far apart eigenvalues are that count as equal: any rotation of their axes is as good."""
+        solved = self.model.spectrum.solved
+        breaks = np.flatnonzero(-np.diff(solved) > TIED * self.rounding * self.top)
+        edges = [0, *(breaks + 1).tolist(), len(solved)]
+        return max((float(solved[a] - solved[b - 1]) for a, b in pairwise(edges)
+                    if a < self.embedding.shape[1] and solved[b - 1] > 0), default=0.0)
+
+    @cached_property
+    def fit(self) -> Indices:
+        """Which of the embedded rows carried the fit: landmarks, or all; -1 where it is not known."""
+        similarity = self.projector.similarity
+        chosen = getattr(similarity, "landmarks", None)
+        if chosen is not None:
+            return np.asarray(chosen)
+        points = getattr(similarity, "points", None)
+        if points is None or len(points) == self.size:
+            return np.arange(self.size)
+        return _places(points, self.data.values if isinstance(self.data, Features) else points[:0])
+
+    @cached_property
+    def carriers(self) -> Array:
+        """The coordinates of the rows that carried the fit."""
+        return self.embedding if len(self.fit) == self.size else self.embedding[self.fit]
+
+
+def _places(points: Array, among: Array) -> Indices:
+    """The rows of one array found in another, equal ones in turn; -1 where there is none."""
+    rows: dict[bytes, list[int]] = {}
+    for i, row in enumerate(np.ascontiguousarray(among)):
+        rows.setdefault(row.tobytes(), []).append(i)
+    found = [rows.get(row.tobytes(), []) for row in np.ascontiguousarray(points)]
+    return np.array([places.pop(0) if places else -1 for places in found], dtype=np.int64)

@@ -1,0 +1,98 @@
+"""Rows of the kernel that a model claims to come from, computed again from the input."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.check import EPS
+from mlcli.base.inputs import Dissimilarities, Features, Similarities
+from mlcli.base.types import Array, Indices
+from mlcli.certify.recompute import NARROW, corrected, kernel_diagonal, kernel_values, squared
+from mlcli.certify.subject import Subject
+from mlcli.stages.graph import Graph
+from mlcli.stages.similarities import Columns, Distances, Geodesics, GivenDistances, KernelValues
+
+NUMBER = 4e-9  # seconds for one number of one column, summed
+PATH = 5e-8  # seconds that a heap takes for one vertex or edge
+
+
+@dataclass(frozen=True)
+class Witness:
+    """A kernel among the points that carried a fit, before it is centered."""
+
+    rows: Callable[[Indices], Array]  # some rows of it (m x n)
+    diagonal: Array
+    cost: float  # seconds for a row
+    how: str
+    noise: float = 8 * EPS  # relative rounding of an entry
+
+
+def witness(subject: Subject) -> Witness | None:
+    """The kernel that the projector's similarity describes, or None where it cannot be found again from rows."""
+    similarity, data = subject.projector.similarity, subject.data
+    if data is None or (subject.fit < 0).any():
+        return None
+    if isinstance(similarity, Columns) and isinstance(data, Similarities):
+        return Witness(lambda s: data.values[s], np.diag(data.values).copy(), NUMBER * subject.size,
+                       "rows of the kernel that was given", noise=EPS)
+    if isinstance(similarity, KernelValues) and isinstance(data, Features):
+        return _of_function(similarity, data.values)
+    if isinstance(similarity, Distances) and isinstance(data, Features):
+        points = data.values[subject.fit]
+        wide = 1 if points.shape[1] <= NARROW else 4
+        return _of_squares(lambda s: squared(points[s], points), similarity.correction, points, wide)
+    if isinstance(similarity, GivenDistances) and isinstance(data, Dissimilarities):
+        chosen = data.values[np.ix_(subject.fit, subject.fit)] if similarity.landmarks is not None else data.values
+        return _of_squares(lambda s: chosen[s] ** 2, similarity.correction, chosen[:, :1], 1)
+    return _of_paths(similarity, subject) if isinstance(similarity, Geodesics) else None
+
+
+def _of_function(similarity: KernelValues, values: Array) -> Witness | None:
+    function, points = similarity.function, values - similarity.origin
+    if kernel_values(function, points[:1], points[:1]) is None:
+        return None
+
+    def rows(chosen: Indices) -> Array:
+        found = kernel_values(function, points[chosen], points)
+        return np.zeros((0, 0)) if found is None else found
+
+    degree = getattr(function, "degree", 1)
+    return Witness(rows, kernel_diagonal(function, points), NUMBER * points.size,
+                   f"rows of the {function.name} kernel by its formula", noise=8 * degree * EPS)
+
+
+def _of_squares(squares: Callable[[Indices], Array], correction: object, points: Array, wide: int) -> Witness:
+    """-δ²/2 with the correction off the diagonal."""
+    rule, constant = getattr(correction, "rule", "none"), float(getattr(correction, "constant", 0.0))
+
+    def rows(chosen: Indices) -> Array:
+        found = corrected(squares(chosen), rule if constant else "none", constant)
+        found[np.arange(len(chosen)), chosen] = 0.0
+        return -0.5 * found
+
+    cost = NUMBER * len(points) * min(points.shape[1], NARROW)
+    return Witness(rows, np.zeros(len(points)), cost, "-δ²/2 from the input", noise=8 * wide * EPS)
+
+
+def _of_paths(similarity: Geodesics, subject: Subject) -> Witness:
+    """-δ²/2 with δ by SciPy's Dijkstra on the graph that the model holds, and which is checked against the input."""
+    graph, fit = similarity.graph, subject.fit
+
+    def rows(chosen: Indices) -> Array:
+        paths = shortest(graph, fit[chosen])
+        return -0.5 * (paths if len(fit) == graph.size else paths[:, fit]) ** 2
+
+    cost = PATH * (graph.size + len(graph.indices))
+    return Witness(rows, np.zeros(len(fit)), cost, "-δ²/2 by SciPy's Dijkstra on the model's graph", noise=64 * EPS)
+
+
+def shortest(graph: Graph, sources: Indices) -> Array:
+    """Path lengths from some vertices to all (m x n), by SciPy."""
+    from scipy import sparse
+    from scipy.sparse.csgraph import dijkstra
+
+    matrix = sparse.csr_array((graph.lengths, graph.indices.astype(np.int32), graph.starts.astype(np.int32)),
+                              shape=(graph.size, graph.size))
+    found: Array = dijkstra(matrix, directed=True, indices=sources)
+    return found

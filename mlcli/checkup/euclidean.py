@@ -1,0 +1,41 @@
+"""Euclidean or not, and the constants that would make it so."""
+
+import numpy as np
+
+from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.stage import stage
+from mlcli.base.types import Array
+from mlcli.checkup.report import Corrections, Euclidean
+from mlcli.stages.corrections import cailliez_constant, is_euclidean, lingoes_constant
+from mlcli.stages.kernels import Dense
+from mlcli.stages.linalg import symmetric_eigenvalues
+
+CAILLIEZ = 3000  # points up to which its constant, some seven eigenproblems, takes about a minute
+
+
+@stage("euclidean")
+def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
+    """By the eigenvalues of -HD²H/2 (n x n dissimilarities: symmetric, zero diagonal, none negative)."""
+    exponent = exponent_of(distances)
+    normalized = scaled(distances, -exponent)
+    squared = normalized**2
+    kernel = Dense.of(-0.5 * squared).matrix
+    values = symmetric_eigenvalues(kernel)
+    right = is_euclidean(values)
+    in_units = scaled(values, 2 * exponent)
+    zero = 10 * len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
+    negative = values < -zero
+    sizes = float(np.abs(values).sum())
+    # roots of Euclidean distances are Euclidean (Schoenberg, 1938)
+    roots = right or is_euclidean(symmetric_eigenvalues(Dense.of(-0.5 * normalized).matrix))
+    found = Euclidean(right, float(in_units[-1]), float(in_units[0]), int(negative.sum()),
+                      float(np.abs(values[negative]).sum() / sizes) if sizes > 0 else 0.0, roots)
+    if right:
+        return found, Corrections(0.0, 0.0)
+    cailliez = cailliez_constant(squared, kernel) if len(values) <= CAILLIEZ else None
+    return found, Corrections(_unscaled(lingoes_constant(values), 2 * exponent),
+                              None if cailliez is None else _unscaled(cailliez, exponent))
+
+
+def _unscaled(value: float, exponent: int) -> float:
+    return float(scaled(np.asarray(value), exponent))

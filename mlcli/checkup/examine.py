@@ -1,0 +1,127 @@
+"""The whole checkup on one screen: read as found, look at the numbers, then at the geometry."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Features as Points
+from mlcli.base.stage import running
+from mlcli.base.threads import threads_limited
+from mlcli.base.types import Array
+from mlcli.checkup.concentration import concentration_of
+from mlcli.checkup.euclidean import euclidean_of
+from mlcli.checkup.features import features_of
+from mlcli.checkup.findings import findings_of
+from mlcli.checkup.graph import graph_facts, hubness_of, intrinsic_of
+from mlcli.checkup.kernel import kernel_of
+from mlcli.checkup.metric import metric_of
+from mlcli.checkup.report import Report, Skipped
+from mlcli.config.run_config import RunConfig
+from mlcli.data.prepare import Prepare
+from mlcli.data.read import as_found
+from mlcli.data.square import look_like_similarities
+from mlcli.data.symmetry import merge
+from mlcli.data.table import Table
+from mlcli.stages.kernels import square_memory
+from mlcli.stages.nearest import Lists
+from mlcli.stages.neighbors import Neighbors, Spatial, nearest_lists
+
+LARGEST = 20_000  # points that all pairs are looked at among; of more, a seeded sample
+COPIES = 4  # n x n arrays at once
+
+
+def check(config: RunConfig) -> Report:
+    """What a data set is like; raises as reading does where the file cannot be read at all."""
+    neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
+    with threads_limited(config.compute.thread_count()):
+        with running("read"):
+            table = as_found(config.input, config.compute)
+        report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
+        if table.kind == "features":
+            report = _of_features(report, table, config, neighbors)
+        else:
+            config.prepare.apply(table)  # refuses options without a use
+            square_memory(config.compute, report.rows, COPIES, "the checkup", "check some of the points")
+            report = (_of_dissimilarities(report, table, config, neighbors) if table.kind == "dissimilarities"
+                      else replace(report, kernel=kernel_of(table.values, table.ids)))
+    return replace(report, findings=tuple(findings_of(report, config, table)))
+
+
+def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
+    """The table as it stands; then, prepared as asked and without incomplete rows, its geometry."""
+    features = features_of(table)
+    report = replace(report, features=features)
+    if features.missing.rows == len(table.ids) and config.prepare.missing != "mean":
+        return _without_geometry(report, "no row has a finite number in every column")
+    prepare: Prepare = config.prepare
+    if features.missing.cells and prepare.missing == "error":
+        prepare = prepare.replace(missing="drop")
+    data = prepare.apply(table).table.data()
+    assert isinstance(data, Points)
+    return _geometry(report, data, config.compute, neighbors)
+
+
+def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
+    """The conditions of a metric; then, made symmetric, what the numbers allow of the rest."""
+    found, ids = table.values, table.ids
+    with running("metric"):
+        completed = _completed(found, config)
+        report = replace(report, metric=metric_of(found, completed, ids))
+    reason = _obstacle(report, found)
+    if reason:
+        return _without_geometry(report, reason, "euclidean", "corrections")
+    euclidean, corrections = euclidean_of(completed)
+    report = replace(report, euclidean=euclidean, corrections=corrections)
+    if corrections.cailliez is None:
+        skipped = Skipped("corrections.cailliez", "it takes long for so many points")
+        report = replace(report, skipped=(*report.skipped, skipped))
+    return _geometry(report, Dissimilarities(completed, ids), config.compute, neighbors)
+
+
+def _completed(found: Array, config: RunConfig) -> Array:
+    """Symmetric, as told or by means, with a zero diagonal; roots where the numbers are squares."""
+    values = found.copy()
+    merge(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
+    np.fill_diagonal(values, 0.0)
+    if config.input.squared:
+        values = np.copysign(np.sqrt(np.abs(values)), values)
+    return values
+
+
+def _obstacle(report: Report, found: Array) -> str:
+    """Why nothing more can be said of a matrix, where that is so."""
+    assert report.metric is not None
+    if report.metric.missing.cells:
+        return "there are pairs without a number"
+    if look_like_similarities(found):
+        return "the numbers look like similarities"
+    return "there are dissimilarities below zero" if report.metric.nonnegative.violations else ""
+
+
+def _without_geometry(report: Report, reason: str, *others: str) -> Report:
+    """The report with all that rests on distances left out, and why."""
+    own = ("concentration",) if report.kind == "features" else ()
+    checks = (*others, *own, "hubness", "intrinsic_dimension", "graph")
+    return replace(report, skipped=(*report.skipped, *(Skipped(check, reason) for check in checks)))
+
+
+def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighbors) -> Report:
+    """Neighbors, and what rests on them; of many points, of a seeded sample."""
+    size = len(data.values)
+    if size > LARGEST:
+        data = data.take(np.sort(compute.generator().choice(size, LARGEST, replace=False)))
+        size = LARGEST
+    report = replace(report, rows_compared=size)
+    if size < 2 or not np.ptp(data.values, axis=0).any():
+        return _without_geometry(report, "all points are equal" if size > 1 else "there is one point")
+    data, neighbors = data.normalized(), neighbors.settled(size)
+    with running("neighbors"):
+        lists: Lists = nearest_lists(data, min(neighbors.count or 10, size - 1))
+    sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(lists), "hubness": hubness_of(data, lists),
+                                "graph": graph_facts(data, neighbors, lists)}
+    if isinstance(data, Points):
+        sections["concentration"] = concentration_of(data, sections["intrinsic_dimension"].two_nn, compute)
+    return replace(report, **sections)

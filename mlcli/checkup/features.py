@@ -1,0 +1,126 @@
+"""A table of points as it stands in the file: missing cells, repeated rows and columns, constants, scales."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.base.stage import stage
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.checkup.report import Features, Missing, Scales
+from mlcli.data.cells import row_blocks
+from mlcli.data.scales import NEAR_ZERO, exponents, means, times_power
+from mlcli.data.table import Table
+
+LISTED = 5
+NAMED = 100
+PIECE = 2**22  # numbers worked on together
+
+
+@stage("features")
+def features_of(table: Table) -> Features:
+    """What the numbers of a table say before any preparation."""
+    values, names = table.values, table.columns
+    deviations, exponent, constant = spreads(values)
+    rows, columns = repeats(values, 1), repeats(values, 0)
+    columns = columns[~constant[columns[:, 0]]]  # constant ones are told as such
+    spread, scales = scales_of(deviations, exponent, constant, names)
+    return Features(len(values), len(names), missing_of(values, names),
+                    int(constant.sum()), tuple(names[j] for j in np.flatnonzero(constant)[:NAMED].tolist()),
+                    len(columns), tuple((names[j], names[i]) for j, i in columns[:NAMED].tolist()),
+                    len(rows), tuple((table.ids[j], table.ids[i]) for j, i in rows[:LISTED].tolist()), spread, scales)
+
+
+def missing_of(values: Array, names: Sequence[str]) -> Missing:
+    """The cells without a finite number, by column."""
+    by_column, infinite, rows = np.zeros(len(names), dtype=np.int64), 0, 0
+    for block in row_blocks(len(values)):
+        bad = ~np.isfinite(values[block])
+        if bad.any():
+            by_column += bad.sum(axis=0)
+            infinite += int(np.isinf(values[block]).sum())
+            rows += int(bad.any(axis=1).sum())
+    worst = np.argsort(-by_column, kind="stable")[:LISTED]
+    return Missing(int(by_column.sum()), infinite, rows, int(np.count_nonzero(by_column)),
+                   tuple((names[j], int(by_column[j])) for j in worst.tolist() if by_column[j]))
+
+
+def spreads(values: Array) -> tuple[Array, int, AnyArray]:
+    """The columns' standard deviations over n in units of 2**exponent, and which columns are constant.
+
+    Only finite cells count; a deviation within rounding of the column's largest value is none.
+    """
+    step = max(1, PIECE // max(len(values), 1))
+    deviations, shifts, constant = [], [], []
+    for start in range(0, values.shape[1], step):
+        part = values[:, start:start + step]
+        present = np.isfinite(part)
+        known = np.where(present, part, 0.0)
+        shift = exponents(known)
+        known = times_power(known, -shift)
+        weights = present.astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
+            residuals = (known - means(known, weights)) * weights
+            deviation = np.sqrt((residuals**2).sum(axis=0) / weights.sum(axis=0))
+        deviation = np.where(np.isfinite(deviation), deviation, 0.0)
+        flat = deviation <= NEAR_ZERO * np.abs(known).max(axis=0, initial=0.0)
+        deviations.append(np.where(flat, 0.0, deviation))
+        shifts.append(shift)
+        constant.append(flat)
+    shift = np.concatenate(shifts)
+    top = int(shift.max(initial=-(10**6)))
+    return np.ldexp(np.concatenate(deviations), shift - top), top, np.concatenate(constant)
+
+
+def scales_of(deviations: Array, exponent: int, constant: AnyArray,
+              names: Sequence[str]) -> tuple[float | None, Scales | None]:
+    """The largest and the smallest standard deviation, their ratio, and the largest one's share of the variance."""
+    varying = np.flatnonzero(~constant)
+    if len(varying) == 0:
+        return None, None
+    high, low = varying[deviations[varying].argmax()], varying[deviations[varying].argmin()]
+    largest, smallest, middle = (float(np.ldexp(value, exponent)) for value in (
+        deviations[high], deviations[low], np.median(deviations[varying])))
+    with np.errstate(divide="ignore", under="ignore"):
+        spread = float(deviations[high] / deviations[low])
+        shares = (deviations[varying] / deviations[high]) ** 2
+    return spread, Scales(largest, names[high], smallest, names[low], middle, float(1 / shares.sum()))
+
+
+def repeats(values: Array, axis: int) -> Indices:
+    """The rows (axis 1) or columns (axis 0) that equal an earlier one, each with it (m x 2)."""
+    prints = fingerprints(values, axis)
+    order = np.argsort(prints, kind="stable")
+    same = prints[order[1:]] == prints[order[:-1]]
+    pairs = np.stack([order[1:][same], order[:-1][same]], axis=1)
+    step = max(1, PIECE // max(values.shape[axis], 1))
+    equal = [_equal(values, pairs[at:at + step], axis) for at in range(0, len(pairs), step)]
+    pairs = pairs[np.concatenate(equal)] if equal else pairs
+    return pairs[np.argsort(pairs[:, 0], kind="stable")]
+
+
+def _equal(values: Array, pairs: Indices, axis: int) -> AnyArray:
+    """Whether the two of each pair are equal throughout; two missing cells are."""
+    first, second = (np.take(values, pairs[:, side], axis=1 - axis) for side in (0, 1))
+    result: AnyArray = ((first == second) | (np.isnan(first) & np.isnan(second))).all(axis=axis)
+    return result
+
+
+def fingerprints(values: Array, axis: int) -> AnyArray:
+    """A 64-bit number of every row (axis 1) or column (axis 0); equal ones have equal numbers.
+
+    The bits of every cell are mixed and summed with fixed odd weights, modulo 2**64.
+    """
+    rows, columns = values.shape
+    drawn: Indices = np.random.default_rng(0).integers(0, 2**62, (values.shape[axis],))
+    weights = (2 * drawn + 1).astype(np.uint64)
+    prints = np.zeros(rows if axis == 1 else columns, dtype=np.uint64)
+    for block in row_blocks(rows, max(1, PIECE // max(columns, 1))):
+        bits = (values[block] + 0.0).view(np.uint64)  # minus zero is zero
+        bits = np.where(np.isnan(values[block]), np.uint64(1), bits)
+        bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)
+        bits ^= bits >> np.uint64(29)
+        if axis == 1:
+            prints[block] = (bits * weights).sum(axis=1)
+        else:
+            prints += (bits * weights[block, None]).sum(axis=0)
+    return prints

@@ -1,0 +1,157 @@
+"""What in a report its reader should know and may have to act on."""
+
+from collections.abc import Iterator, Sequence
+from decimal import ROUND_UP, Context
+
+from mlcli.checkup.hints import look_like_dissimilarities, look_squared
+from mlcli.checkup.report import Euclidean, Features, Finding, Kernel, Metric, Offender, Report, Unknown
+from mlcli.config.run_config import RunConfig
+from mlcli.data.square import look_like_similarities
+from mlcli.data.table import Table
+from mlcli.data.wording import counted, listed, shown
+
+SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
+NEAR_IS_FAR = 0.5  # the nearest neighbor at this share of the distance to the farthest point
+FEWEST = 10  # points of which near and far can be told
+SKEWED = 1.4  # skewness of how often points are neighbors
+
+
+def findings_of(report: Report, config: RunConfig, table: Table) -> Iterator[Finding]:
+    """All findings, those first that `embed` would stop at."""
+    found = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report.kernel, table),
+             *_of_features(report.features, config, table), *_of_geometry(report)]
+    yield from sorted(found, key=lambda finding: finding.severity)
+
+
+def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
+    metric = report.metric
+    if metric is None:
+        return
+    if metric.missing.cells:
+        yield _of_unknown(metric.missing)
+    elif look_like_similarities(table.values):
+        yield Finding("C-SIMILARITIES", "error", "these look like similarities: every row has its largest number on "
+                      "the diagonal", "give --set input.kind=kernel, or turn them into dissimilarities")
+        return
+    if metric.nonnegative.violations:
+        yield Finding("C-NEGATIVE", "error", f"{counted(metric.nonnegative.violations, 'pair')} below zero, "
+                      f"the lowest {_pair(metric.nonnegative.worst[0])}", "dissimilarities are zero or more")
+    if metric.identity.violations:
+        yield Finding("C-DIAGONAL", "error", f"{counted(metric.identity.violations, 'point')} with a dissimilarity to "
+                      f"themselves, the largest {_pair(metric.identity.worst[0])}", "the diagonal must be zero")
+    if metric.symmetry.violations:
+        yield Finding("C-ASYMMETRIC", "error", f"{counted(metric.symmetry.violations, 'pair')} with two different "
+                      f"numbers, most {_pair(metric.symmetry.worst[0])}", "choose input.symmetrize: mean, min or max")
+    yield from _of_distances(metric, report.euclidean)
+
+
+def _of_unknown(missing: Unknown) -> Finding:
+    return Finding("C-MISSING", "error", f"{counted(missing.cells, 'cell')} without a finite number, most at "
+                   f"{shown(missing.worst[0][0])}", "give every two points a number, or leave points out")
+
+
+def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Finding]:
+    triangle, same = metric.triangle, metric.identity.coincident_pairs
+    if same:
+        yield Finding("C-COINCIDENT", "warning", f"{counted(same, 'pair')} of different points at zero distance, as "
+                      f"{_pair(metric.identity.coincident[0])}", "keep one of each where they are the same thing twice")
+    if triangle is None or not triangle.violations:
+        return
+    yield Finding("C-TRIANGLE", "warning", f"{triangle.violations:,} of {triangle.triples:,} triples break the "
+                  f"triangle inequality{_worst(triangle.worst)}", "no distances do that: expect negative eigenvalues")
+    if look_squared(triangle, euclidean):
+        yield Finding("C-SQUARED", "warning", f"these look like squared distances: {triangle.share:.0%} of the triples "
+                      "break the triangle inequality, as they do for squares",
+                      "if they are, give --set input.squared=true")
+
+
+def _of_euclidean(report: Report) -> Iterator[Finding]:
+    found, corrections = report.euclidean, report.corrections
+    if found is not None and corrections is not None and not found.is_euclidean:
+        cailliez = "" if corrections.cailliez is None else f"; Cailliez' constant is {corrections.cailliez:.6g}"
+        yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space lie so far apart: the smallest "
+                      f"eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
+                      "mds leaves the negative part out; --set method.correction=cailliez or lingoes mends it")
+
+
+def _of_kernel(kernel: Kernel | None, table: Table) -> Iterator[Finding]:
+    if kernel is None:
+        return
+    if kernel.missing.cells:
+        yield _of_unknown(kernel.missing)
+    if kernel.symmetry.violations:
+        yield Finding("C-ASYMMETRIC", "error", f"{counted(kernel.symmetry.violations, 'pair')} with two different "
+                      f"numbers, most {_pair(kernel.symmetry.worst[0])}", "choose input.symmetrize: mean, min or max")
+    if look_like_dissimilarities(table.values):
+        yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: symmetric, nowhere negative, "
+                      "zero on the diagonal", "give --dissimilarities")
+    elif kernel.is_positive_semidefinite is False:
+        yield Finding("C-INDEFINITE", "warning", f"the matrix is no kernel: its smallest eigenvalue is "
+                      f"{kernel.smallest_eigenvalue:.6g}", "kpca leaves the negative part out")
+
+
+def _of_features(features: Features | None, config: RunConfig, table: Table) -> Iterator[Finding]:
+    if features is None:
+        return
+    missing = features.missing
+    if missing.cells:
+        yield Finding("C-MISSING", "error" if config.prepare.missing == "error" else "warning",
+                      f"{counted(missing.cells, 'cell')} without a finite number, in {counted(missing.rows, 'row')}, "
+                      f"most in {shown(missing.worst[0][0])}", "choose prepare.missing: drop or mean")
+    if look_like_dissimilarities(table.values):
+        yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: as many rows as columns, "
+                      "symmetric, nowhere negative, zero on the diagonal", "give --dissimilarities")
+    if features.constant_columns:
+        yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
+                      f"variation: {listed(features.constant_column_names)}", "they say nothing; leave them out")
+    if features.duplicate_columns:
+        later, earlier = features.duplicate_column_names[0]
+        yield Finding("C-DUPLICATE-COLUMNS", "warning", f"{counted(features.duplicate_columns, 'column')} equal to "
+                      f"an earlier one, as {shown(later)} to {shown(earlier)}", "what they hold counts twice; keep one")
+    if features.duplicate_rows:
+        later, earlier = features.duplicate_row_ids[0]
+        yield Finding("C-DUPLICATE-ROWS", "warning", f"{counted(features.duplicate_rows, 'row')} equal to an earlier "
+                      f"one, as {shown(later)} to {shown(earlier)}", "keep one of each unless they count as several; "
+                      "they take up places among the nearest neighbors")
+    scales = features.scales
+    unscaled = config.prepare.scale in ("none", "center")
+    if unscaled and scales and scales.dominant_share > DOMINANT and (features.scale_spread or 0) > SPREAD:
+        yield Finding("C-SCALES", "warning", f"{shown(scales.largest_column)} holds {scales.dominant_share:.0%} of the "
+                      f"variance; standard deviations run from {scales.smallest:.3g} to {scales.largest:.3g}",
+                      "give --scale standard unless the columns share a unit")
+
+
+def _of_geometry(report: Report) -> Iterator[Finding]:
+    graph, near, hubness = report.graph, report.concentration, report.hubness
+    if any(skipped.reason == "all points are equal" for skipped in report.skipped):
+        yield Finding("C-ALL-EQUAL", "warning", "all points are equal", "check that the right columns were read")
+    if graph and graph.pieces > 1:
+        asked = counted(graph.neighbors, "neighbor") if graph.neighbors else f"radius {graph.radius:g}"
+        enough = (f"-k {graph.connecting_k}" if graph.neighbors
+                  else f"--radius {Context(prec=7, rounding=ROUND_UP).create_decimal(graph.connecting_radius):g}")
+        yield Finding("C-PIECES", "warning", f"the neighbor graph of {asked} is in {graph.pieces} pieces; isomap and "
+                      "lle would stop", f"use {enough}, or --set method.neighbors.pieces=largest or "
+                      "connect")
+    if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
+        yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
+                      "as the farthest point: distances hardly tell near from far", "reduce the columns first, by pca "
+                      "or by choice, before a method of neighbors")
+    if hubness and hubness.skewness > SKEWED:
+        yield Finding("C-HUBS", "warning", f"neighbors are uneven: {shown(hubness.hub)} is among the "
+                      f"{hubness.neighbors} nearest of {hubness.most_often:,} points, and "
+                      f"{counted(hubness.never, 'point')} of none (skewness {hubness.skewness:.2f})",
+                      "graphs may run through hubs; compare with --set method.graph=mutual")
+
+
+def _pair(offender: Offender) -> str:
+    """Points by name with their numbers: 'a' and 'b' (1, 2)."""
+    numbers = ", ".join(f"{value:.6g}" for value in offender.values)
+    return f"{' and '.join(shown(point) for point in offender.points)} ({numbers})"
+
+
+def _worst(offenders: Sequence[Offender]) -> str:
+    """The side that is longest beyond the way around."""
+    if not offenders:
+        return ""
+    (left, right, between), (side, first, second) = offenders[0].points, offenders[0].values
+    return (f", most {shown(left)} to {shown(right)}: {side:.6g}, and {first + second:.6g} by way of {shown(between)}")

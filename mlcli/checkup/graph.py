@@ -1,0 +1,44 @@
+"""What rests on neighbors: the graph and what connects it, hubs, intrinsic dimension."""
+
+import numpy as np
+
+from mlcli.base.stage import stage
+from mlcli.base.types import Array
+from mlcli.checkup.report import GraphFacts, Hubness, IntrinsicDimension
+from mlcli.stages.connecting import connecting_count, connecting_radius
+from mlcli.stages.graph import graph_of
+from mlcli.stages.intrinsic import maximum_likelihood, two_nn, two_nn_error
+from mlcli.stages.nearest import Lists
+from mlcli.stages.neighbors import Neighbors, Spatial
+
+LISTED = 10
+
+
+@stage("graph")
+def graph_facts(data: Spatial, neighbors: Neighbors, lists: Lists) -> GraphFacts:
+    """The pieces of the graph that `neighbors` asks for, and the least that would connect all points.
+
+    `lists` hold equally many nearest neighbors of every point.
+    """
+    graph = graph_of(lists if neighbors.radius is None else neighbors.lists(data), "union")
+    sizes = np.bincount(graph.pieces())
+    radius, left, right = connecting_radius(data, lists)
+    return GraphFacts(neighbors.count, neighbors.radius, graph.edges, len(sizes), tuple(sizes[:LISTED].tolist()),
+                      connecting_count(data, lists), float(np.ldexp(radius, data.exponent)),
+                      (str(data.ids[left]), str(data.ids[right])))
+
+
+def hubness_of(data: Spatial, lists: Lists) -> Hubness:
+    """How often each point is among the neighbors of another, and how skewed that is (Radovanović et al., 2010)."""
+    often = np.bincount(lists.indices, minlength=len(data.values)).astype(np.float64)
+    centered = often - often.mean()
+    deviation = float(np.sqrt((centered**2).mean()))
+    skewness = float((centered**3).mean() / deviation**3) if deviation > 0 else 0.0
+    hub = int(often.argmax())
+    return Hubness(int(lists.counts[0]), skewness, int(often[hub]), str(data.ids[hub]), int((often == 0).sum()))
+
+
+def intrinsic_of(lists: Lists) -> IntrinsicDimension:
+    """The intrinsic dimension by two estimates."""
+    nearest: Array = lists.lengths.reshape(len(lists.counts), -1)
+    return IntrinsicDimension(two_nn(nearest), two_nn_error(nearest), maximum_likelihood(nearest), nearest.shape[1])

@@ -1,0 +1,26 @@
+"""Whether a given matrix of similarities is a kernel."""
+
+import numpy as np
+
+from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.stage import stage
+from mlcli.base.types import Array
+from mlcli.checkup.metric import Ids, largest_size, symmetry_of, unknown_of
+from mlcli.checkup.report import Kernel
+from mlcli.data.symmetry import merge
+from mlcli.stages.corrections import is_euclidean
+from mlcli.stages.linalg import symmetric_eigenvalues
+
+
+@stage("kernel")
+def kernel_of(values: Array, ids: Ids) -> Kernel:
+    """Symmetry, and the ends of the spectrum where every number is there."""
+    missing, symmetry = unknown_of(values, ids), symmetry_of(values, ids, largest_size(values))
+    if missing.cells:
+        return Kernel(missing, symmetry, None, None, None)
+    matrix = values.copy()
+    merge(matrix, "mean")
+    exponent = exponent_of(matrix)
+    spectrum = symmetric_eigenvalues(scaled(matrix, -exponent))
+    ends = scaled(np.array([spectrum[-1], spectrum[0]]), exponent)
+    return Kernel(missing, symmetry, is_euclidean(spectrum), float(ends[0]), float(ends[1]))

@@ -1,0 +1,190 @@
+"""A report for people: one line a fact, under headings."""
+
+from collections.abc import Iterator
+from math import isfinite
+
+from mlcli.checkup.report import (
+    Concentration,
+    Corrections,
+    Euclidean,
+    Features,
+    GraphFacts,
+    Kernel,
+    Metric,
+    Offender,
+    Reach,
+    Report,
+    Unknown,
+)
+from mlcli.data.wording import counted, listed, place, shown
+
+LABEL = 26
+
+
+def lines_of(report: Report) -> Iterator[str]:
+    """The whole report, findings last."""
+    size = (f"{counted(report.rows, 'row')} x {counted(report.columns, 'column')}" if report.kind == "features"
+            else counted(report.rows, "point"))
+    yield f"{place(report.path)}: {report.kind}, {size}"
+    if report.features:
+        yield from _section("Table, as it stands in the file", _features(report.features))
+    if report.metric:
+        yield from _section("Metric", _metric(report.metric))
+    if report.euclidean and report.corrections:
+        yield from _section("Euclidean", _euclidean(report.euclidean, report.corrections))
+    if report.kernel:
+        yield from _section("Kernel", _kernel(report.kernel))
+    if report.graph:
+        partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
+        sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""
+        yield from _section(f"Neighbors{partly}{sampled}", [*_graph(report.graph), *_neighborhoods(report)])
+    if report.concentration:
+        yield from _section("Distances, in units of that to the farthest point", _concentration(report.concentration))
+    if report.skipped:
+        yield from _section("Not checked", [(skipped.check, skipped.reason) for skipped in report.skipped])
+    yield ""
+    yield from finding_lines(report)
+
+
+def _section(title: str, facts: list[tuple[str, str]]) -> Iterator[str]:
+    yield ""
+    yield title
+    yield from (f"  {label:<{LABEL}}  {value}" for label, value in facts)
+
+
+def finding_lines(report: Report) -> Iterator[str]:
+    """The findings alone."""
+    if not report.findings:
+        yield "Nothing found that needs care"
+        return
+    yield counted(len(report.findings), "finding")
+    for finding in report.findings:
+        yield f"  {finding.severity}[{finding.code}]: {finding.sentence}"
+        yield f"      {finding.advice}"
+
+
+def _features(found: Features) -> list[tuple[str, str]]:
+    missing = found.missing
+    cells = "none"
+    if missing.cells:
+        worst = ", ".join(f"{shown(name)} {count:,}" for name, count in missing.worst)
+        where = f"{counted(missing.rows, 'row')} and {counted(missing.columns, 'column')}"
+        infinite = f"; {missing.infinite:,} of them infinite" if missing.infinite else ""
+        cells = f"{missing.cells:,} in {where}: {worst}{infinite}"
+    facts = [("missing cells", cells),
+             ("constant columns", _named(found.constant_columns, found.constant_column_names)),
+             ("repeated columns", _repeated(found.duplicate_columns, found.duplicate_column_names)),
+             ("repeated rows", _repeated(found.duplicate_rows, found.duplicate_row_ids))]
+    if found.scales:
+        scales = found.scales
+        facts += [("standard deviations", f"{scales.smallest:.4g} ({shown(scales.smallest_column)}) to "
+                   f"{scales.largest:.4g} ({shown(scales.largest_column)}), median {scales.median:.4g}"),
+                  ("widest column's share", f"{scales.dominant_share:.1%} of the total variance")]
+    return facts
+
+
+def _named(count: int, names: tuple[str, ...]) -> str:
+    return f"{count:,}: {listed(names)}" if count else "none"
+
+
+def _repeated(count: int, pairs: tuple[tuple[str, str], ...]) -> str:
+    examples = ", ".join(f"{shown(later)} = {shown(earlier)}" for later, earlier in pairs[:3])
+    return f"{count:,}: {examples}{', ...' if count > 3 else ''}" if count else "none"
+
+
+def _metric(found: Metric) -> list[tuple[str, str]]:
+    nonnegative, identity, symmetry, triangle = found.nonnegative, found.identity, found.symmetry, found.triangle
+    facts = [("missing numbers", _unknown(found.missing)),
+             ("below zero", _count(nonnegative.violations, nonnegative.of, "pairs", nonnegative.worst)),
+             ("zero to itself", _count(identity.violations, identity.of, "points not", identity.worst)),
+             ("different points at zero", _count(identity.coincident_pairs, nonnegative.of, "pairs",
+                                                 identity.coincident)),
+             ("not symmetric", _count(symmetry.violations, symmetry.of, "pairs", symmetry.worst))]
+    if triangle:
+        facts.append(("triangle inequality", f"broken in {triangle.violations:,} of {triangle.triples:,} triples "
+                      f"({triangle.share:.2%})" if triangle.violations else
+                      f"holds in all {triangle.triples:,} triples" if triangle.triples else
+                      "no three points with three numbers"))
+        for offender in triangle.worst:
+            (left, right, between), (side, first, second) = offender.points, offender.values
+            facts.append(("", f"{shown(left)} to {shown(right)} is {side:.6g}, by way of {shown(between)} "
+                          f"{first + second:.6g}"))
+        if triangle.violations:
+            facts.append(("", f"adding {triangle.largest_excess:.6g} to every dissimilarity would mend it"))
+    return [*facts, ("a metric", "yes" if found.is_metric else "no")]
+
+
+def _unknown(missing: Unknown) -> str:
+    if not missing.cells:
+        return "none"
+    worst = ", ".join(f"{shown(name)} {count:,}" for name, count in missing.worst)
+    return f"{counted(missing.cells, 'cell')} of {counted(missing.points, 'point')}: {worst}"
+
+
+def _count(violations: int, of: int, what: str, worst: tuple[Offender, ...]) -> str:
+    if not violations:
+        return f"none of {of:,} {what}" if what == "pairs" else f"all {of:,} points"
+    parts = (f"{' and '.join(map(shown, offender.points))} ({', '.join(f'{v:.6g}' for v in offender.values)})"
+             for offender in worst[:3])
+    return f"{violations:,} of {of:,} {what}: " + "; ".join(parts) + (" ..." if violations > 3 else "")
+
+
+def _euclidean(found: Euclidean, corrections: Corrections) -> list[tuple[str, str]]:
+    facts = [("Euclidean", "yes" if found.is_euclidean else "no"),
+             ("eigenvalues of -HD\u00b2H/2", f"{found.smallest_eigenvalue:.10g} to {found.largest_eigenvalue:.10g}, "
+              f"{found.negative_eigenvalues:,} below zero ({found.negative_share:.1%} of the sum of sizes)")]
+    if found.is_euclidean:
+        return facts
+    cailliez = "not computed" if corrections.cailliez is None else f"{corrections.cailliez:.10g}"
+    return [*facts, ("square roots Euclidean", "yes" if found.roots_are_euclidean else "no"),
+            ("Lingoes' constant", f"{corrections.lingoes:.10g} (add twice this to the squares, and it is Euclidean)"),
+            ("Cailliez' constant", f"{cailliez} (add this to the dissimilarities, and it is Euclidean)")]
+
+
+def _kernel(found: Kernel) -> list[tuple[str, str]]:
+    facts = [("missing numbers", _unknown(found.missing)),
+             ("not symmetric", _count(found.symmetry.violations, found.symmetry.of, "pairs", found.symmetry.worst))]
+    if found.is_positive_semidefinite is not None:
+        facts += [("eigenvalues", f"{found.smallest_eigenvalue:.10g} to {found.largest_eigenvalue:.10g}"),
+                  ("positive semidefinite", "yes" if found.is_positive_semidefinite else "no")]
+    return facts
+
+
+def _graph(found: GraphFacts) -> list[tuple[str, str]]:
+    rule = counted(found.neighbors, "neighbor") if found.neighbors else f"radius {found.radius:g}"
+    sizes = ", ".join(f"{size:,}" for size in found.piece_sizes) + (", ..." if found.pieces > len(found.piece_sizes)
+                                                                    else "")
+    return [(f"graph of {rule}", f"{counted(found.edges, 'edge')}, {counted(found.pieces, 'piece')}"
+             + (f" of {sizes} points" if found.pieces > 1 else "")),
+            ("connects all", f"{counted(found.connecting_k, 'neighbor')} or more; a radius of "
+             f"{found.connecting_radius:.6g} or more (the gap between {' and '.join(map(shown, found.widest_gap))})")]
+
+
+def _neighborhoods(report: Report) -> list[tuple[str, str]]:
+    facts = []
+    if report.intrinsic_dimension:
+        found = report.intrinsic_dimension
+        two = f"{found.two_nn:.3g} \u00b1 {found.two_nn_se:.2g}" if isfinite(found.two_nn_se) else "unknown"
+        all_near = f"{found.maximum_likelihood:.3g}" if isfinite(found.maximum_likelihood) else "unknown"
+        facts.append(("intrinsic dimension", f"{two} (two nearest), {all_near} (maximum likelihood, "
+                      f"{found.neighbors} nearest)"))
+    if report.hubness:
+        hubs = report.hubness
+        facts.append(("hubness", f"skewness {round(hubs.skewness, 2) + 0.0:.2f}; {shown(hubs.hub)} is a neighbor of "
+                      f"{counted(hubs.most_often, 'point')}, {counted(hubs.never, 'point')} of none"))
+    return facts
+
+
+def _concentration(found: Concentration) -> list[tuple[str, str]]:
+    facts = [("nearest point", f"{found.nearest_over_farthest:.3f} (the median; at 1 all points would be equally far)"),
+             ("spread", f"{found.spread:.3f} (standard deviation over mean of all distances)"),
+             ("", f"{'1% of points':>14}{'10% of points':>15}{'center to nearest':>19}"),
+             ("measured reach of", _reach(found.measured)),
+             (f"uniform, d = {found.uniform.dimensions:g}", _reach(found.uniform))]
+    if found.uniform_intrinsic:
+        facts.append((f"uniform, d = {found.uniform_intrinsic.dimensions:.3g}", _reach(found.uniform_intrinsic)))
+    return facts
+
+
+def _reach(reach: Reach) -> str:
+    return f"{reach.one_percent:>14.3f}{reach.ten_percent:>15.3f}{reach.center_nearest:>19.3f}"

@@ -1,0 +1,110 @@
+"""The four conditions of a metric, each with how often it is broken and by whom."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.threads import in_order
+from mlcli.base.types import Array
+from mlcli.checkup.report import Condition, Identity, Metric, Offender, Symmetry, Triangle, Unknown
+from mlcli.checkup.triangle import LISTED, violations
+from mlcli.data.cells import row_blocks
+from mlcli.data.square import ROUNDING as DIAGONAL
+from mlcli.data.symmetry import ROUNDING as GAP
+
+ROWS = 256  # looked at together
+Ids = Sequence[str]
+
+
+def metric_of(found: Array, completed: Array, ids: Ids) -> Metric:
+    """The conditions of a matrix as it stands in the file, and of triples in its symmetric form with zero diagonal."""
+    largest = largest_size(found)
+    nonnegative, identity = nonnegative_of(found, ids), identity_of(found, ids, largest)
+    symmetry, triangle = symmetry_of(found, ids, largest), triangle_of(completed, ids)
+    missing = unknown_of(found, ids)
+    broken = (missing.cells or nonnegative.violations or identity.violations or identity.coincident_pairs
+              or symmetry.violations or triangle.violations)
+    return Metric(not broken, missing, nonnegative, identity, symmetry, triangle)
+
+
+def unknown_of(values: Array, ids: Ids) -> Unknown:
+    """The cells without a finite number, by the points of their rows."""
+    cells = np.concatenate([(~np.isfinite(values[rows])).sum(axis=1) for rows in row_blocks(len(values))])
+    worst = np.argsort(-cells, kind="stable")[:LISTED]
+    return Unknown(int(cells.sum()), int(np.count_nonzero(cells)),
+                   tuple((ids[i], int(cells[i])) for i in worst.tolist() if cells[i]))
+
+
+def largest_size(values: Array) -> float:
+    """The largest finite size of an entry."""
+    parts = (values[rows] for rows in row_blocks(len(values)))
+    return max(float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max(initial=0.0)) for part in parts)
+
+
+def nonnegative_of(values: Array, ids: Ids) -> Condition:
+    """Pairs with a number below zero."""
+    count, worst = worst_pairs(len(values), lambda rows: -np.fmin(values[rows], values[:, rows].T))
+    return Condition(count, _pairs(values), _offenders(worst, ids, lambda i, j: (min(values[i, j], values[j, i]),)))
+
+
+def identity_of(values: Array, ids: Ids, largest: float) -> Identity:
+    """Points with a dissimilarity to themselves beyond rounding, and different points that are zero apart."""
+    diagonal = np.diag(values)
+    sizes = np.where(np.isfinite(diagonal), np.abs(diagonal), 0.0)
+    wrong = np.flatnonzero(sizes > DIAGONAL * largest)
+    worst = wrong[np.argsort(-sizes[wrong], kind="stable")][:LISTED]
+    same, pairs = worst_pairs(len(values), lambda rows: (values[rows] == 0) & (values[:, rows].T == 0))
+    return Identity(len(wrong), len(values), tuple(Offender((ids[i],), (float(diagonal[i]),)) for i in worst.tolist()),
+                    same, _offenders(pairs, ids, lambda i, j: (0.0,)))
+
+
+def symmetry_of(values: Array, ids: Ids, largest: float) -> Symmetry:
+    """Pairs whose two numbers differ by more than rounding."""
+    halves = largest / 2
+
+    def gaps(rows: slice) -> Array:
+        return np.abs(values[rows] * 0.5 - values[:, rows].T * 0.5) - GAP * halves  # halves cannot overflow
+
+    count, worst = worst_pairs(len(values), gaps)
+    offenders = _offenders(worst, ids, lambda i, j: (values[i, j], values[j, i]))
+    apart = [abs(first / 2 - second / 2) for first, second in (offender.values for offender in offenders)]
+    return Symmetry(count, _pairs(values), offenders, apart[0] / halves if apart else 0.0)
+
+
+def triangle_of(completed: Array, ids: Ids) -> Triangle:
+    """The triangle inequality over all triples of a symmetric matrix."""
+    exponent = exponent_of(np.nan_to_num(completed, nan=0.0, posinf=0.0, neginf=0.0))
+    distances = scaled(completed, -exponent)
+    sides = violations(distances)
+    worst = [(int(i), int(j), int(k)) for i, j, k in zip(sides.left, sides.right, sides.between, strict=True)]
+    offenders = tuple(Offender((ids[i], ids[j], ids[k]), (float(completed[i, j]), float(completed[i, k]),
+                                                          float(completed[k, j]))) for i, j, k in worst)
+    excess = float(scaled(sides.excess[:1], exponent).max(initial=0.0))
+    return Triangle(sides.violations, sides.triples, sides.violations / max(sides.triples, 1), excess, offenders)
+
+
+def worst_pairs(size: int, score: Callable[[slice], Array]) -> tuple[int, list[tuple[int, int]]]:
+    """How many pairs i < j have a positive score, and the few with the largest, from scores of whole rows."""
+
+    def block(rows: slice) -> tuple[int, list[tuple[float, int, int]]]:
+        scores = np.triu(score(rows).astype(np.float64), rows.start + 1)
+        flat = np.where(np.isnan(scores), 0.0, scores).ravel()
+        positive = int(np.count_nonzero(flat > 0))
+        few = np.argsort(-flat, kind="stable")[:LISTED] if positive else np.zeros(0, dtype=np.int64)
+        return positive, [(float(flat[at]), rows.start + int(at) // size, int(at) % size) for at in few if flat[at] > 0]
+
+    parts = list(in_order(block, row_blocks(size, ROWS)))
+    few = sorted((item for _, items in parts for item in items), key=lambda item: (-item[0], item[1], item[2]))
+    return sum(count for count, _ in parts), [(i, j) for _, i, j in few[:LISTED]]
+
+
+def _pairs(values: Array) -> int:
+    return len(values) * (len(values) - 1) // 2
+
+
+def _offenders(pairs: list[tuple[int, int]], ids: Ids,
+               numbers: Callable[[int, int], tuple[float, ...]]) -> tuple[Offender, ...]:
+    return tuple(Offender((ids[i], ids[j]), tuple(float(value) for value in numbers(i, j))) for i, j in pairs)
+
+

@@ -1,0 +1,240 @@
+"""What a checkup found: a frozen tree whose names are those of the JSON document."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing about the data that its user should know."""
+
+    code: str  # C-...
+    severity: Literal["error", "warning"]  # whether `embed` would stop at it
+    sentence: str
+    advice: str
+
+
+@dataclass(frozen=True)
+class Offender:
+    """Points that break a condition, worst first, with the numbers that show it."""
+
+    points: tuple[str, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Condition:
+    """How often a condition on single points or pairs is broken."""
+
+    violations: int
+    of: int
+    worst: tuple[Offender, ...]
+
+
+@dataclass(frozen=True)
+class Identity(Condition):
+    """Points with a dissimilarity to themselves; and different points that are zero apart."""
+
+    coincident_pairs: int
+    coincident: tuple[Offender, ...]
+
+
+@dataclass(frozen=True)
+class Symmetry(Condition):
+    """Pairs that differ by more than rounding."""
+
+    largest_relative_gap: float  # of the largest entry
+
+
+@dataclass(frozen=True)
+class Triangle:
+    """Triples one side of which is longer than the other two together."""
+
+    violations: int
+    triples: int  # unordered, with all three sides known
+    share: float
+    largest_excess: float  # the smallest constant that mends all, added to every dissimilarity
+    worst: tuple[Offender, ...]  # points: ends and the point between; values: the side and the two others
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """Pairs without a finite number."""
+
+    cells: int
+    points: int  # with any
+    worst: tuple[tuple[str, int], ...]  # points with their cells
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The four conditions of a metric."""
+
+    is_metric: bool
+    missing: Unknown
+    nonnegative: Condition
+    identity: Identity
+    symmetry: Symmetry
+    triangle: Triangle | None
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """Whether points of a Euclidean space have these dissimilarities, by the centered kernel's spectrum."""
+
+    is_euclidean: bool
+    smallest_eigenvalue: float
+    largest_eigenvalue: float
+    negative_eigenvalues: int
+    negative_share: float  # of the sum of all sizes
+    roots_are_euclidean: bool  # whether they may be squared Euclidean distances
+
+
+@dataclass(frozen=True)
+class Corrections:
+    """The smallest constants that make dissimilarities Euclidean; 0 where they are."""
+
+    lingoes: float  # half of what is added to the squares
+    cailliez: float | None  # added to the dissimilarities
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """Whether a given matrix is a kernel: symmetric, and no eigenvalue below zero."""
+
+    missing: Unknown
+    symmetry: Symmetry
+    is_positive_semidefinite: bool | None  # none where numbers are missing
+    smallest_eigenvalue: float | None
+    largest_eigenvalue: float | None
+
+
+@dataclass(frozen=True)
+class Missing:
+    """Cells without a finite number."""
+
+    cells: int
+    infinite: int  # of these
+    rows: int
+    columns: int
+    worst: tuple[tuple[str, int], ...]  # columns with their cells
+
+
+@dataclass(frozen=True)
+class Scales:
+    """The standard deviations of the columns that vary, over n."""
+
+    largest: float
+    largest_column: str
+    smallest: float
+    smallest_column: str
+    median: float
+    dominant_share: float  # of the total variance, in the largest column
+
+
+@dataclass(frozen=True)
+class Features:
+    """A table of points as it stands in the file."""
+
+    rows: int
+    columns: int
+    missing: Missing
+    constant_columns: int
+    constant_column_names: tuple[str, ...]
+    duplicate_columns: int
+    duplicate_column_names: tuple[tuple[str, str], ...]  # each with one that it repeats
+    duplicate_rows: int
+    duplicate_row_ids: tuple[tuple[str, str], ...]
+    scale_spread: float | None  # largest standard deviation over the smallest above zero
+    scales: Scales | None
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a neighborhood extends, in units of the distance to the farthest point."""
+
+    dimensions: float | None  # of the uniform ball; none for what was measured
+    one_percent: float  # to hold 1% of the points
+    ten_percent: float
+    center_nearest: float  # from the center to the nearest point
+
+
+@dataclass(frozen=True)
+class Concentration:
+    """Whether distances still tell near from far."""
+
+    measured: Reach
+    uniform: Reach  # as many points, uniform in a ball of as many dimensions as there are columns
+    uniform_intrinsic: Reach | None  # the same for the intrinsic dimension
+    contrast: float  # (farthest - nearest) / nearest, the median over points
+    nearest_over_farthest: float
+    spread: float  # standard deviation of distances over their mean
+
+
+@dataclass(frozen=True)
+class Hubness:
+    """How unevenly points are each other's neighbors."""
+
+    neighbors: int
+    skewness: float  # of how often each point is a neighbor
+    most_often: int
+    hub: str
+    never: int  # points that are nobody's neighbor
+
+
+@dataclass(frozen=True)
+class IntrinsicDimension:
+    """How many dimensions the data fills near each point."""
+
+    two_nn: float
+    two_nn_se: float
+    maximum_likelihood: float
+    neighbors: int
+
+
+@dataclass(frozen=True)
+class GraphFacts:
+    """The neighbor graph that Isomap and LLE would use."""
+
+    neighbors: int | None
+    radius: float | None
+    edges: int
+    pieces: int
+    piece_sizes: tuple[int, ...]  # the largest ones
+    connecting_k: int
+    connecting_radius: float
+    widest_gap: tuple[str, str]  # the two points that need that radius
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A check that was not made."""
+
+    check: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """A whole checkup; sections that the kind of data has no use for are absent."""
+
+    path: str
+    kind: str
+    rows: int
+    columns: int
+    rows_compared: int  # for all that rests on neighbors
+    metric: Metric | None = None
+    euclidean: Euclidean | None = None
+    corrections: Corrections | None = None
+    kernel: Kernel | None = None
+    features: Features | None = None
+    concentration: Concentration | None = None
+    hubness: Hubness | None = None
+    intrinsic_dimension: IntrinsicDimension | None = None
+    graph: GraphFacts | None = None
+    skipped: tuple[Skipped, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The report as nested plain values."""
+        return {"clean": not self.findings, **{key: value for key, value in asdict(self).items() if value is not None}}

@@ -1,0 +1,106 @@
+"""The triangle inequality over all triples, counted exactly, without ever holding n³ numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.stage import advance, stage
+from mlcli.base.threads import allowed, in_order
+from mlcli.base.types import AnyArray, Array, Indices
+
+SLACK = 1e-12  # of the largest dissimilarity: a side this much longer than the other two is rounding
+CHUNK = 2**16  # numbers worked on together: they stay in cache
+LISTED = 5
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Sides that are too long, worst first, and how many triples have one."""
+
+    violations: int
+    triples: int
+    excess: Array  # of each side listed over the shortest way around
+    left: Indices
+    right: Indices
+    between: Indices  # the point on that way
+
+
+@stage("triangle inequality")
+def violations(distances: Array) -> Sides:
+    """Counts the triples of a symmetric matrix (n x n, zero diagonal; NaN where unknown) that break the inequality.
+
+    A triple with a side below zero breaks it always. Of the others only pairs that some path
+    through other points undercuts can: these are found at once as those that Floyd and Warshall's
+    algorithm shortens, and for each of them every third point is tried.
+    """
+    known = np.isfinite(distances)
+    slack = SLACK * float(np.abs(distances, where=known, out=np.zeros_like(distances)).max(initial=0.0))
+    usable = known & (distances >= -slack)
+    lengths = np.where(usable, np.maximum(distances, 0.0), np.inf)
+    triples = _triangles(known)
+    found = _too_long(lengths, _undercut(lengths), usable, slack)
+    count = sum(part[0] for part in found) + triples - _triangles(usable)
+    excess, left, right = (np.concatenate([part[place] for part in found]) for place in (1, 2, 3))
+    top = np.lexsort((right, left, -excess))[:LISTED]
+    between = (lengths[left[top]] + lengths[right[top]] + _ends(left[top], right[top], len(lengths))).argmin(axis=1)
+    return Sides(count, triples, excess[top], left[top], right[top], between)
+
+
+def _ends(left: Indices, right: Indices, size: int) -> Array:
+    """Infinite at the two ends of every pair, zero elsewhere."""
+    ends, rows = np.zeros((len(left), size)), np.arange(len(left))
+    ends[rows, left] = ends[rows, right] = np.inf
+    return ends
+
+
+def _triangles(joined: AnyArray) -> int:
+    """How many triples of points are joined pairwise (n x n, the diagonal does not count)."""
+    size = len(joined)
+    if joined.all():
+        return size * (size - 1) * (size - 2) // 6
+    ones = joined.astype(np.float64)
+    np.fill_diagonal(ones, 0.0)
+    blocks = range(0, size, 512)
+    return round(sum(float(np.sum((ones[at:at + 512] @ ones) * ones[at:at + 512])) for at in blocks) / 6)
+
+
+def _undercut(lengths: Array) -> Array:
+    """Lengths of shortest paths, at most the sum of any two sides; zeros, which hide nothing, without kernels."""
+    if not native.available() or len(lengths) < 3:
+        return np.zeros_like(lengths)
+    from concurrent.futures import ThreadPoolExecutor
+
+    paths = lengths.copy()
+    np.fill_diagonal(paths, 0.0)
+    with ThreadPoolExecutor(allowed()) as pool:
+        native.floyd_warshall(paths, pool.map)
+    return paths
+
+
+def _too_long(lengths: Array, paths: Array, usable: AnyArray,
+              slack: float) -> list[tuple[int, Array, Indices, Indices]]:
+    """For rows of pairs: how many triples have such a pair as their longest side, and the worst of these pairs."""
+    size = len(lengths)
+    step = max(1, CHUNK // max(size, 1))
+
+    def row(left: int) -> tuple[int, Array, Indices, Indices]:
+        limits = lengths[left] - slack
+        rights = left + 1 + np.flatnonzero(usable[left, left + 1:] & (paths[left, left + 1:] < limits[left + 1:]))
+        count, excess = 0, np.empty(len(rights))
+        room = np.empty((min(step, len(rights)), size))
+        for at in range(0, len(rights), step):
+            chosen = rights[at:at + step]
+            around = np.add(lengths[chosen], lengths[left], out=room[:len(chosen)])
+            count += int(np.count_nonzero(around < limits[chosen, None]))
+            around[:, left] = around[np.arange(len(chosen)), chosen] = np.inf
+            excess[at:at + step] = lengths[left, chosen] - around.min(axis=1, initial=np.inf)
+        worst = np.lexsort((rights, -excess))[:LISTED]
+        worst = worst[excess[worst] > slack]
+        return count, excess[worst], np.full(len(worst), left), rights[worst]
+
+    found = []
+    for done, part in enumerate(in_order(row, range(size)), start=1):
+        found.append(part)
+        advance(done, size)
+    return found

@@ -1,0 +1,58 @@
+"""`mlcli check`: the input doctor."""
+
+import os
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli import behavior
+from mlcli.cli.embed import Data
+from mlcli.cli.failure import escaped
+from mlcli.cli.flags import layer_of, with_flags
+from mlcli.cli.output import print_json
+from mlcli.cli.progress import mode_of, watching
+from mlcli.config.build import build, from_outside
+from mlcli.config.explain import located
+from mlcli.config.layers import assignment
+from mlcli.errors import DataError
+from mlcli.rundir.journal import recording
+
+FLAGS = ("dissimilarities", "id_column", "label_column", "columns", "scale", "neighbors", "radius", "seed", "threads",
+         "memory_limit")
+GRAPH = "isomap"  # the method whose neighbors are looked at
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anything was found.")]
+
+
+@with_flags(*FLAGS)
+def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignments = None,
+          quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
+          debug: behavior.Debug = False, **flags: Any) -> None:
+    """Examine a data set before anything is made of it.
+
+    \b
+    mlcli check data.csv
+    mlcli check --dissimilarities distances.csv
+    mlcli check --strict --json data.csv > checkup.json
+
+    Dissimilarities: the four conditions of a metric, Euclidean or not, corrections. Features: missing,
+    constant and repeated rows and columns, scales, distance concentration. Both: intrinsic dimension,
+    hubs, the neighbor graph and what connects it. With --quiet only the findings are shown.
+    """
+    given = layer_of(flags).over(assignment("input.path", data, "DATA")).over(assignment("method.name", GRAPH, ""))
+    layer = from_outside(os.environ, assignments or [], given)
+    config = build(layer)
+    with located(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
+        from mlcli.checkup.examine import check as examined
+
+        report = examined(config)
+    if json:
+        print_json({**report.document(), "notes": [*journal.told("W-"), *journal.told("N-")]})
+    else:
+        from mlcli.checkup.lines import finding_lines, lines_of
+
+        for line in finding_lines(report) if quiet else lines_of(report):
+            typer.echo(escaped(line))
+    if strict and report.findings:
+        codes = ", ".join(dict.fromkeys(finding.code for finding in report.findings))
+        raise DataError("FINDINGS", f"the checkup has findings: {codes}", where=data,
+                        hint="see what each advises, or leave --strict out")

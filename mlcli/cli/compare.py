@@ -1,0 +1,108 @@
+"""`mlcli compare`: finished runs side by side."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli import behavior
+from mlcli.cli.failure import escaped, say
+from mlcli.cli.output import print_json, refuse_existing, replace_whole
+from mlcli.cli.progress import mode_of, watching
+from mlcli.errors import UsageError
+
+Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False,
+                                           help="Directories of finished runs of the same rows.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", show_default=False,
+                                            help="An HTML page to write, with small multiples.")]
+Neighbors = Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Size of the neighborhoods compared.")]
+Label = Annotated[str | None, typer.Option("--label-column", show_default=False, help=(
+    "The first run's label column that colors the page (default: its first)."))]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples taken of many rows.")]
+LEADING = 5  # eigenvalues in the table
+HEAD = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
+
+
+def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, label_column: Label = None,
+            seed: Seed = 0, force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
+            progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
+    """Compare finished runs: shapes, spans, neighbors, spectra.
+
+    \b
+    mlcli compare runs/faces-pca runs/faces-isomap
+    mlcli compare runs/k-* -o side-by-side.html --label-column pose
+
+    Rows are matched by id. m2 is the symmetric Procrustes statistic of the centered and scaled
+    embeddings (0: the same shape), as scipy.spatial.procrustes and vegan's protest give it; angles
+    are those between their spans; shared is the mean share of the nearest neighbors in common.
+    """
+    from mlcli import comparing
+
+    if len(runs) < 2:
+        raise UsageError("ONE-RUN", "there is nothing to compare a single run with", where=runs[0][:80],
+                         hint="name two runs or more")
+    if output is not None:
+        refuse_existing(output, force)
+    with watching(mode_of(progress), quiet, tell=not json):
+        found = comparing.compare(runs, neighbors=neighbors, label=label_column, seed=seed)
+        document = found.document()
+    if output is not None:
+        from mlcli.readback import encoded
+        from mlcli.report.comparison.page import page
+
+        content = encoded(page(found, label=label_column, seed=seed))
+        replace_whole(Path(output), lambda sibling: sibling.write_bytes(content))
+    if json:
+        print_json(document)
+    else:
+        typer.echo("\n".join(table(document)))
+    if output is not None and not (quiet or json):
+        say(escaped(f"mlcli: wrote {output}"))
+
+
+def table(document: dict[str, Any]) -> list[str]:
+    """Every two runs in a line, then the leading shares of all spectra."""
+    rows = [HEAD, *(line_of(pair) for pair in document["pairs"])]
+    runs = document["runs"]
+    most = min(max(len(run["eigenvalues"]) for run in runs), LEADING)
+    spectra = [("eigenvalues", *(str(i + 1) for i in range(most))), *(
+        (name_of(run["run"]), *padded(list(map(figure, run["eigenvalues"], run["proportions"])), most))
+        for run in runs)]
+    return [*aligned(rows), "", *aligned(spectra), "", f"{document['rows']:,} rows"]
+
+
+def padded(cells: list[str], count: int) -> list[str]:
+    """So many cells, the last ones empty where there are fewer."""
+    return [*cells, *[""] * count][:count]
+
+
+def line_of(pair: dict[str, Any]) -> tuple[str, ...]:
+    """Two runs compared, as cells."""
+    angles, m2 = pair["principal_angles"], pair["procrustes_m2"]
+    shown = " ".join(f"{angle:.3g}" for angle in angles[:4]) + (f" .. {angles[-1]:.3g}" if len(angles) > 4 else "")
+    return (name_of(pair["first"]), name_of(pair["second"]), f"{m2:.6g}", shown or "-",
+            share(pair, "overlap"), share(pair, "jaccard"))
+
+
+def share(pair: dict[str, Any], name: str) -> str:
+    """A share with its standard error, where there is one."""
+    if name not in pair:
+        return "-"
+    error = pair[f"{name}_se"]
+    return f"{pair[name]:.4f}" + ("" if error is None else f" +- {error:.2g}")
+
+
+def figure(value: float, proportion: float | None) -> str:
+    """An eigenvalue and its share of the trace."""
+    return f"{value:.4g}" + ("" if proportion is None else f" ({proportion:.1%})")
+
+
+def name_of(run: str) -> str:
+    """The end of a run's path."""
+    return escaped(run if len(run) <= 40 else f"...{run[-37:]}")
+
+
+def aligned(rows: list[tuple[str, ...]]) -> list[str]:
+    """Cells in columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]

@@ -1,0 +1,82 @@
+"""The end of a run on one screen: what it was, a scree of bars, quality, warnings, where it is."""
+
+import math
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlcli.cli.failure import escaped
+from mlcli.cli.progress import on_terminal, told
+
+MOST = 10  # eigenvalues shown
+WIDTH = 30  # characters of the longest bar
+EIGHTHS = " ▏▎▍▌▋▊▉"
+KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
+MEASURES = {"trustworthiness": "trustworthiness", "continuity": "continuity", "stress_1": "stress-1",
+            "residual_variance": "residual variance"}
+
+
+def ending(summary: Mapping[str, Any]) -> list[str]:
+    """The lines that tell of a finished run, for the standard error that there is."""
+    color = on_terminal() and "NO_COLOR" not in os.environ
+    lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
+    lines += [f"mlcli: {escaped(line)}" for line in (quality(summary.get("quality") or {}),
+                                                     (summary.get("dimension") or {}).get("sentence", "")) if line]
+    lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
+    return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]
+
+
+def headline(summary: Mapping[str, Any]) -> str:
+    """Method, input, sizes and time in a line."""
+    given, made = summary["input"], summary["embedding"]
+    name = "standard input" if given["path"] == "-" else given["path"][-80:]
+    what = "columns" if given["kind"] == "features" else "points"
+    return (f"{summary['method']} of {name}: {given['rows']:,} rows x {given['columns']:,} {what} to "
+            f"{made['rows']:,} x {made['components']:,} in {summary['seconds']:.2f} s")
+
+
+def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]:
+    """A bar for each of the first eigenvalues with its share of the trace and their running sum."""
+    values: Sequence[float] = summary["scree"]["eigenvalues"][:MOST]
+    shares: Sequence[float | None] = summary["scree"]["proportions"] or [None] * len(values)
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    lines, total = [], 0.0
+    for place, (value, share) in enumerate(zip(values, shares, strict=False)):
+        total += share or 0.0
+        drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks).ljust(WIDTH)
+        tone = NEGATIVE if value < 0 else KEPT if place < summary["components"] else REST
+        mark = "*" if place < summary["components"] else " "
+        figures = "" if share is None else f"  {share:7.1%}  {total:7.1%}"
+        lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {value:>12.6g}{figures}")
+    known = any(share is not None for share in shares)
+    head = f"   * kept{'eigenvalue':>{WIDTH + 11}}" + (f"{'share':>9}{'sum':>9}" if known else "")
+    return [head, *lines] if lines else []
+
+
+def bar(share: float, blocks: bool) -> str:
+    """A bar as long as a share of the width, to an eighth of a character where blocks can be shown."""
+    eighths = round(share * WIDTH * 8)
+    if not blocks:
+        return "#" * round(share * WIDTH)
+    return "█" * (eighths // 8) + EIGHTHS[eighths % 8].strip()
+
+
+def can_show(text: str) -> bool:
+    """Whether the encoding of standard error has these characters."""
+    try:
+        text.encode(getattr(sys.stderr, "encoding", None) or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+def quality(found: Mapping[str, Any]) -> str:
+    """The leading measures of quality, with standard errors where they come from a sample."""
+    words = []
+    for name, shown in MEASURES.items():
+        value, error = found.get(name), found.get(f"{name}_se")
+        if isinstance(value, float):
+            words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
+    text = ", ".join(words)
+    return text if can_show(text) else text.replace("±", "+-")

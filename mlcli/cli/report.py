@@ -1,0 +1,34 @@
+"""`mlcli report`: the page of a finished run, rendered again."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcli.cli import behavior
+from mlcli.cli.failure import escaped, say
+from mlcli.cli.output import print_json
+from mlcli.cli.reuse_options import Run
+
+Title = Annotated[str | None, typer.Option("--title", show_default=False, help="The page's title.")]
+Label = Annotated[str | None, typer.Option("--label-column", show_default=False,
+                                           help="The label column that colors the points (default: each in turn).")]
+
+
+def report(run: Run, *, label_column: Label = None, title: Title = None, quiet: behavior.Quiet = False,
+           json: behavior.Json = False, debug: behavior.Debug = False) -> None:
+    """Render the report of a finished run again.
+
+    \b
+    mlcli report runs/iris-pca
+    mlcli report runs/cells-isomap --label-column batch --title "Cells by batch"
+
+    The page is drawn from the files of the run, whose hashes are checked first.
+    """
+    from mlcli import readback
+
+    path = readback.render_again(Path(run), title=title, label=label_column)
+    if json:
+        print_json({"run": run, "report": str(path)})
+    elif not quiet:
+        say(escaped(f"mlcli: wrote {path}"))

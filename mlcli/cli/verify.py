@@ -1,0 +1,55 @@
+"""`mlcli verify`: a finished run checked again, here or on another machine."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from mlcli.cli import behavior
+from mlcli.cli.failure import escaped
+from mlcli.cli.output import print_json
+from mlcli.cli.reuse_options import Run
+from mlcli.errors import NumericalError, UnsafeFile
+
+Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
+                                           help="The run's input, where it lies elsewhere now.")]
+Full = Annotated[bool, typer.Option("--full", help="Look at every row, and count eigenvalues by inertia.")]
+
+
+def verify(run: Run, *, given: Given = None, full: Full = False, json: behavior.Json = False,
+           debug: behavior.Debug = False) -> None:
+    """Check a finished run again: its files and its numbers.
+
+    \b
+    mlcli verify runs/faces-isomap
+    mlcli verify runs/faces-isomap --input copies/faces.csv --json
+
+    All files are compared with the hashes that the run wrote. Where the input is still the same, the certificate
+    is made again from the files; without it, only what the files say of each other. Exit code 80 where numbers
+    fail, 83 where files were changed.
+    """
+    from mlcli import verification
+
+    verified = verification.verify(Path(run), given, full=full)
+    document = verified.document(Path(run))
+    if json:
+        print_json(document)
+    else:
+        for line in told(document):
+            typer.echo(escaped(line))
+    if verified.changed:
+        raise UnsafeFile("HASH", f"{', '.join(verified.changed)} is not what the run wrote", where=run,
+                         hint="make the run again")
+    if verified.certificate.failed:
+        names = ", ".join(check.name for check in verified.certificate.failed)
+        raise NumericalError("VERIFY", f"the run's numbers are wrong: {names}", where=run, hint="make the run again")
+
+
+def told(document: dict[str, Any]) -> list[str]:
+    """What was found, in lines for people."""
+    lines = [f"{document['run']}: {document['verdict']}; the input is {document['input']}"]
+    for check in document["certificate"]["checks"]:
+        figure = "" if check["verdict"] == "skipped" else f" {check['value']:.3g} (allowed {check['tolerance']:.3g})"
+        share = "" if check["exact"] or check["verdict"] == "skipped" else ", on a sample"
+        lines.append(f"  {check['verdict']:8}{check['name']}{figure}{share}: {check['how']}")
+    return lines

@@ -1,0 +1,62 @@
+"""Finished runs side by side: read back, their rows matched by id, compared."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.stage import note
+from mlcli.base.threads import threads_limited
+from mlcli.base.types import Indices
+from mlcli.data.row_numbers import RowNumbers
+from mlcli.errors import ConfigError, DataError
+from mlcli.readback import finished, readable
+from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
+from mlcli.report.contents import Contents
+
+FEWEST = 2  # rows that a comparison needs
+
+
+def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: int) -> Comparison:
+    """Compares finished runs over the rows that all of them have; raises what `finished` does, and DataError."""
+    with threads_limited(Compute().thread_count()):
+        runs = [_read(Path(folder)) for folder in folders]
+        first = runs[0].embedding
+        if label is not None and label not in first.labels:
+            raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",
+                              where="--label-column", hint=f"it has: {', '.join(first.labels)[:200] or 'none'}")
+        rows = common_rows([run.embedding.ids for run in runs], folders)
+        sides = [_side(folder, run, chosen) for folder, run, chosen in zip(folders, runs, rows, strict=True)]
+        ids = [first.ids[row] for row in rows[0].tolist()]
+        labels = {name: [texts[row] for row in rows[0].tolist()] for name, texts in first.labels.items()}
+        return side_by_side(sides, ids, labels, neighbors, np.random.default_rng(seed))
+
+
+def _read(folder: Path) -> Contents:
+    with readable(folder):
+        return finished(folder)
+
+
+def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indices]:
+    """The rows of each run whose ids all runs have, in the order of the first run."""
+    if all(isinstance(part, RowNumbers) and part == ids[0] for part in ids):
+        return [np.arange(len(ids[0]))] * len(ids)
+    places = [{name: row for row, name in enumerate(part)} for part in ids]
+    common = [name for name in ids[0] if all(name in place for place in places[1:])]
+    if len(common) < FEWEST:
+        raise DataError("NO-COMMON-ROWS", f"the runs have {len(common)} ids in common", where=", ".join(names)[:200],
+                        hint="compare runs of the same rows; embedding.npy holds no ids, so write csv as well")
+    left = [len(part) - len(common) for part in ids]
+    if any(left):
+        counts = ", ".join(f"{count:,} of {name[-40:]}" for count, name in zip(left, names, strict=True) if count)
+        note("W-COMMON-ROWS", f"the {len(common):,} rows that all runs have are compared; left out are {counts}",
+             rows=len(common))
+    return [np.array([place[name] for name in common], dtype=np.int64) for place in places]
+
+
+def _side(name: str, run: Contents, rows: Indices) -> Side:
+    """A run as one side of the comparison."""
+    shares = [None if share != share else share for share in run.spectrum.numbers("proportion")]
+    return Side(name, str(run.manifest["method"]), str(run.manifest["input"]["path"]), len(run.embedding.ids),
+                run.embedding.values[rows], run.spectrum.numbers("eigenvalue"), shares)

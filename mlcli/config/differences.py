@@ -1,0 +1,45 @@
+"""Which options of a run differ from their defaults."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic_core import PydanticUndefined
+
+from mlcli.base.options import Options
+from mlcli.config.describe import TAG, show, tag_of
+
+OWN = ("input.path", "output")  # no run has these by default
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An option that is not as it would be by itself."""
+
+    path: str
+    value: str
+    default: str
+
+
+def differences(options: Options, base: Options | None = None, path: str = "") -> Iterator[Difference]:
+    """Every option whose value differs from its default, sections before what they hold.
+
+    A section that another one may replace, such as the method, is compared with its own defaults.
+    """
+    for name, info in type(options).model_fields.items():
+        here, value = f"{path}.{name}" if path else name, getattr(options, name)
+        default = info.default if base is None else getattr(base, name)
+        if isinstance(value, Options):
+            same = type(default) is type(value)
+            if not same and default is not PydanticUndefined:
+                yield Difference(f"{here}.{TAG}", tag_of(type(value)), _words(default))
+            yield from differences(value, default if same else None, here)
+        elif value != default and here not in OWN and not (name == TAG and here != TAG):
+            yield Difference(here, show(value), _words(default))
+
+
+def _words(default: Any) -> str:
+    """A default as text; nothing for an option that has none."""
+    if isinstance(default, Options):
+        return tag_of(type(default))
+    return "" if default is PydanticUndefined else show(default)

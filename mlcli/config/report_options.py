@@ -1,0 +1,34 @@
+"""What is written besides the model, and what is measured for it."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field, Strict
+
+from mlcli.base.options import Options, option
+
+Format = Literal["csv", "parquet", "npy"]
+FigureFormat = Literal["svg", "png", "pdf"]
+SampleSize = Annotated[int, Field(ge=2)]
+
+
+class Quality(Options):
+    """How well the embedding keeps neighborhoods, distances and labels; null: not measured."""
+
+    neighbors: int = option(12, "Size of the neighborhoods that are compared.", ge=1)
+    sample: SampleSize | Literal["auto"] = option(
+        "auto", "Points whose neighborhoods and distances are measured (auto: all up to 2,000 points, above that a "
+        "seeded sample of 100 to 500, with standard errors).")
+
+
+class Report(Options):
+    """What is written besides the model."""
+
+    formats: Annotated[tuple[Format, ...], Strict(False)] = option(
+        ("csv",), "File formats of the embedding.", min_length=1)
+    figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
+        ("svg",), "File formats of scree and scatter plot; png and pdf need the extra mlcli[plot].")
+    quality: Quality | None = Quality()
+    certify: Literal["auto", "full"] = option(
+        "auto", "How thoroughly results are checked before they are published: as far as the larger of 5% of the run's "
+        "time and 50 ms goes (auto), or every row, and eigenvalues counted by inertia (full).")
+    dimension: bool = option(True, "Whether the rules for the number of axes are applied.")

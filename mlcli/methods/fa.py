@@ -1,0 +1,80 @@
+"""Factor analysis."""
+
+from math import sqrt
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Covariance, Features, Input
+from mlcli.base.options import option
+from mlcli.base.scaling import scaled
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.stages.axes import Axes
+from mlcli.stages.costs import product_rate, solve_cost
+from mlcli.stages.factor_model import Observed, Scores, fit_factors, of_covariance, of_points
+from mlcli.stages.factored import Factored
+from mlcli.stages.iterate import Iterate
+from mlcli.stages.rotations import Rotation, Unrotated
+from mlcli.stages.similarities import Columns
+from mlcli.stages.spectrum import Spectrum
+
+
+class FA(Method):
+    """A few hidden factors that explain how columns vary together; what is a column's own is its uniqueness.
+
+    y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal, by maximum likelihood. Rescaling a column
+    rescales its loadings (`loadings.csv`) and changes nothing else: `spectrum.csv` is of standardized
+    columns. With `noise: equal` it is probabilistic PCA. A uniqueness at its bound is a Heywood case: too
+    many factors or too few points. `fit` in `run.json` holds the likelihood and the test that so many
+    factors are enough. Of a covariance (`input.kind`, `input.observations`) there are loadings, no scores.
+
+    Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; R's factanal.
+    """
+
+    accepts: ClassVar = (Features, Covariance)
+    ranked_by: ClassVar[str] = "sums of squared loadings"
+    name: Literal["fa"] = "fa"
+    eigensolve: Axes = Axes()
+    rotation: Rotation = option(Unrotated(), "Turn of the factors.")
+    scores: Scores = option("regression", "Coordinates: posterior means, or unbiased but of larger variance.")
+    noise: Literal["each", "equal"] = option("each", "Uniquenesses: each column's own, or one noise for all.")
+    lower: float = option(0.005, "Smallest uniqueness, as a share of the column's variance.", gt=0, lt=1)
+    iterate: Iterate = Iterate()
+
+    def limit(self, data: Input) -> int:
+        """As many factors as leave the model no more parameters than the covariance has (Ledermann's bound)."""
+        columns = data.values.shape[1]
+        most = columns - 1 if self.noise == "equal" else int(columns + 0.5 - sqrt(2 * columns + 0.25))
+        return min(most, len(data.values) - 1)
+
+    def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
+        """One product, and one eigenproblem of the smaller side for each step."""
+        (rows, columns), threads = data.values.shape, compute.thread_count()
+        side, product = min(rows, columns), 2.0 * rows * columns * min(rows, columns) / product_rate(threads)
+        return [Step("covariance", f"the smaller side is {side}", product, 8.0 * (rows * columns + side**2)),
+                Step("iterate", "about 20 Newton steps", 20 * solve_cost(side, threads), 8.0 * 6 * side**2)]
+
+    def solve(self, data: Features | Covariance, compute: Compute) -> Model:
+        """Λ and Ψ of the largest likelihood; coordinates are scores."""
+        if isinstance(data, Covariance):
+            return self.explained(data, of_covariance(data.values, data.observations, self.noise == "equal"), None)
+        kernel = Factored.of(data.values)
+        return self.explained(data, of_points(kernel, self.noise == "equal", compute), kernel)
+
+    def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | None) -> Model:
+        """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
+        found = fit_factors(observed, self.eigensolve.components, self.lower, self.rotation, self.scores, self.iterate,
+                            data.unit, data.columns)
+        embedding = np.zeros((0, len(found.squares))) if kernel is None else kernel.lifted(found.axes)
+        found = found.turned(signs := leading_signs(found.loadings if kernel is None else embedding))
+        projector = None if kernel is None else Projector(
+            Columns(), kernel.centering, found.axes, Decoder(kernel.centering.means, found.loadings))
+        return Model(embedding * signs, Spectrum.given(found.squares, observed.total), projector, None, found.fit,
+                     found.trace, Loadings(scaled(found.loadings, data.unit), data.columns))
+
+    def units(self, data: Input) -> Units:
+        """Scores carry no unit, and the spectrum only where columns keep theirs."""
+        return Units(data.exponent, 0, 2 * data.unit if self.noise == "equal" else 0)

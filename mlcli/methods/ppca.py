@@ -1,0 +1,80 @@
+"""Probabilistic principal component analysis."""
+
+from math import log
+from typing import Any, ClassVar, Literal
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.base.scaling import all_finite, scaled, scaled_number
+from mlcli.base.steps import Step
+from mlcli.errors import ConfigError
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.stages.costs import product_rate, solve_cost
+from mlcli.stages.eigensolve import Eigensolve
+from mlcli.stages.iterate import Iterate
+from mlcli.stages.kernels import Centering
+from mlcli.stages.probabilistic import by_em, in_closed_form
+from mlcli.stages.similarities import Completed
+
+
+class PPCA(Method):
+    """PCA as a model of the data, with a likelihood: a few hidden coordinates, and equal noise in every column.
+
+    y = μ + W x + ε with x ~ N(0, I) and ε ~ N(0, σ² I). The noise σ² is the mean of the discarded
+    eigenvalues of the covariance (divisor n); an axis is the posterior mean of a hidden coordinate,
+    the principal component in units of its own spread and drawn a little towards zero.
+
+    Missing cells (`prepare.missing: model`) take no part in the likelihood, which EM maximizes
+    exactly; `mlcli reconstruct` gives the posterior means of all cells, and `posterior.csv` each
+    row's posterior covariance (that of complete rows: `fit` in `run.json`). Source: Tipping and
+    Bishop, "Probabilistic principal component analysis", 1999.
+    """
+
+    accepts: ClassVar = (Features,)
+    missing: ClassVar[bool] = True
+    ranked_by: ClassVar[str] = "eigenvalues of the covariance"
+    name: Literal["ppca"] = "ppca"
+    solver: Literal["auto", "closed", "em"] = option(
+        "auto", "In closed form, by expectation and maximization (em), or em where cells are missing (auto).")
+    iterate: Iterate = Iterate()
+    eigensolve: Eigensolve = Eigensolve()
+
+    def limit(self, data: Input) -> int:
+        """The smaller of n - 1 and d - 1: one direction at least is noise."""
+        return min(len(data.values), data.values.shape[1]) - 1
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """The solver that the data asks for; raises ConfigError for another."""
+        whole = all_finite(data.values)
+        if self.solver == "closed" and not whole:
+            raise ConfigError("CLOSED-FORM", "a closed form needs complete data", where="method.solver", hint="use em")
+        return {"solver": ("closed" if whole else "em") if self.solver == "auto" else self.solver}
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """One eigenproblem of the smaller side; by em, a pass over the data for each iteration."""
+        (rows, columns), rate = data.values.shape, product_rate(compute.thread_count())
+        side, count = min(rows, columns), int(max(self.eigensolve.components, 1))
+        seconds = 2.0 * rows * columns * side / rate + solve_cost(side, compute.thread_count())
+        found = Step("eigensolve", f"the smaller side ({side})", seconds, 8.0 * (rows * columns + 4 * side**2))
+        em = Step("iterate", "em, 100 iterations", 2000.0 * rows * columns * count / rate, 32.0 * rows * columns)
+        return [found, em] if self.solver == "em" else [found]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """Loadings W and noise σ² of the largest likelihood; coordinates are posterior means."""
+        fitted = (by_em(data.values, self.eigensolve, self.iterate, self.limit(data), compute)
+                  if self.solver == "em" else in_closed_form(data.values, self.eigensolve, self.limit(data), compute))
+        latent, unit = fitted.latent, data.exponent
+        shift = fitted.cells * unit * log(2)
+        fit = {"log_likelihood": None if fitted.log_likelihood is None else fitted.log_likelihood - shift,
+               "noise_variance": scaled_number(latent.noise, 2 * unit), "posterior_covariance": latent.spread.tolist(),
+               **fitted.facts}
+        decoder = Decoder(latent.mean, latent.loadings)
+        projector = Projector(Completed(latent), Centering(latent.mean, across=False), latent.axes, decoder)
+        trace = None if fitted.trace is None else fitted.trace - shift
+        loadings = Loadings(scaled(latent.loadings, unit), data.columns)
+        return Model(fitted.means, fitted.spectrum, projector, None, fit, trace, loadings, fitted.spreads)
+
+    def units(self, data: Input) -> Units:
+        """Coordinates carry no unit; the spectrum is one of variances."""
+        return Units(data.exponent, 0, 2 * data.exponent)

@@ -1,0 +1,139 @@
+"""Colors from a label column: groups for names, a scale for numbers."""
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import AnyArray
+from mlcli.report.drawing import Bar, Dots, Line, Mark, Text
+from mlcli.report.palette import CLASSES, STEPS
+from mlcli.report.text import shortened
+
+SHAPES = ("circle", "square", "triangle", "diamond")
+MOST = len(CLASSES)
+ABSENT = {"", "na", "nan", "null", "none", "n/a"}
+ROW = 19  # pixels between two names of a legend
+
+
+@dataclass(frozen=True)
+class Coloring:
+    """The group of each row, and how each group is drawn."""
+
+    name: str
+    of: AnyArray  # n group numbers
+    kinds: Sequence[str]
+    shapes: Sequence[str]
+
+    def legend(self, x: float, y: float) -> list[Mark]:
+        """What the colors mean, downward from a place; nothing where there is one color."""
+        return []
+
+    def take(self, rows: AnyArray) -> "Coloring":
+        """The colors of some rows, under the same legend."""
+        values = {key: value for key, value in vars(self).items() if key != "of"}
+        return type(self)(of=self.of[rows], **values)
+
+
+@dataclass(frozen=True)
+class Groups(Coloring):
+    """A color and a shape for each name, the rarer ones as others."""
+
+    names: Sequence[str]
+    counts: Sequence[int]
+
+    def legend(self, x: float, y: float) -> list[Mark]:
+        """A dot, a name and a count for each group."""
+        marks: list[Mark] = [Text(x, y, shortened(self.name, 26))]
+        for i, (name, count) in enumerate(zip(self.names, self.counts, strict=True)):
+            down = y + 8 + ROW * (i + 1)
+            marks += [Dots(self.kinds[i], np.array([[x + 6, down - 4]]), 4, self.shapes[i]),
+                      Text(x + 17, down, f"{shortened(name, 22)} ({count:,})", kind="small")]
+        return marks
+
+
+@dataclass(frozen=True)
+class Range(Coloring):
+    """A scale of colors from the least number to the largest."""
+
+    low: float
+    high: float
+    absent: int
+
+    def legend(self, x: float, y: float) -> list[Mark]:
+        """A bar of colors with its numbers."""
+        tall = 7.0
+        bars: list[Mark] = [Bar(f"s{i}", x, y + 14 + tall * (STEPS - 1 - i), 16, tall + 0.5) for i in range(STEPS)]
+        marks: list[Mark] = [Text(x, y, shortened(self.name, 26)), *bars]
+        for share in (0, 0.25, 0.5, 0.75, 1):
+            down = y + 14 + tall * STEPS * (1 - share)
+            value = f"{self.low + share * (self.high - self.low):.4g}".replace("-", "−")
+            marks += [Line("axis", x + 16, down, x + 20, down), Text(x + 24, down + 4, value, kind="small")]
+        if self.absent:
+            down = y + 38 + tall * STEPS
+            marks += [Dots("other", np.array([[x + 8, down - 4]]), 4),
+                      Text(x + 24, down, f"no number ({self.absent:,})", kind="small")]
+        return marks
+
+
+def coloring(name: str, texts: Sequence[str]) -> Coloring:
+    """The colors of a label column: a scale for more than a dozen different numbers, groups otherwise."""
+    numbers = numbers_of(texts)
+    if numbers is not None and len(set(numbers)) > MOST + 1:
+        return _scaled(name, np.array(numbers))
+    return _grouped(name, texts, numeric=numbers is not None)
+
+
+def plain(count: int) -> Coloring:
+    """One color for all points."""
+    return Coloring("", np.zeros(count, dtype=np.int64), ("plain",), ("circle",))
+
+
+def numbers_of(texts: Sequence[str]) -> list[float] | None:
+    """The numbers that the texts stand for, NaN where there is none; None unless all the others are finite numbers."""
+    try:
+        numbers = list(map(float, texts))
+    except ValueError:
+        numbers = []
+    if numbers and np.isfinite(numbers).all():
+        return numbers
+    for text in texts[len(numbers):]:
+        try:
+            numbers.append(float(text))
+        except ValueError:
+            if text.strip().lower() not in ABSENT:
+                return None
+            numbers.append(math.nan)
+    return numbers if np.isfinite(numbers).any() and not np.isinf(numbers).any() else None
+
+
+def _scaled(name: str, values: AnyArray) -> Range:
+    absent = np.isnan(values)
+    low, high = float(values[~absent].min()), float(values[~absent].max())
+    shares = (np.where(absent, low, values) / 2 - low / 2) / (high / 2 - low / 2)
+    steps = np.minimum((shares * STEPS).astype(np.int64), STEPS - 1)
+    kinds = (*(f"s{i}" for i in range(STEPS)), "other")
+    return Range(name, np.where(absent, STEPS, steps), kinds, ("circle",) * len(kinds), low, high, int(absent.sum()))
+
+
+def _grouped(name: str, texts: Sequence[str], *, numeric: bool) -> Groups:
+    counts = Counter(texts)
+    names = [text for text, _ in counts.most_common(MOST)] if len(counts) > MOST else list(counts)
+    if numeric:
+        names.sort(key=_order)
+    place = {text: i for i, text in enumerate(names)}
+    of = np.fromiter((place.get(text, len(names)) for text in texts), dtype=np.int64, count=len(texts))
+    kinds, shapes = [f"c{i}" for i in range(len(names))], [SHAPES[i % len(SHAPES)] for i in range(len(names))]
+    shown, sizes = [text if text.strip() else "(empty)" for text in names], [counts[text] for text in names]
+    if len(counts) > len(names):
+        kinds, shapes = [*kinds, "other"], [*shapes, "circle"]
+        shown, sizes = [*shown, f"{len(counts) - len(names):,} others"], [*sizes, len(texts) - sum(sizes)]
+    return Groups(name, of, kinds, shapes, shown, sizes)
+
+
+def _order(text: str) -> float:
+    """Numbers in their order, what is absent last."""
+    return math.inf if text.strip().lower() in ABSENT else float(text)
+

@@ -1,0 +1,73 @@
+"""Small multiples: each embedding in the place of the first, and each spectrum on one scale."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.report.axes import Panel, Scale
+from mlcli.report.comparison.side_by_side import LEADING, Side
+from mlcli.report.drawing import Bar, Figure, Mark, Text
+from mlcli.report.scatter import Points, dots
+from mlcli.report.text import shortened
+
+COLUMNS = 3
+SIDE, GAP, TOP = 230.0, 22.0, 30.0
+LOW = 150.0  # pixels of a spectrum's panel
+LEGEND = 216.0
+
+
+def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
+    """The first two axes of every embedding, all on the same scales, colored alike."""
+    first = [_first_two(points.values) for points in placed]
+    reach = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
+    marks: list[Mark] = []
+    for place, (side, points, values) in enumerate(zip(sides, placed, first, strict=True)):
+        left, top = _corner(place, SIDE + TOP + GAP)
+        panel = Panel(Scale(-reach, reach, left, left + SIDE, reach), Scale(-reach, reach, top + SIDE, top, reach))
+        marks += [Bar("frame", left, top, SIDE, SIDE), *panel.rows(texts=False), *panel.columns(texts=False),
+                  *dots(points, values, panel, 0.7 * points.radius), _title(side, left, top)]
+    width = min(len(placed), COLUMNS) * (SIDE + GAP)
+    height = -(-len(placed) // COLUMNS) * (SIDE + TOP + GAP)
+    key = placed[0].colors.legend(width + 8, TOP + 8)
+    return Figure("Embeddings, aligned to the first", width + (LEGEND if key else 0), max(height, 300 if key else 0),
+                  [*marks, *key])
+
+
+def spectra(sides: Sequence[Side]) -> Figure:
+    """The first eigenvalues of every run, in percent of its largest, on one scale."""
+    shares = [_shares(side.eigenvalues[:LEADING]) for side in sides]
+    count, flat = max(*map(len, shares), 1), [share for part in shares for share in part]
+    marks: list[Mark] = []
+    for place, (side, part) in enumerate(zip(sides, shares, strict=True)):
+        left, top = _corner(place, LOW + TOP + GAP + 18)
+        panel = Panel(Scale(-0.5, count - 0.5, left + 34, left + SIDE, 1.0),
+                      Scale.over([0.0, 100.0, *flat], top + LOW, top, most=4))
+        wide = 0.7 * (SIDE - 34) / count
+        marks += [*panel.rows(), *panel.counted(range(1, count + 1)), _title(side, left, top)]
+        for i, share in enumerate(part):
+            kind = "negative" if share < 0 else "kept" if i < side.values.shape[1] else "rest"
+            above, below = sorted((panel.y(share), panel.y(0.0)))
+            marks.append(Bar(kind, panel.x(i) - wide / 2, above, wide, below - above, f"{i + 1}: {share:.2f}%"))
+    return Figure("Spectra side by side", min(len(shares), COLUMNS) * (SIDE + GAP),
+                  -(-len(shares) // COLUMNS) * (LOW + TOP + GAP + 18), marks)
+
+
+def _shares(values: Sequence[float]) -> list[float]:
+    """Percent of the largest size."""
+    largest = max(map(abs, values), default=0.0)
+    return [100 * (value / largest) if largest else 0.0 for value in values]
+
+
+def _corner(place: int, height: float) -> tuple[float, float]:
+    return (place % COLUMNS) * (SIDE + GAP) + 2, TOP + (place // COLUMNS) * height
+
+
+def _title(side: Side, left: float, top: float) -> Text:
+    return Text(left, top - 9, shortened(f"{side.name} ({side.method})", 36), kind="small")
+
+
+def _first_two(values: Array) -> Array:
+    """The first two axes, the second zero where there is one only."""
+    return np.column_stack([values, np.zeros(len(values))])[:, :2]
+

@@ -1,0 +1,91 @@
+"""Several embeddings of the same points compared, every two of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.stage import advance, stage
+from mlcli.base.types import Array, Indices
+from mlcli.report.comparison.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardized
+
+EXACT = 20_000  # points up to which the neighbors of all are found
+SAMPLE = 2_000  # of more points, those from which neighborhoods are compared
+LEADING = 10  # eigenvalues side by side
+
+
+@dataclass(frozen=True)
+class Side:
+    """One of the runs."""
+
+    name: str  # as the user gave it
+    method: str
+    input: str
+    rows: int  # of its embedding, common or not
+    values: Array  # of the common rows, n x p
+    eigenvalues: Sequence[float]
+    proportions: Sequence[float | None]
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two of the runs compared."""
+
+    first: str
+    second: str
+    fit: Fit
+    angles: Array  # degrees, ascending
+    agreement: Agreement | None  # None for fewer than three points
+
+    def document(self) -> dict[str, Any]:
+        """The comparison as plain values."""
+        near, m2 = self.agreement, self.fit.m2
+        return {"first": self.first, "second": self.second, "procrustes_m2": m2,
+                "procrustes_correlation": float(np.sqrt(max(1 - m2, 0.0))),
+                "principal_angles": self.angles.tolist(),
+                **({} if near is None else {
+                    "neighbors": near.neighbors, "points": near.points,
+                    "overlap": near.overlap, "overlap_se": near.overlap_se,
+                    "jaccard": near.jaccard, "jaccard_se": near.jaccard_se})}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All runs, and every two of them."""
+
+    sides: Sequence[Side]
+    ids: Sequence[str]  # of the common rows
+    labels: Mapping[str, Sequence[str]]  # the first run's
+    pairs: Sequence[Pair]
+    placed: Sequence[Array]  # each embedding standardized and turned onto the first
+
+    def document(self) -> dict[str, Any]:
+        """The comparison as plain values."""
+        runs = [{"run": side.name, "method": side.method, "input": side.input, "rows": side.rows,
+                 "components": side.values.shape[1], "eigenvalues": list(side.eigenvalues[:LEADING]),
+                 "proportions": list(side.proportions[:LEADING])} for side in self.sides]
+        return {"rows": len(self.ids), "runs": runs, "pairs": [pair.document() for pair in self.pairs]}
+
+
+@stage("compare")
+def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]], neighbors: int,
+                 generator: np.random.Generator) -> Comparison:
+    """Compares every two runs over their common rows."""
+    shapes = [standardized(side.values) for side in sides]
+    rows, near = _seen_from(len(ids), generator), min(neighbors, (len(ids) - 1) // 2)
+    every = list(combinations(range(len(sides)), 2))
+    pairs = []
+    for done, (i, j) in enumerate(every):
+        found = agreement(shapes[i], shapes[j], rows, near) if near > 0 else None
+        pairs.append(Pair(sides[i].name, sides[j].name, procrustes(shapes[i], shapes[j]),
+                          principal_angles(shapes[i], shapes[j]), found))
+        advance(done + 1, len(every))
+    placed = [shapes[0], *(procrustes(shapes[0], shape).turned for shape in shapes[1:])]
+    return Comparison(sides, ids, labels, pairs, placed)
+
+
+def _seen_from(size: int, generator: np.random.Generator) -> Indices:
+    """All points, or a seeded sample of many."""
+    return np.arange(size) if size <= EXACT else np.sort(generator.choice(size, SAMPLE, replace=False))

@@ -1,0 +1,63 @@
+"""What a report is made of: the content of a run directory's files, as plain values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.config.run_config import RunConfig
+from mlcli.report.scree import Eigenvalues
+
+
+@dataclass(frozen=True)
+class Embedding:
+    """The rows of embedding.csv."""
+
+    values: Array  # n x p
+    ids: Sequence[str]  # n
+    labels: Mapping[str, Sequence[str]] = field(default_factory=dict)  # label column -> n texts
+
+
+@dataclass(frozen=True)
+class Rows:
+    """A small CSV file: its columns by name, cells as text."""
+
+    columns: Mapping[str, Sequence[str]]
+
+    def numbers(self, name: str) -> list[float]:
+        """A column as numbers, NaN where a cell is empty."""
+        return [float(cell) if cell else np.nan for cell in self.columns[name]]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A finished run; what it does not have is None."""
+
+    manifest: Mapping[str, Any]  # run.json without the hashes of the files
+    config: RunConfig
+    config_text: str
+    embedding: Embedding
+    spectrum: Rows
+    quality: Mapping[str, Any] | None = None
+    dimension: Mapping[str, Any] | None = None
+    certificate: Mapping[str, Any] | None = None
+    shepard: Rows | None = None
+    trace: Rows | None = None
+    loadings: Rows | None = None
+
+    @property
+    def eigenvalues(self) -> Eigenvalues:
+        """The spectrum to show."""
+        values, shares = self.spectrum.numbers("eigenvalue"), self.spectrum.numbers("cumulative")
+        found = self.manifest.get("spectrum", {})
+        return Eigenvalues(values, [None if share != share else share for share in shares],
+                           self.embedding.values.shape[1], found.get("computed") or len(values),
+                           found.get("ranked_by", "eigenvalues"))
+
+    @property
+    def name(self) -> str:
+        """The method and the input's name."""
+        path = str(self.manifest["input"]["path"])
+        return f"{self.manifest['method']}: {'standard input' if path == '-' else path.rstrip('/').rpartition('/')[2]}"

@@ -1,0 +1,55 @@
+"""All rules over one model, as a document and as a table."""
+
+import csv
+import io
+from typing import Any
+
+from mlcli.base.inputs import Input
+from mlcli.base.stage import stage
+from mlcli.methods.base import Method, Model
+from mlcli.report.dimension.evidence import evidence_of
+from mlcli.report.dimension.intrinsic import estimates
+from mlcli.report.dimension.parallel import parallel_analysis
+from mlcli.report.dimension.recommend import recommendation
+from mlcli.report.dimension.residual import residual_variance
+from mlcli.report.dimension.spectral import broken_stick, eigengap, elbow, kaiser, variance_kept
+from mlcli.report.dimension.velicer import velicer
+from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
+
+SHARES = (0.8, 0.9, 0.95, 0.99)
+HEADER = ("rule", "components", "detail")
+
+
+@stage("dimension")
+def dimension(method: Method, model: Model, data: Input, seed: int) -> dict[str, Any]:
+    """The content of dimension.json: recommendation, rules with their counts and figures, and those left out.
+
+    `data` holds the rows that were embedded, as the method saw them.
+    """
+    found = verdicts(evidence_of(method, model, data, seed))
+    applied = {name: verdict for name, verdict in found.items() if isinstance(verdict, Verdict)}
+    return {
+        "kept": model.embedding.shape[1],
+        "recommendation": recommendation(method.name, applied),
+        "rules": {name: {"components": verdict.components, "rule": verdict.rule, "detail": verdict.detail,
+                         "figures": verdict.figures} for name, verdict in applied.items()},
+        "left_out": {name: verdict.reason for name, verdict in found.items() if isinstance(verdict, LeftOut)},
+    }
+
+
+def verdicts(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
+    """What every rule says."""
+    return {**{f"variance_{share:.0%}".rstrip("%"): variance_kept(evidence, share) for share in SHARES},
+            "elbow": elbow(evidence), "broken_stick": broken_stick(evidence), "kaiser": kaiser(evidence),
+            "parallel_analysis": parallel_analysis(evidence), "velicer_map": velicer(evidence),
+            "eigengap": eigengap(evidence), "residual_variance": residual_variance(evidence), **estimates(evidence)}
+
+
+def dimension_table(found: dict[str, Any]) -> str:
+    """The rules of `dimension` as CSV: rule, components, detail; those left out with the reason and no count."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows((name, rule["components"], rule["detail"]) for name, rule in found["rules"].items())
+    writer.writerows((name, None, f"left out: {reason}") for name, reason in found["left_out"].items())
+    return out.getvalue()

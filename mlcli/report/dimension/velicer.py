@@ -1,0 +1,44 @@
+"""Velicer's minimum average partial test: axes are kept while they explain what columns share (Velicer, 1976)."""
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
+from mlcli.stages.linalg import EPS, symmetric_eigen
+
+WIDEST = 150  # columns up to which its d³ multiplications are a trifle
+SAME, SAMPLED = 1e-6, 0.1  # relative spread of the columns' sizes, of all rows and of a sample, that is rounding
+
+
+def velicer(evidence: Evidence) -> Verdict | LeftOut:
+    """As many axes as leave the smallest average squared correlation between columns once they are partialled out."""
+    if evidence.points is None:
+        return LeftOut("it compares columns of features by pca")
+    moved = evidence.columns
+    columns, norms = moved.shape[1], np.linalg.norm(moved, axis=0)
+    if columns < 3 or columns > WIDEST:
+        return LeftOut(f"{columns} columns vary, and it takes from 3 to {WIDEST}")
+    if np.ptp(norms) > (SAME if len(moved) == evidence.size else SAMPLED) * norms.max():
+        return LeftOut("it is for correlations, and the columns' variances differ: use prepare.scale=standard")
+    averages = average_partials(moved.T @ moved / np.outer(norms, norms))
+    count = int(np.nanargmin(averages))
+    return Verdict(count, "As many axes as leave the smallest average squared partial correlation between columns.",
+                   f"{averages[count]:.4g} on average",
+                   {"average_squared_partial_correlations": averages.tolist(), "rows": len(moved)})
+
+
+def average_partials(correlations: Array) -> Array:
+    """The average squared partial correlation (d - 1) once 0, 1, ..., d - 2 axes are partialled out.
+
+    NaN from where on a column is explained whole.
+    """
+    size = len(correlations)
+    values, vectors = symmetric_eigen(correlations)
+    averages, left = np.full(size - 1, np.nan), correlations.copy()
+    for count in range(size - 1):
+        diagonal = np.diag(left)
+        if diagonal.min() <= 100 * size * EPS:
+            break
+        averages[count] = (float((left**2 / np.outer(diagonal, diagonal)).sum()) - size) / (size * (size - 1))
+        left -= values[count] * np.outer(vectors[:, count], vectors[:, count])
+    return averages

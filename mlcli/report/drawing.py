@@ -1,0 +1,78 @@
+"""Figures as values: lines, bars, curves, dots and texts in pixels, for any writer to draw."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mlcli.base.types import Array
+
+
+@dataclass(frozen=True)
+class Line:
+    """A straight line."""
+
+    kind: str
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A filled rectangle."""
+
+    kind: str
+    x: float
+    y: float
+    width: float
+    height: float
+    tip: str = ""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Points joined by lines."""
+
+    kind: str
+    points: Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Dots:
+    """Points of one kind and shape (m x 2), with tips where there are few."""
+
+    kind: str
+    points: Array
+    radius: float = 2.5
+    shape: str = "circle"  # circle, square, triangle, diamond
+    tips: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Text:
+    """A line of text whose anchor (start, middle, end) lies at x, y."""
+
+    x: float
+    y: float
+    text: str
+    anchor: str = "start"
+    kind: str = "text"
+    turned: bool = False  # by a quarter, to be read from below
+
+
+Mark = Line | Bar | Curve | Dots | Text
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure, in pixels from its upper left corner."""
+
+    title: str  # read aloud in its place
+    width: float
+    height: float
+    marks: Sequence[Mark] = field(default_factory=tuple)
+
+    @property
+    def kinds(self) -> set[str]:
+        """The kinds of marks that it holds."""
+        return {mark.kind for mark in self.marks}

@@ -1,0 +1,14 @@
+"""What a run finds out about its own embedding."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from mlcli.report.quality import Measured
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What is found out about an embedding once it is there, for the run directory."""
+
+    quality: Measured | None  # None where it was not asked for
+    dimension: dict[str, Any] | None = None  # the content of dimension.json; None where it was not asked for

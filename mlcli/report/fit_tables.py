@@ -1,0 +1,40 @@
+"""trace.csv, loadings.csv and posterior.csv: what a fit has to tell besides its coordinates and its spectrum."""
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+
+from mlcli.base.types import Array
+
+
+def trace_table(objective: Array) -> str:
+    """The objective after each iteration, from 1."""
+    return written(["iteration", "objective"], ([i, _number(value)] for i, value in enumerate(objective, start=1)))
+
+
+def loadings_table(columns: Sequence[str], loadings: Array) -> str:
+    """One row for each column of the data, with its loadings (d x p) on the axes y1..yp."""
+    axes = [f"y{axis + 1}" for axis in range(loadings.shape[1])]
+    return written(["column", *axes], ([name, *map(_number, row)] for name, row in zip(columns, loadings, strict=True)))
+
+
+def posterior_table(id_name: str, ids: Iterable[str], covariances: Array) -> str:
+    """One row for each point with the entries of its posterior covariance (n x p x p) on and above the diagonal."""
+    size = covariances.shape[1]
+    pairs = [(i, j) for i in range(size) for j in range(i, size)]
+    return written([id_name, *(f"y{i + 1}_y{j + 1}" for i, j in pairs)],
+                   ([name, *(_number(own[pair]) for pair in pairs)]
+                    for name, own in zip(ids, covariances, strict=True)))
+
+
+def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def _number(value: float) -> str:
+    return f"{value:.17g}"

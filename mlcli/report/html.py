@@ -1,0 +1,121 @@
+"""Pieces of HTML; every text that reaches a page goes through here and is escaped."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mlcli.report.drawing import Figure
+from mlcli.report.palette import GROUND, style_sheet
+from mlcli.report.svg import inline
+from mlcli.report.text import safe
+
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+LONG = 400  # characters of a sentence
+
+
+@dataclass(frozen=True)
+class Html:
+    """A piece of a page that is escaped already, and the kinds of marks in its figures."""
+
+    text: str
+    kinds: frozenset[str] = frozenset()
+
+
+Part = Html | None
+
+
+def joined(parts: Iterable[Part]) -> Html:
+    """Pieces one after the other; those that are not there are left out."""
+    there = [part for part in parts if part is not None]
+    return Html("\n".join(part.text for part in there), frozenset().union(*(part.kinds for part in there)))
+
+
+def section(title: str, *parts: Part) -> Html | None:
+    """A titled section; None where it would be empty."""
+    inside = joined(parts)
+    return Html(f"<section>\n<h2>{safe(title)}</h2>\n{inside.text}\n</section>", inside.kinds) if inside.text else None
+
+
+def sentence(text: str, kind: str = "") -> Html:
+    """A paragraph."""
+    return Html(f"<p{f' class={chr(34)}{kind}{chr(34)}' if kind else ''}>{safe(text, LONG)}</p>")
+
+
+def figure(drawn: Figure | None, caption: str = "") -> Html | None:
+    """A figure with what it shows."""
+    if drawn is None:
+        return None
+    said = f"\n<figcaption>{safe(caption, LONG)}</figcaption>" if caption else ""
+    return Html(f"<figure>\n{inline(drawn)}{said}\n</figure>", frozenset(drawn.kinds))
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = ()) -> Html | None:
+    """A table whose columns of numbers are set to the right; None without rows."""
+    if not rows:
+        return None
+    sides = [' class="n"' if i in numeric else "" for i in range(len(head))]
+    top = "".join(f"<th{side}>{safe(cell)}</th>" for side, cell in zip(sides, head, strict=True))
+    lines = ["".join(f"<td{side}>{safe(cell, LONG)}</td>" for side, cell in zip(sides, row, strict=True))
+             for row in rows]
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    return Html(f'<div class="wide"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>')
+
+
+def facts(pairs: Iterable[tuple[str, object]]) -> Html:
+    """Names with their values."""
+    rows = "\n".join(f"<dt>{safe(name)}</dt><dd>{safe(value, LONG)}</dd>" for name, value in pairs)
+    return Html(f"<dl>\n{rows}\n</dl>")
+
+
+def verbatim(text: str, lines: int = 400) -> Html:
+    """Text as it stands in a file, long lines and files cut."""
+    rows = text.splitlines()
+    more = [f"... {len(rows) - lines:,} more lines"] if len(rows) > lines else []
+    return Html("<pre>" + "\n".join(safe(row, 200) for row in [*rows[:lines], *more]) + "</pre>")
+
+
+def badge(text: str, kind: str) -> str:
+    """A word that stands out: good, bad or plain."""
+    return f'<span class="badge {kind}">{safe(text)}</span>'
+
+
+def document(title: str, head: str, body: Html) -> str:
+    """A whole page that loads nothing and runs nothing."""
+    return ('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+            '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            '<meta name="color-scheme" content="light dark">\n'
+            f"<title>{safe(title)}</title>\n<style>\n{STYLE}{style_sheet(body.kinds)}\n</style>\n</head>\n<body>\n"
+            f"<header>\n<h1>{safe(title)}</h1>\n{head}\n</header>\n<main>\n{body.text}\n</main>\n</body>\n</html>\n")
+
+
+STYLE = f"""
+:root{{--ground:{GROUND[0]};--text:#22262d;--soft:#5d6673;--line:#dfe3e8;--tint:#f5f7f9;--link:#0072b2;
+  --good:#00664a;--good-tint:#dff3ec;--bad:#9c2f05;--bad-tint:#fde7dc}}
+@media screen and (prefers-color-scheme:dark){{:root{{--ground:{GROUND[1]};--text:#dfe3e9;--soft:#a0a9b6;--line:#333a45;
+  --tint:#1e232b;--link:#4ba3e3;--good:#6fdcb8;--good-tint:#12352b;--bad:#ffab85;--bad-tint:#43210f}}}}
+*{{box-sizing:border-box}}
+body{{margin:0 auto;padding:1.5rem 1.25rem 4rem;max-width:60rem;background:var(--ground);color:var(--text);
+  font:15px/1.5 system-ui,sans-serif}}
+h1{{font-size:1.5rem;line-height:1.25;margin:0 0 .5rem;overflow-wrap:anywhere}}
+h2{{font-size:1.1rem;margin:2.2rem 0 .6rem;padding-bottom:.25rem;border-bottom:1px solid var(--line)}}
+p{{margin:.5rem 0;overflow-wrap:anywhere}} .lead{{font-size:1.02rem}} .soft,figcaption{{color:var(--soft)}}
+figure{{margin:1rem 0}} figcaption{{font-size:.87rem;margin-top:.3rem;max-width:46rem}}
+svg{{display:block;max-width:100%;height:auto}}
+.badge{{display:inline-block;border-radius:.7rem;padding:.1rem .6rem;margin:0 .4rem .3rem 0;font-size:.85rem;
+  background:var(--tint);border:1px solid var(--line)}}
+.good{{color:var(--good);background:var(--good-tint)}} .bad{{color:var(--bad);background:var(--bad-tint)}}
+.wide{{overflow-x:auto}}
+table{{border-collapse:collapse;font-size:.9rem;margin:.4rem 0}}
+th,td{{text-align:left;padding:.22rem .9rem .22rem 0;border-bottom:1px solid var(--line);vertical-align:top;
+  overflow-wrap:anywhere}}
+th{{font-weight:600;color:var(--soft)}} .n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
+dl{{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:.4rem 0;font-size:.93rem}}
+dt{{color:var(--soft)}} dd{{margin:0;overflow-wrap:anywhere}}
+pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .8rem;font-size:.82rem;
+  line-height:1.4;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}}
+ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
+@page{{margin:16mm}}
+@media print{{body{{max-width:none;padding:0;font-size:10.5pt}} figure,tr,li{{break-inside:avoid}}
+  h2{{break-after:avoid}} .wide{{overflow:visible}}
+  .badge{{print-color-adjust:exact}} svg{{max-height:220mm}}}}
+"""

@@ -1,0 +1,73 @@
+"""Figures as PNG and PDF, drawn by Matplotlib (the extra `mlcli[plot]`) with the inks of light ground."""
+
+import io
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Text
+from mlcli.report.palette import GROUND, INKS
+from mlcli.report.text import visible
+
+RESOLUTION = 200  # dots per inch of a PNG
+SIDES = {"start": "left", "middle": "center", "end": "right"}
+MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
+
+
+def image(figure: Figure, format: str) -> bytes:
+    """A figure as the bytes of a file; a pixel of the figure is a point of the page."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure as Sheet
+
+    sheet = Sheet(figsize=(figure.width / 72, figure.height / 72), facecolor=GROUND[0])
+    FigureCanvasAgg(sheet)
+    axes = sheet.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0, figure.width), ylim=(figure.height, 0))
+    axes.set_axis_off()
+    for order, mark in enumerate(figure.marks):
+        PAINTERS[type(mark)](axes, mark, order)
+    out = io.BytesIO()
+    with warnings.catch_warnings():  # of characters that its font lacks: they stand as boxes
+        warnings.simplefilter("ignore")
+        sheet.savefig(out, format=format, dpi=RESOLUTION,
+                      metadata={"CreationDate": None} if format == "pdf" else {"Software": None})
+    return out.getvalue()
+
+
+def _line(axes: Any, mark: Line, order: int) -> None:
+    axes.plot([mark.x1, mark.x2], [mark.y1, mark.y2], zorder=order, **_stroke(mark.kind))
+
+
+def _curve(axes: Any, mark: Curve, order: int) -> None:
+    if mark.points:
+        axes.plot(*zip(*mark.points, strict=True), zorder=order, **_stroke(mark.kind))
+
+
+def _stroke(kind: str) -> dict[str, Any]:
+    ink = INKS[kind]
+    dashes = {"dashes": [float(part) / ink.width for part in ink.dash.split()]} if ink.dash else {}
+    return {"color": ink.light, "linewidth": ink.width, **dashes}
+
+
+def _bar(axes: Any, mark: Bar, order: int) -> None:
+    from matplotlib.patches import Rectangle
+
+    ink = INKS[mark.kind]
+    color = {"fill": False, "edgecolor": ink.light, "linewidth": ink.width} if ink.width else {
+        "facecolor": ink.light, "edgecolor": "none"}
+    axes.add_patch(Rectangle((mark.x, mark.y), mark.width, mark.height, zorder=order, **color))
+
+
+def _dots(axes: Any, mark: Dots, order: int) -> None:
+    axes.scatter(mark.points[:, 0], mark.points[:, 1], s=(2 * mark.radius) ** 2, marker=MARKERS[mark.shape],
+                 color=INKS[mark.kind].light, linewidths=0, zorder=order)
+
+
+def _text(axes: Any, mark: Text, order: int) -> None:
+    ink, text = INKS[mark.kind], visible(mark.text).replace("$", r"\$")  # dollars begin formulas
+    axes.text(mark.x, mark.y, text, color=ink.light, fontsize=ink.size, weight="bold" if ink.weight > 500 else "normal",
+              ha=SIDES[mark.anchor], va="baseline", rotation=90 if mark.turned else 0, rotation_mode="anchor",
+              zorder=order)
+
+
+PAINTERS: dict[type[Mark], Callable[[Any, Any, int], None]] = {
+    Line: _line, Bar: _bar, Curve: _curve, Dots: _dots, Text: _text}

@@ -1,0 +1,82 @@
+"""Inks: the colors and lines of every figure, on light and on dark ground, for style sheets and for Matplotlib."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+GROUND = ("#ffffff", "#16191f")
+# Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too; shapes tell them apart
+# where colors do not.
+CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"), ("#cc79a7", "#e8a4cd"),
+           ("#e69f00", "#f2b84b"), ("#56b4e9", "#8fd3f7"), ("#5d3a9b", "#b39df0"), ("#8c6d1f", "#cba95a"),
+           ("#994455", "#e07a8b"), ("#44aa99", "#7fd8cb"), ("#8a8a00", "#d6d26a"), ("#1b1b1b", "#f2f2f2")]
+VIRIDIS = [(68, 1, 84), (72, 36, 117), (65, 68, 135), (53, 95, 141), (42, 120, 142), (33, 145, 140), (34, 168, 132),
+           (68, 191, 112), (122, 209, 81), (189, 223, 38), (253, 231, 37)]
+STEPS = 24  # of the sequential scale
+REACH = ((0.0, 0.88), (0.14, 1.0))  # the part of viridis that stands out from light and from dark ground
+
+
+@dataclass(frozen=True)
+class Ink:
+    """How marks of one kind are drawn."""
+
+    light: str
+    dark: str
+    width: float = 0.0  # of the line, in pixels; 0 for a filled shape
+    dash: str = ""
+    size: float = 12.0  # of text
+    weight: int = 400
+    both: bool = False  # line and filling, as dots need
+
+    def rule(self, kind: str) -> str:
+        """The style on light ground."""
+        if kind in TEXTS:
+            return f".{kind}{{fill:{self.light};font:{self.weight} {self.size:g}px {FONT}}}"
+        if self.width:
+            dash = f";stroke-dasharray:{self.dash}" if self.dash else ""
+            return f".{kind}{{fill:none;stroke:{self.light};stroke-width:{self.width:g}{dash}}}"
+        return f".{kind}{{{self._painted(kind, self.light)}}}"
+
+    def dark_rule(self, kind: str) -> str:
+        """What changes on dark ground."""
+        return f".{kind}{{{'stroke:' + self.dark if self.width else self._painted(kind, self.dark)}}}"
+
+    def _painted(self, kind: str, color: str) -> str:
+        return f"fill:{color};stroke:{color}" if self.both else f"fill:{color}"
+
+
+def sequential(ground: int) -> list[str]:
+    """The colors of the sequential scale from low to high, on light (0) or dark (1) ground."""
+    low, high = REACH[ground]
+    return [_viridis(low + (high - low) * step / (STEPS - 1)) for step in range(STEPS)]
+
+
+def _viridis(share: float) -> str:
+    place = share * (len(VIRIDIS) - 1)
+    left = min(int(place), len(VIRIDIS) - 2)
+    pairs = zip(VIRIDIS[left], VIRIDIS[left + 1], strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * (place - left)):02x}" for a, b in pairs)
+
+
+FONT = "system-ui,sans-serif"
+TEXTS = {"text": Ink("#333333", "#d5d9e0"), "title": Ink("#222222", "#e8ebf0", size=15, weight=600),
+         "small": Ink("#444444", "#c3c8d1", size=11)}
+INKS = {
+    **TEXTS,
+    "grid": Ink("#e2e5ea", "#2c323c", 1), "axis": Ink("#8b929d", "#7d8694", 1), "frame": Ink("#c3c8d1", "#464e5b", 1),
+    "kept": Ink("#0072b2", "#4ba3e3"), "rest": Ink("#a9c3d6", "#46627a"), "negative": Ink("#c8501e", "#f08a5a"),
+    "curve": Ink("#5d3a9b", "#b39df0", 1.8), "second": Ink("#c8501e", "#f08a5a", 1.8, "6 3"),
+    "knot": Ink("#5d3a9b", "#b39df0", both=True), "mark": Ink("#c8501e", "#f08a5a", both=True),
+    "guide": Ink("#8b929d", "#7d8694", 1, "4 3"), "plain": Ink("#0072b2", "#4ba3e3", both=True),
+    "other": Ink("#a3a8b0", "#6d7480", both=True), "ground": Ink(*GROUND),
+    **{f"c{i}": Ink(*colors, both=True) for i, colors in enumerate(CLASSES)},
+    **{f"s{i}": Ink(*colors, both=True)
+       for i, colors in enumerate(zip(sequential(0), sequential(1), strict=True))},
+}
+
+
+def style_sheet(kinds: Iterable[str]) -> str:
+    """The rules for these kinds of marks; paper is light whatever the screen is."""
+    chosen = [(kind, INKS[kind]) for kind in INKS if kind in set(kinds)]
+    light = "".join(ink.rule(kind) for kind, ink in chosen)
+    dark = "".join(ink.dark_rule(kind) for kind, ink in chosen)
+    return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}"

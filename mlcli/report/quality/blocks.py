@@ -1,0 +1,62 @@
+"""What every measure sees: some anchors with their squared distances to all points in three spaces."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from mlcli.base.types import Array, Indices
+from mlcli.report.quality.sampling import Sums
+from mlcli.report.quality.spaces import Space
+
+
+@dataclass(frozen=True)
+class Block:
+    """Squared distances (b x n) from b anchors to all n points."""
+
+    rows: Indices  # b
+    source: Array  # in the input's space
+    kept: Array  # in the space whose distances the method set out to keep
+    embedded: Array  # in the embedding
+
+
+Blocks = Callable[[slice], Block]
+
+
+@dataclass(frozen=True)
+class Spaces:
+    """The three spaces that are compared; the first two are often the same."""
+
+    source: Space
+    kept: Space
+    embedded: Space
+
+    def blocks(self, group: Indices) -> Blocks:
+        """The blocks of a group of anchors, whose rows may be held at once."""
+        source, embedded = self.source.rows_of(group), self.embedded.rows_of(group)
+        kept = None if self.kept is self.source else self.kept.rows_of(group)
+
+        def block(part: slice) -> Block:
+            near = source(part)
+            return Block(group[part], near, near if kept is None else kept(part), embedded(part))
+
+        return block
+
+
+class Observer(Protocol):
+    """What sees every block, and takes something from each."""
+
+    def sums(self, block: Block) -> Sums:
+        """What each anchor of a block adds (b, or b x m)."""
+        raise NotImplementedError
+
+
+class Measure(Observer, Protocol):
+    """Some measures: what each anchor adds to their sums, and what they are of the sums."""
+
+    def pooled(self, sums: Sums) -> Sums:
+        """The same once all anchors are there, where what one adds depends on the others."""
+        return sums
+
+    def values(self, sums: Sums) -> dict[str, Array]:
+        """The measures of sums over anchors, for any axes before the sums' own."""
+        raise NotImplementedError

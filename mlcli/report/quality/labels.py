@@ -1,0 +1,65 @@
+"""Labels: does the embedding keep the points of a class together?"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from mlcli.base.types import Array, Indices
+from mlcli.report.quality.blocks import Block, Measure
+from mlcli.report.quality.sampling import Sums
+
+
+@dataclass(frozen=True)
+class Labels(Measure):
+    """Measures of classes in the embedding; points without a label are left out."""
+
+    column: str
+    codes: Indices  # n: the class of each point, -1 without one
+    ordered: Indices  # the labeled points, class after class
+    starts: Indices  # where each class begins among them
+    counts: Indices  # points of each class
+
+    @classmethod
+    def first_of(cls, labels: Mapping[str, Sequence[str]]) -> Self | None:
+        """The first label column with two classes or more and two points or more to a class on average."""
+        return next((found for column, texts in labels.items() if (found := cls.of(column, texts)) is not None), None)
+
+    @classmethod
+    def of(cls, column: str, texts: Sequence[str]) -> Self | None:
+        """The classes of a label column; None where it has one class only, or hardly a name twice."""
+        names = {text: code for code, text in enumerate(dict.fromkeys(text for text in texts if text))}
+        codes = np.array([names.get(text, -1) for text in texts], dtype=np.int64)
+        ordered = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0):]
+        if len(names) < 2 or 2 * len(names) > len(ordered):
+            return None
+        counts = np.bincount(codes[ordered])
+        return cls(column, codes, ordered, np.cumsum(counts) - counts, counts)
+
+    def sums(self, block: Block) -> Sums:
+        """Whether the nearest labeled point has another label, and the silhouette (Rousseeuw, 1987)."""
+        own, classes = np.arange(len(block.rows)), self.codes[block.rows]
+        labeled = classes >= 0
+        others = np.where(self.codes >= 0, block.embedded, np.inf)
+        others[own, block.rows] = np.inf
+        wrong = self.codes[others.argmin(axis=1)] != classes
+        return {"labeled": labeled.astype(np.float64), "wrong": (wrong & labeled).astype(np.float64),
+                "silhouettes": np.where(labeled, self._silhouettes(np.sqrt(block.embedded), classes), 0.0)}
+
+    def values(self, sums: Sums) -> dict[str, Array]:
+        """Means over the labeled anchors."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return {"label_1nn_error": sums["wrong"] / sums["labeled"],
+                    "silhouette": sums["silhouettes"] / sums["labeled"]}
+
+    def _silhouettes(self, distances: Array, classes: Indices) -> Array:
+        """(b - a) / max(a, b): a mean distance in the own class, b to the nearest other; 0 where alone."""
+        own, totals = np.arange(len(classes)), np.add.reduceat(distances[:, self.ordered], self.starts, axis=1)
+        inside = totals[own, classes] / np.maximum(self.counts[classes] - 1, 1)
+        means = totals / self.counts
+        means[own, classes] = np.inf
+        nearest = means.min(axis=1)
+        larger = np.maximum(inside, nearest)
+        return np.divide(nearest - inside, larger, out=np.zeros(len(own)),
+                         where=(larger > 0) & (self.counts[classes] > 1))

@@ -1,0 +1,143 @@
+"""The one entry: all measures of an embedding, as they stand in quality.json."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from mlcli.base.inputs import Features, Given
+from mlcli.base.stage import advance, note, stage
+from mlcli.base.threads import in_order
+from mlcli.base.types import Array
+from mlcli.report.quality.blocks import Blocks, Measure, Observer, Spaces
+from mlcli.report.quality.distances import Distances
+from mlcli.report.quality.labels import Labels
+from mlcli.report.quality.neighborhoods import Neighborhoods
+from mlcli.report.quality.pairs import Pairs, in_units
+from mlcli.report.quality.reconstruction import Reconstruction
+from mlcli.report.quality.sampling import Anchors, Sums
+from mlcli.report.quality.shepard import Shepard
+from mlcli.report.quality.spaces import Euclidean, Space, input_space
+
+REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
+GROUP = 2**25  # distances of anchors that are held at once
+BLOCK = 2**18  # distances of a piece of work: few enough to stay in a cache
+FARTHEST = 200  # binary exponents between the units of two kinds of distances
+NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
+         "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
+         "reconstruction_error", "label_1nn_error", "silhouette")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What is measured of an embedding."""
+
+    figures: dict[str, Any]  # the content of quality.json
+    pairs: Array  # m x 2: distances to keep and distances in the embedding
+
+
+@stage("quality")
+def quality(source: Given, embedding: Array, *, kept: Space | None = None,
+            labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
+            neighbors: int = 12, sample: int | Literal["auto"] = "auto",
+            generator: np.random.Generator) -> Measured:
+    """All measures of an embedding (n x p) of the input that a method saw, and pairs for its Shepard diagram.
+
+    `kept` is the space whose distances the method set out to keep, where it is not the input's;
+    `decode` leads from coordinates to features. A measure that does not apply is None.
+    """
+    size = len(embedding)
+    width = source.values.shape[1] if isinstance(source, Features) else 1
+    anchors = Anchors.chosen(size, width, sample, generator)
+    space = input_space(source, anchors.rows)
+    spaces = Spaces(space, kept or space, Euclidean.of(embedding, anchors.rows))
+    classes, near = Labels.first_of(labels or {}), clipped(neighbors, size)
+    measures: list[Measure] = []
+    if near is not None:
+        measures.append(Neighborhoods(size, near, min(size - 1, max(REACH, near))))
+    if size > 1:
+        measures += [Distances(size, scale_of(spaces)), Shepard.of(size, len(anchors.rows))]
+    if decode is not None:
+        measures.append(Reconstruction(source.values, embedding, decode))
+    if classes is not None:
+        measures.append(classes)
+    pairs = Pairs.drawn(anchors.rows, size, generator)
+    *parts, drawn = walked([*measures, pairs], anchors, spaces)
+    figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
+               "distances": spaces.kept.name, "label": classes and classes.column,
+               **in_full(estimated(measures, anchors, parts))}
+    return Measured(figures, in_units(drawn, spaces.kept.exponent, spaces.embedded.exponent))
+
+
+def clipped(neighbors: int, size: int) -> int | None:
+    """The size of the neighborhoods, below half the points, for beyond that trustworthiness has no meaning."""
+    most = (size - 1) // 2
+    if neighbors <= most:
+        return neighbors
+    note("N-QUALITY-NEIGHBORS", f"quality is measured in neighborhoods of {most}, not {neighbors}: "
+         f"there are {size} points")
+    return most or None
+
+
+def scale_of(spaces: Spaces) -> float:
+    """What leads from the embedding's units to those of the kept distances, kept where squares are in range.
+
+    Beyond that one kind of distances is nothing beside the other, however much.
+    """
+    return float(np.ldexp(1.0, int(np.clip(spaces.embedded.exponent - spaces.kept.exponent, -FARTHEST, FARTHEST))))
+
+
+def in_full(found: Mapping[str, Array]) -> dict[str, Any]:
+    """Every measure by its name, each followed by its standard error where there is one."""
+    full: dict[str, Any] = {}
+    for name in NAMES:
+        full[name] = shown(found[name]) if name in found else None
+        if f"{name}_se" in found:
+            full[f"{name}_se"] = shown(found[f"{name}_se"])
+    return full
+
+
+def shown(value: Array) -> float | dict[str, list[float]]:
+    """A number, or a curve over the sizes of neighborhoods from 1."""
+    if np.ndim(value) == 0:
+        return float(value)
+    return {"neighbors": list(range(1, len(value) + 1)), "values": value.tolist()}
+
+
+def estimated(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[Sums]) -> dict[str, Array]:
+    """The measures with their standard errors, from what the anchors add."""
+    found: dict[str, Array] = {}
+    for measure, sums in zip(measures, parts, strict=True):
+        found |= anchors.estimates(measure.values, measure.pooled(sums))
+    return found
+
+
+def walked(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:
+    """What all anchors together add to each observer, from one walk."""
+    parts = list(walk(observers, anchors, spaces))
+    return [{name: np.concatenate([part[place][name] for part in parts]) for name in parts[0][place]}
+            for place in range(len(observers))]
+
+
+def walk(measures: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> Iterator[list[Sums]]:
+    """What each block of anchors adds to every measure; the rows of a group of anchors are held at once."""
+    done, total = 0, len(anchors.rows)
+    for group in pieces(total, GROUP // anchors.size):
+        block_of = spaces.blocks(anchors.rows[group])
+
+        def work(part: slice, block_of: Blocks = block_of) -> list[Sums]:
+            block = block_of(part)
+            return [measure.sums(block) for measure in measures]
+
+        parts = pieces(group.stop - group.start, BLOCK // anchors.size)
+        for part, sums in zip(parts, in_order(work, parts), strict=True):
+            yield sums
+            done += part.stop - part.start
+            advance(done, total)
+
+
+def pieces(size: int, step: int) -> list[slice]:
+    """0 to `size` in slices of at most `step`."""
+    step = max(1, step)
+    return [slice(start, min(start + step, size)) for start in range(0, size, step)]

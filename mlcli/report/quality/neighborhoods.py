@@ -1,0 +1,80 @@
+"""Neighborhoods: trustworthiness, continuity, and the overlap of neighbors at every size."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import Array, Indices
+from mlcli.report.quality.blocks import Block, Measure
+from mlcli.report.quality.sampling import Sums
+
+LAST = np.iinfo(np.int64).max
+
+
+@dataclass(frozen=True)
+class Neighborhoods(Measure):
+    """Measures of ranks: the r-th nearest other point has rank r, equal distances in the order of the points."""
+
+    size: int  # n
+    neighbors: int  # k, below n / 2
+    reach: int  # the largest neighborhood of the curve, at least k
+
+    def sums(self, block: Block) -> Sums:
+        """Penalties of intruders and of those lost, and how many of the nearest are shared at each size."""
+        source, embedded = Order.of(block.source, block.rows), Order.of(block.embedded, block.rows)
+        ranks = source.ranks(embedded.nearest(self.reach))
+        lost = embedded.ranks(source.nearest(self.neighbors))
+        enters = np.minimum(np.maximum(ranks, np.arange(1, self.reach + 1)), self.reach + 1) - 1
+        places = np.arange(len(ranks))[:, None] * (self.reach + 1) + enters
+        counts = np.bincount(places.ravel(), minlength=len(ranks) * (self.reach + 1)).reshape(len(ranks), -1)
+        return {"anchors": np.ones(len(ranks)), "intruders": self._beyond(ranks[:, : self.neighbors]),
+                "lost": self._beyond(lost), "shared": np.cumsum(counts[:, :-1], axis=1).astype(np.float64)}
+
+    def values(self, sums: Sums) -> dict[str, Array]:
+        """Trustworthiness and continuity (Venna and Kaski, 2001), LCMC (Chen and Buja, 2009), Q_NX (Lee and
+        Verleysen, 2009).
+
+        For k below n/2 the worst that k neighbors can add is k (2n - 3k - 1) / 2.
+        """
+        k, n = self.neighbors, self.size
+        scale = 2 / (k * (2 * n - 3 * k - 1)) / sums["anchors"]
+        curve = sums["shared"] / (np.arange(1, self.reach + 1) * sums["anchors"][..., None])
+        return {"trustworthiness": 1 - scale * sums["intruders"], "continuity": 1 - scale * sums["lost"],
+                "lcmc": curve[..., k - 1] - k / (n - 1), "q_nx": curve}
+
+    def _beyond(self, ranks: Indices) -> Array:
+        """How far beyond rank k some points lie, summed for each anchor."""
+        return np.maximum(ranks - self.neighbors, 0).sum(axis=1).astype(np.float64)
+
+
+@dataclass(frozen=True)
+class Order:
+    """All points in the order of their distance from each anchor, the anchor itself last.
+
+    A key is a distance whose last bits give way to the point's number: nonnegative doubles are in
+    the order of their bits, so one sort of whole numbers orders by (distance, point). What is left
+    of a double tells distances apart to 12 digits for 2,000 points, to 9 for a million.
+    """
+
+    keys: Indices  # b x n, in the order of the points
+    ordered: Indices  # the same, sorted
+    mask: int  # of the bits that are the point's number
+
+    @classmethod
+    def of(cls, squared: Array, rows: Indices) -> "Order":
+        """The order by squared distances (b x n) from some anchors."""
+        size = squared.shape[1]
+        mask = (1 << size.bit_length()) - 1
+        keys = squared.view(np.int64) & ~mask
+        keys |= np.arange(size)
+        keys[np.arange(len(rows)), rows] = LAST
+        return cls(keys, np.sort(keys, axis=1), mask)
+
+    def nearest(self, count: int) -> Indices:
+        """The nearest points of each anchor, in order (b x count)."""
+        return self.ordered[:, :count] & self.mask
+
+    def ranks(self, named: Indices) -> Indices:
+        """The ranks of some other points of each anchor (b x m), from 1."""
+        wanted = np.take_along_axis(self.keys, named, axis=1)
+        return np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)]) + 1

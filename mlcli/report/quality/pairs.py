@@ -1,0 +1,48 @@
+"""The pairs of the Shepard diagram: the distance to keep beside the one in the embedding."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import Array, Indices
+from mlcli.report.quality.blocks import Block
+from mlcli.report.quality.sampling import Sums
+
+MOST = 1000
+HEADER = "distance,embedded"
+
+
+@dataclass(frozen=True)
+class Pairs:
+    """Some pairs of points, the first of each an anchor; pairs go by the first point."""
+
+    first: Indices  # m, ascending
+    second: Indices  # m
+
+    @classmethod
+    def drawn(cls, anchors: Indices, size: int, generator: np.random.Generator) -> "Pairs":
+        """All pairs where there are few and all points are anchors, else random ones, a point never with itself."""
+        if len(anchors) == size and size * (size - 1) // 2 <= MOST:
+            return cls(*(part.astype(np.int64) for part in np.triu_indices(size, 1)))
+        first = np.sort(generator.choice(anchors, MOST))
+        return cls(first, (first + generator.integers(1, size, MOST)) % size)
+
+    def sums(self, block: Block) -> Sums:
+        """The squared distances of the pairs whose first point is in a block."""
+        here = slice(*np.searchsorted(self.first, [block.rows[0], block.rows[-1] + 1]))
+        places = np.searchsorted(block.rows, self.first[here]), self.second[here]
+        return {"distance": block.kept[places], "embedded": block.embedded[places]}
+
+
+def in_units(sums: Sums, kept: int, embedded: int) -> Array:
+    """The two distances of each pair (m x 2) in true units, which are powers of two; those beyond doubles left out."""
+    pairs = np.column_stack([np.sqrt(sums["distance"]), np.sqrt(sums["embedded"])])
+    with np.errstate(over="ignore"):
+        pairs = np.ldexp(pairs, [kept, embedded])
+    found: Array = pairs[np.isfinite(pairs).all(axis=1)]
+    return found
+
+
+def shepard_table(pairs: Array) -> str:
+    """The pairs as CSV with 17 digits."""
+    return "\n".join([HEADER, *(f"{distance:.17g},{embedded:.17g}" for distance, embedded in pairs.tolist())]) + "\n"

@@ -1,0 +1,29 @@
+"""Reconstruction: how far the data lies from what its coordinates say of it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.report.quality.blocks import Block, Measure
+from mlcli.report.quality.sampling import Sums
+
+
+@dataclass(frozen=True)
+class Reconstruction(Measure):
+    """Where a method leads back to features."""
+
+    points: Array  # n x d
+    embedding: Array  # n x p
+    decode: Callable[[Array], Array]  # from coordinates to features
+
+    def sums(self, block: Block) -> Sums:
+        """Each anchor's squared distance to its reconstruction."""
+        with np.errstate(over="ignore"):
+            off = self.points[block.rows] - self.decode(self.embedding[block.rows])
+            return {"anchors": np.ones(len(off)), "squares": np.einsum("ij,ij->i", off, off)}
+
+    def values(self, sums: Sums) -> dict[str, Array]:
+        """The mean square over points, summed over features: for PCA with divisor n the eigenvalues left out."""
+        return {"reconstruction_error": sums["squares"] / sums["anchors"]}

@@ -1,0 +1,56 @@
+"""Anchors: the points that are measured, and what a sample of them says of all points."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array, Indices
+
+EXACT = 2000  # points up to which all are measured
+FEWEST, MOST = 100, 500  # anchors of an automatic sample
+WORK = 1e10  # multiplications that an automatic sample may take for its distances
+
+Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first axis
+Values = Callable[[Sums], dict[str, Array]]  # measures of sums, whatever axes stand before their own
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """The points from which neighborhoods and distances are measured."""
+
+    rows: Indices  # in ascending order
+    size: int  # of all points
+
+    @property
+    def exact(self) -> bool:
+        """Whether they are all points."""
+        return len(self.rows) == self.size
+
+    @classmethod
+    def chosen(cls, size: int, width: int, sample: int | str, generator: np.random.Generator) -> "Anchors":
+        """All points, or a simple random sample; `width` is what one distance costs in multiplications."""
+        count = int(sample) if sample != "auto" else automatic(size, width)
+        rows = np.arange(size) if count >= size else np.sort(generator.choice(size, count, replace=False))
+        return cls(rows, size)
+
+    def estimates(self, values: Values, sums: Sums) -> dict[str, Array]:
+        """The measures of all anchors together and, where they are a sample, their standard errors as NAME_se.
+
+        Those are the jackknife's (Efron and Tibshirani, 1993, section 11.5), with the correction
+        for a sample without replacement.
+        """
+        total = {name: part.sum(axis=0) for name, part in sums.items()}
+        found, count = values(total), len(self.rows)
+        if self.exact:
+            return found
+        without = values({name: total[name] - part for name, part in sums.items()})
+        factor = (1 - count / self.size) * (count - 1) / count
+        errors = {name: np.sqrt(factor * np.square(part - part.mean(axis=0)).sum(axis=0))
+                  for name, part in without.items()}
+        return found | {f"{name}_se": error for name, error in errors.items()}
+
+
+def automatic(size: int, width: int) -> int:
+    """All points up to a limit; above it as many as keep the work bounded."""
+    return size if size <= EXACT else int(np.clip(WORK / (size * max(width, 1)), FEWEST, MOST))

@@ -1,0 +1,193 @@
+"""Spaces: squared distances from anchors to all points, as rows on demand; nothing n x n is made."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from mlcli.base.inputs import Dissimilarities, Given, Similarities
+from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.stage import advance
+from mlcli.base.threads import in_order
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.methods.base import Projector
+from mlcli.stages.distances import pair_distances, squared_distances
+from mlcli.stages.geodesics import dijkstra_rows
+from mlcli.stages.graph import Graph
+from mlcli.stages.similarities import Geodesics, KernelValues
+
+REACH = 30  # binary exponents of numbers whose squares are safe in single precision
+FEW_COLUMNS = 16  # up to here distances are found by differences, as quickly as by a product
+BLOCK = 2**20  # numbers of a block of points
+NEAR = 1e-3  # share of the points' squared norms below which a distance is found again by differences
+
+Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
+
+
+class Space(Protocol):
+    """Where n points lie: true distances are 2**exponent times the roots of the rows."""
+
+    @property
+    def name(self) -> str:
+        """What its distances are called in quality.json."""
+
+    @property
+    def exponent(self) -> int:
+        """The power of two that the rows leave out."""
+
+    def rows_of(self, anchors: Indices) -> Rows:
+        """The rows of some anchors, given piece by piece."""
+
+
+@dataclass(frozen=True)
+class Euclidean:
+    """Points as rows of coordinates."""
+
+    points: Array  # n x d
+    exponent: int = 0
+    name: str = "euclidean"
+
+    @classmethod
+    def of(cls, points: Array, anchors: Indices) -> "Euclidean":
+        """The space of some points, scaled where the anchors' squares would leave the range of single precision."""
+        values, exponent = in_range(points, points[anchors])
+        return cls(values, exponent)
+
+    def rows_of(self, anchors: Indices) -> Rows:
+        """With few columns found when asked for; with many, all at once in one pass over the points."""
+        points = self.points
+        if points.shape[1] <= FEW_COLUMNS:
+            return lambda part: by_differences(points[anchors[part]], points)
+        whole = len(anchors) == len(points)
+        rows = np.empty((len(anchors), len(points)), dtype=np.float64 if whole else np.float32)
+        find = squared_distances if whole else single_precision_distances(points[anchors])
+
+        def fill(block: slice) -> int:
+            rows[:, block] = find(points[anchors], points[block])
+            return block.stop
+
+        step = max(1, BLOCK // max(points.shape[1], len(anchors)))
+        for done in in_order(fill, [slice(i, min(i + step, len(points))) for i in range(0, len(points), step)]):
+            advance(done, len(points))
+        return lambda part: rows[part].astype(np.float64)
+
+
+@dataclass(frozen=True)
+class GivenDissimilarities:
+    """A matrix of dissimilarities."""
+
+    values: Array  # n x n
+    exponent: int
+    name: str = "given"
+
+    def rows_of(self, anchors: Indices) -> Rows:
+        """Their squares."""
+        return lambda part: np.square(self.values[anchors[part]])
+
+
+@dataclass(frozen=True)
+class GivenKernel:
+    """A kernel matrix, whose distances are the roots of K_ii + K_jj - 2 K_ij."""
+
+    values: Array  # n x n
+    exponent: int
+    name: str = "kernel"
+
+    def rows_of(self, anchors: Indices) -> Rows:
+        """K_ii + K_jj - 2 K_ij, and zero where rounding or an indefinite kernel makes it negative."""
+        return lambda part: kernel_distances(self.values[anchors[part]], np.diag(self.values), anchors[part])
+
+
+@dataclass(frozen=True)
+class KernelFunctionSpace:
+    """The feature space of a kernel function."""
+
+    similarity: KernelValues
+    exponent: int
+    name: str = "kernel"
+
+    def rows_of(self, anchors: Indices) -> Rows:
+        """k(x, x) + k(y, y) - 2 k(x, y)."""
+        function, points = self.similarity.function, self.similarity.points
+        values, own = function.against(points), function.diagonal(points)
+        return lambda part: kernel_distances(values(points[anchors[part]]), own, anchors[part])
+
+
+@dataclass(frozen=True)
+class GeodesicSpace:
+    """The neighbor graph with its shortest paths."""
+
+    graph: Graph
+    exponent: int
+    name: str = "geodesic"
+
+    def rows_of(self, anchors: Indices) -> Rows:
+        """Squared path lengths, one source at a time."""
+        return lambda part: np.square(dijkstra_rows(self.graph, anchors[part]))
+
+
+def input_space(source: Given, anchors: Indices) -> Space:
+    """The space in which the input's own neighborhoods lie."""
+    if isinstance(source, Similarities):
+        values, exponent = in_range(source.values, source.values[anchors], even=True)
+        return GivenKernel(values, exponent // 2)
+    if isinstance(source, Dissimilarities):
+        return GivenDissimilarities(*in_range(source.values, source.values[anchors]))
+    return Euclidean.of(source.values, anchors)
+
+
+def kept_space(projector: Projector) -> Space | None:
+    """The space whose distances the method set out to keep, where it is another than the input's."""
+    similarity = projector.similarity
+    if isinstance(similarity, Geodesics):
+        return GeodesicSpace(similarity.graph, projector.exponent_in)
+    if isinstance(similarity, KernelValues):
+        return KernelFunctionSpace(similarity, projector.exponent_out)
+    return None
+
+
+def in_range(values: Array, sample: Array, even: bool = False) -> tuple[Array, int]:
+    """The values over a power of two that makes a sample's size about one, and its exponent; as they are if near it."""
+    exponent = exponent_of(sample)
+    exponent += exponent % 2 if even else 0
+    return (values, 0) if abs(exponent) <= REACH else (scaled(values, -exponent), exponent)
+
+
+def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
+    """K_ii + K_jj - 2 K_ij of some rows of a kernel (b x n)."""
+    squared = np.maximum(diagonal[rows, None] + diagonal - 2 * values, 0.0)
+    squared[np.arange(len(rows)), rows] = 0.0
+    return squared
+
+
+def by_differences(left: Array, right: Array) -> Array:
+    """Squared distances (m x n) of points with few columns, a column at a time."""
+    squared = np.zeros((len(left), len(right)))
+    off = np.empty_like(squared)
+    for column in range(left.shape[1]):
+        np.subtract(left[:, column, None], right[:, column], out=off)
+        off *= off
+        squared += off
+    return squared
+
+
+def single_precision_distances(anchors: Array) -> Callable[[AnyArray, AnyArray], AnyArray]:
+    """A quick function for squared distances, right to single precision also where points are near each other."""
+    center = anchors.mean(axis=0)
+    left = (anchors - center).astype(np.float32)
+    own = np.einsum("ij,ij->i", left, left)[:, None]
+
+    def find(exact_left: Array, exact_right: Array) -> AnyArray:
+        right = np.empty(exact_right.shape, dtype=np.float32)
+        np.subtract(exact_right, center, out=right, casting="same_kind")
+        sums = own + np.einsum("ij,ij->i", right, right)
+        squared = left @ right.T
+        squared *= -2
+        squared += sums
+        sums *= NEAR
+        rows, columns = np.divmod(np.flatnonzero(squared <= sums), len(right))
+        squared[rows, columns] = pair_distances(exact_left, exact_right, rows, columns)
+        return squared
+
+    return find

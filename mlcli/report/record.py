@@ -1,0 +1,102 @@
+"""The parts of a report that tell of the run itself: what was run, warnings, certificate, timings, how to repeat it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlcli.config.differences import differences
+from mlcli.report.contents import Contents
+from mlcli.report.html import Html, Part, badge, facts, joined, section, sentence, table, verbatim
+from mlcli.report.text import number, safe
+
+
+def heading(run: Contents) -> str:
+    """The verdicts at a glance, and the size of the run in a line."""
+    warnings = len(run.manifest.get("warnings", ()))
+    badges = [badge(*verdict(run.certificate))] if run.certificate is not None else []
+    badges += [badge(f"{warnings} warning{'' if warnings == 1 else 's'}", "bad")] if warnings else []
+    given, made = run.manifest["input"], run.manifest["embedding"]
+    what = "columns" if given.get("kind") == "features" else "points"
+    line = (f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × "
+            f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}, "
+            f"{run.manifest.get('seconds', 0):.3g} s, finished {run.manifest.get('finished', 'unknown')}")
+    return f"{''.join(badges)}\n<p class=\"soft\">{safe(line, 300)}</p>"
+
+
+def verdict(certificate: Mapping[str, Any]) -> tuple[str, str]:
+    """The certificate's verdict in words, and how it is shown."""
+    return {"pass": ("certificate passed", "good"), "warn": ("certificate passed with warnings", "plain"),
+            }.get(str(certificate.get("verdict")), ("certificate failed", "bad"))
+
+
+def what_was_run(run: Contents) -> Part:
+    """Method, input, sizes, seed, versions, and the options that differ from their defaults."""
+    given, made = run.manifest["input"], run.manifest["embedding"]
+    dropped = f", {number(made['dropped'])} rows left out (dropped.csv)" if made.get("dropped") else ""
+    pairs = [
+        ("method", run.manifest["method"]), ("input", given["path"]),
+        ("kind", f"{given.get('kind')}, {given.get('format') or 'unknown format'}"),
+        ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}"),
+        ("SHA-256 of the input", given.get("sha256") or "unknown"),
+        ("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}"),
+        ("seed", run.manifest.get("seed")), ("threads", run.manifest.get("threads")),
+        ("version", f"mlcli {run.manifest.get('mlcli')}"), *_versions(run.manifest)]
+    changed = [(item.path, item.value, item.default) for item in differences(run.config)]
+    return section("What was run", facts(pairs), sentence("Options that differ from their defaults:", "soft")
+                   if changed else sentence("All options have their default values.", "soft"),
+                   table(("option", "value", "default"), changed))
+
+
+def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    packages = [f"{name} {version}" for name, version in manifest.get("versions", {}).items() if version]
+    libraries = [f"{item['library']} ({item['kernel']}, {item['threads']} threads)"
+                 for item in manifest.get("blas", ())]
+    return [("versions", ", ".join(packages)), ("linear algebra", ", ".join(libraries))]
+
+
+def warnings(run: Contents) -> Part:
+    """What the run warned of and noted."""
+    told = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
+    return section("Warnings and notes", _list([(item["code"], item["message"]) for item in told])) if told else None
+
+
+def _list(items: Sequence[tuple[str, str]]) -> Html:
+    rows = "\n".join(f"<li><strong>{safe(code)}</strong> {safe(text, 1000)}</li>" for code, text in items)
+    return Html(f"<ul>\n{rows}\n</ul>")
+
+
+def certificate(run: Contents) -> Part:
+    """The checks of the run's numbers, each with its figure and its limit."""
+    if run.certificate is None:
+        return None
+    word, kind = verdict(run.certificate)
+    return section("Certificate", Html(f"<p>{badge(word, kind)}</p>"), sentence(
+        "Computed at the end of the run from its own numbers; mlcli verify checks it again elsewhere.", "soft"),
+        _checks(run.certificate))
+
+
+def _checks(found: Mapping[str, Any]) -> Part:
+    rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")), number(check.get("tolerance")),
+             check.get("verdict"), check.get("how") or "") for check in found.get("checks", ())]
+    return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2))
+
+
+def _figure(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"
+
+
+def timings(run: Contents) -> Part:
+    """Seconds and peak memory of each stage."""
+    stages = [stage for stage in run.manifest.get("stages", ()) if isinstance(stage, Mapping)]
+    rows = [(stage["stage"], f"{stage['seconds']:.3f}", f"{stage.get('peak_memory_mib', 0):,.0f}") for stage in stages]
+    whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; stages may lie inside one another.", "soft")
+    return section("Timings", table(("stage", "seconds", "peak memory, MiB"), rows, (1, 2)), whole) if rows else None
+
+
+def repeating(run: Contents) -> Part:
+    """The commands and the configuration that make this run again."""
+    fed = " < DATA" if run.config.input.path == "-" else ""
+    lines = [f"pip install mlcli=={run.manifest.get('mlcli')}",
+             f"mlcli run config.yaml -o again{fed}      # in the run's directory",
+             f"sha256sum DATA      # {run.manifest['input'].get('sha256') or 'unknown'}"]
+    return section("How to repeat it", verbatim("\n".join(lines)), sentence("config.yaml:", "soft"),
+                   joined([verbatim(run.config_text)]))

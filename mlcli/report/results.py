@@ -1,0 +1,213 @@
+"""The parts of a report that show what came out: embedding, spectrum, dimension, quality, trace, loadings."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcli.report.coloring import Coloring, Range, coloring, plain
+from mlcli.report.contents import Contents, Rows
+from mlcli.report.curves import curve, shepard
+from mlcli.report.drawing import Figure
+from mlcli.report.html import Part, figure, joined, section, sentence, table
+from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Points, equal_units, pairs, scatter
+from mlcli.report.scree import cumulative, scree
+from mlcli.report.text import number, visible
+
+MOST_LABELS = 4
+MEASURES = {  # key of quality.json -> name and meaning
+    "trustworthiness": ("trustworthiness", "1: no point is shown near another that is far in the data"),
+    "continuity": ("continuity", "1: no neighbor in the data is torn away"),
+    "lcmc": ("LCMC", "shared neighbors, over what chance would share"),
+    "stress_1": ("stress-1", "0: all distances are kept"),
+    "stress_1_scaled": ("stress-1, best scale", "the same after the embedding is stretched to fit"),
+    "sammon_stress": ("Sammon stress", "0: all distances are kept, short ones weigh more"),
+    "sammon_stress_scaled": ("Sammon stress, best scale", "the same after the embedding is stretched to fit"),
+    "residual_variance": ("residual variance", "1 - r² of distances, without the diagonal"),
+    "residual_variance_tenenbaum": ("residual variance (Tenenbaum)", "1 - r² over the whole matrix"),
+    "shepard_correlation": ("Shepard correlation", "rank correlation of distances"),
+    "reconstruction_error": ("reconstruction error", "mean squared distance to the points that come back"),
+    "label_1nn_error": ("1-NN error of labels", "share of points whose nearest neighbor has another label"),
+    "silhouette": ("silhouette", "1: points with the same label lie together"),
+}
+
+
+def embedding(run: Contents, label: str | None) -> Part:
+    """The first axes, colored by each label column, and every pair of up to four axes."""
+    labels = _chosen(run, label)
+    values = run.embedding.values
+    if not values.size:
+        return section("Embedding", sentence("The embedding has no rows or no axes."))
+    colors = [coloring(name, texts) for name, texts in labels.items()] or [plain(len(values))]
+    points = [Points(values, run.embedding.ids, color, len(values)) for color in colors]
+    seed = int(run.manifest.get("seed") or 0)
+    drawn = [part.sample(MOST, seed) for part in points]
+    shares = _shares(run)
+    parts = [figure(scatter(part, _colored(part.colors)), _caption(part, i == 0)) for i, part in enumerate(drawn)]
+    if values.shape[1] > 2:
+        some = drawn[0].sample(MOST_IN_PAIRS, seed)
+        parts.append(figure(pairs(some, shares), f"Pairs of the first {min(values.shape[1], 4)} axes; each panel has "
+                            f"scales of its own.{_sampled(some)}"))
+    return section("Embedding", *parts)
+
+
+def main_scatter(run: Contents, title: str) -> Figure:
+    """The first two axes, colored by the first label column, as a figure of its own."""
+    values, labels = run.embedding.values, run.embedding.labels
+    colors = next((coloring(name, texts) for name, texts in labels.items()), plain(len(values)))
+    points = Points(values, run.embedding.ids, colors, len(values)).sample(MOST, int(run.manifest.get("seed") or 0))
+    return scatter(points, title)
+
+
+def _chosen(run: Contents, label: str | None) -> Mapping[str, Sequence[str]]:
+    labels = run.embedding.labels
+    return {label: labels[label]} if label is not None else dict(list(labels.items())[:MOST_LABELS])
+
+
+def _colored(colors: Coloring) -> str:
+    return f"Embedding, colored by {visible(colors.name, 40)}" if colors.name else "Embedding"
+
+
+def _caption(points: Points, first: bool) -> str:
+    stretched = points.values.shape[1] > 1 and not equal_units(points.values)
+    units = (f" The second axis is drawn longer than its unit: the ranges differ by more than {LONGEST_RATIO:.2g} "
+             "times." if stretched else " A unit is equally long on both axes." if points.values.shape[1] > 1 else "")
+    scale = " Colors go linearly from the least number to the largest." if isinstance(points.colors, Range) else ""
+    said = "One axis, against the rows in their order." if points.values.shape[1] == 1 else "The first two axes."
+    return f"{said}{units if first else ''}{scale}{_sampled(points)}"
+
+
+def _sampled(points: Points) -> str:
+    count = len(points.values)
+    return f" A random sample of {count:,} of {points.whole:,} points is drawn." if count < points.whole else ""
+
+
+def _shares(run: Contents) -> list[float | None]:
+    return [None if share != share else share for share in run.spectrum.numbers("proportion")]
+
+
+def spectrum(run: Contents) -> Part:
+    """The scree plot, the cumulative share, and the first eigenvalues as a table."""
+    eigenvalues, found = run.eigenvalues, run.manifest.get("spectrum", {})
+    if not len(eigenvalues.values):
+        return None
+    rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
+        zip(eigenvalues.values[:10], _shares(run), eigenvalues.cumulative, strict=False))]
+    return section("Spectrum", figure(scree(eigenvalues, "Scree plot")),
+                   figure(cumulative(eigenvalues, "Cumulative share of the trace")),
+                   table(("component", eigenvalues.what, "share of trace", "cumulative"), rows, (0, 1, 2, 3)),
+                   _negative(found))
+
+
+def _percent(share: float | None) -> str:
+    return "–" if share is None else f"{share:.2%}"
+
+
+def _negative(found: Mapping[str, Any]) -> Part:
+    share = found.get("negative_share")
+    if share is None or share == 0:
+        return None
+    return sentence(f"Negative eigenvalues hold {share:.2%} of the sum of all sizes; they never become axes.", "soft")
+
+
+def dimension(run: Contents) -> Part:
+    """The recommended number of axes, the answer of each rule, and the residual variance by dimension."""
+    found = run.dimension
+    if found is None:
+        return None
+    rows = [(name.replace("_", " "), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
+            for name, rule in found.get("rules", {}).items()]
+    left = [(name.replace("_", " "), reason) for name, reason in found.get("left_out", {}).items()]
+    return section("How many dimensions", sentence(found["recommendation"]["sentence"], "lead"),
+                   table(("rule", "axes", "found", "what it says"), rows, (1,)), residuals(run),
+                   table(("rule that does not apply", "why"), left))
+
+
+def residuals(run: Contents) -> Part:
+    """Isomap's residual-variance curve."""
+    rule = (run.dimension or {}).get("rules", {}).get("residual_variance", {})
+    values = rule.get("figures", {}).get("residual_variances", ())
+    if not values:
+        return None
+    places = [float(i + 1) for i in range(len(values))]
+    drawn = curve("Residual variance by dimension", "axes", "1 − r²", places, {"residual variance": values},
+                  marked=float(run.embedding.values.shape[1]))
+    return figure(drawn, "What is left of the distances to keep after so many axes; the right number is where it "
+                  "stops falling.")
+
+
+def quality(run: Contents) -> Part:
+    """The measures with standard errors, the Shepard diagram and the Q_NX curve."""
+    found = run.quality
+    if found is None:
+        return None
+    plain_numbers = {key: value for key, value in found.items() if isinstance(value, float) and not key.endswith("_se")}
+    return section("Quality", _basis(found), _measures(found, plain_numbers), _shepard(run.shepard), _q_nx(found))
+
+
+def _measures(found: Mapping[str, Any], values: Mapping[str, float]) -> Part:
+    """The measures as a table, with standard errors where they come from a sample."""
+    named = [(key, *MEASURES.get(key, (key.replace("_", " "), ""))) for key in values]
+    if not any(f"{key}_se" in found for key in values):
+        rows = [(name, number(values[key]), meaning) for key, name, meaning in named]
+        return table(("measure", "value", "meaning"), rows, (1,))
+    sampled = [(name, number(values[key]), _error(found.get(f"{key}_se")), meaning) for key, name, meaning in named]
+    return table(("measure", "value", "± s.e.", "meaning"), sampled, (1, 2))
+
+
+def _error(value: float | None) -> str:
+    return "" if value is None else f"{value:.2g}"
+
+
+def _basis(found: Mapping[str, Any]) -> Part:
+    """From how many points the measures come, and which distances were to be kept."""
+    exact = found.get("exact", True)
+    points = "all points" if exact else f"a seeded sample of {number(found.get('anchors'))} points"
+    words = [f"Neighborhoods of {found['neighbors']} points" if found.get("neighbors") else "",
+             f"measured from {points}", f"{found['distances']} distances" if found.get("distances") else ""]
+    return sentence("; ".join(word for word in words if word).capitalize() + ".", "soft")
+
+
+def _shepard(rows: Rows | None) -> Part:
+    if rows is None:
+        return None
+    points = np.column_stack([rows.numbers("distance"), rows.numbers("embedded")])
+    return figure(shepard("Shepard diagram", points), f"{len(points):,} pairs of points: the distance to keep and the "
+                  "distance in the embedding.")
+
+
+def _q_nx(found: Mapping[str, Any]) -> Part:
+    values = found.get("q_nx")
+    if not isinstance(values, Mapping) or not values.get("values"):
+        return None
+    places = [float(place) for place in values["neighbors"]]
+    return figure(curve("Shared neighbors by size of neighborhood (Q_NX)", "neighbors", "share", places,
+                        {"Q_NX": values["values"]}), "The share of each point's nearest neighbors that it keeps.")
+
+
+def trace(run: Contents) -> Part:
+    """The objective of an iterative method, step by step."""
+    if run.trace is None:
+        return None
+    names = list(run.trace.columns)
+    places = run.trace.numbers(names[0])
+    parts = [figure(curve(f"{visible(name)} by {visible(names[0])}", names[0], name, places,
+                          {name: run.trace.numbers(name)}, zero=False)) for name in names[1:4]]
+    return section("Iterations", *parts) if places else None
+
+
+def loadings(run: Contents) -> Part:
+    """The columns that weigh most on the first axes."""
+    if run.loadings is None:
+        return None
+    names = list(run.loadings.columns)
+    axes = [name for name in names[1:] if name][:6]
+    values = np.array([run.loadings.numbers(name) for name in axes]).T
+    if not values.size:
+        return None
+    order = np.argsort(-np.abs(values).max(axis=1), kind="stable")[:20]
+    texts = run.loadings.columns[names[0]]
+    rows = [(visible(texts[row]), *(f"{value:.4g}" for value in values[row])) for row in order.tolist()]
+    more = f" The {len(rows)} of {len(values):,} columns with the largest ones." if len(values) > len(rows) else ""
+    return section("Loadings", joined([sentence(f"How much each column weighs on each axis.{more}", "soft"),
+                                       table((names[0], *axes), rows, range(1, len(axes) + 1))]))

@@ -1,0 +1,146 @@
+"""Scatter plots of the embedding: the first two axes, and every pair of up to four."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array
+from mlcli.report.axes import Panel, Scale, extent, spots
+from mlcli.report.coloring import Coloring
+from mlcli.report.drawing import Bar, Dots, Figure, Mark, Text
+
+MOST = 5_000  # points drawn
+MOST_IN_PAIRS = 2_000
+MOST_TIPS = 300  # points that each carry a name
+ROUNDS = 4  # in which groups are drawn by turns, so that none hides the others
+LEFT, RIGHT, TOP, BOTTOM = 64, 216, 60, 48
+WIDE, LOWEST, HIGHEST = 480, 200, 520  # pixels of the plot
+LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
+
+
+@dataclass(frozen=True)
+class Points:
+    """Rows of an embedding to be drawn."""
+
+    values: Array  # m x p
+    ids: Sequence[str]  # m
+    colors: Coloring  # m
+    whole: int  # rows of which these are a sample
+
+    @property
+    def radius(self) -> float:
+        """Smaller dots for more points."""
+        count = len(self.values)
+        return 3.6 if count <= 100 else 3.0 if count <= 500 else 2.2 if count <= 2000 else 1.5
+
+    def sample(self, most: int, seed: int) -> "Points":
+        """At most so many of the rows, drawn by a seeded generator and kept in order."""
+        rows = sampled(len(self.values), most, seed)
+        return self if rows is None else Points(
+            self.values[rows], [self.ids[row] for row in rows.tolist()], self.colors.take(rows), self.whole)
+
+
+def sampled(count: int, most: int, seed: int) -> AnyArray | None:
+    """Rows drawn without repetition, in order; None where all are taken."""
+    return None if count <= most else np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
+
+
+def scatter(points: Points, title: str) -> Figure:
+    """The first two axes, a unit equally long on both where that fits; one axis against the rows' numbers."""
+    panel = _panel(points.values)
+    height = panel.y.start + BOTTOM
+    across, up = ("y1", "y2") if points.values.shape[1] > 1 else ("row", "y1")
+    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
+                         *dots(points, _xy(points.values, 0, 1), panel, points.radius),
+                         *panel.names(across, up), *points.colors.legend(LEFT + WIDE + 20, TOP + 8)]
+    return Figure(f"Scatter plot: {title}", LEFT + WIDE + RIGHT, max(height, _legend_end(marks)), marks)
+
+
+def equal_units(values: Array) -> bool:
+    """Whether a unit is equally long on both axes of the scatter plot."""
+    return values.shape[1] > 1 and _ratio(values) <= LONGEST_RATIO
+
+
+def pairs(points: Points, shares: Sequence[float | None]) -> Figure:
+    """Every pair of the first three or four axes, each panel with scales of its own."""
+    count = min(points.values.shape[1], 4)
+    side, gap = (300.0, 64.0) if count == 3 else (186.0, 60.0)
+    marks: list[Mark] = []
+    for first, second in combinations(range(count), 2):
+        left, top = 60 + first * (side + gap), 14 + (second - 1) * (side + gap)
+        x, y = points.values[:, first], points.values[:, second]
+        panel = Panel(Scale.over(_ends(x), left, left + side, whole=False, most=4),
+                      Scale.over(_ends(y), top + side, top, whole=False, most=4))
+        marks += [*_frame(panel), *panel.rows(), *panel.columns(),
+                  *dots(points, np.column_stack([x, y]), panel, 0.75 * points.radius),
+                  Text(left + side / 2, top + side + 31, f"y{first + 1}{_share(shares, first)}", "middle", "small"),
+                  Text(left - 42, top + side / 2, f"y{second + 1}", "middle", "small", turned=True)]
+    whole = 60 + (count - 1) * (side + gap)
+    marks += points.colors.legend(whole - RIGHT - 10 if count > 3 else whole - side / 2 - gap, 30)
+    return Figure("Scatter plots of pairs of axes", whole, max(whole - 46, _legend_end(marks)), marks)
+
+
+def _panel(values: Array) -> Panel:
+    x, y = _ends(_xy(values, 0, 1)[:, 0]), _ends(_xy(values, 0, 1)[:, 1])
+    if not equal_units(values):
+        return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + 340, TOP, whole=False))
+    spans = x[1] / 2 - x[0] / 2, y[1] / 2 - y[0] / 2
+    tall = float(min(max(WIDE * spans[1] / spans[0], LOWEST), HIGHEST))
+    pixel = max(spans[0] / WIDE, spans[1] / tall) * 2
+    return Panel(Scale.over(_widened(x, pixel * WIDE), LEFT, LEFT + WIDE, whole=False),
+                 Scale.over(_widened(y, pixel * tall), TOP + tall, TOP, whole=False))
+
+
+def _widened(ends: tuple[float, float], length: float) -> tuple[float, float]:
+    middle = ends[0] / 2 + ends[1] / 2
+    return middle - length / 2, middle + length / 2
+
+
+def _xy(values: Array, first: int, second: int) -> Array:
+    """Two axes, or the rows' numbers and the only axis."""
+    if values.shape[1] == 1:
+        return np.column_stack([np.arange(1, len(values) + 1), values[:, 0]])
+    return values[:, [first, second]]
+
+
+def _ends(values: Array) -> tuple[float, float]:
+    """A range with a little room around it."""
+    low, high = extent([float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))])
+    room = 0.03 * (high / 2 - low / 2) * 2
+    return low - room, high + room
+
+
+def _ratio(values: Array) -> float:
+    x, y = _ends(values[:, 0]), _ends(values[:, 1])
+    return (x[1] / 2 - x[0] / 2) / (y[1] / 2 - y[0] / 2)
+
+
+def _share(shares: Sequence[float | None], axis: int) -> str:
+    share = shares[axis] if axis < len(shares) else None
+    return "" if share is None else f" ({share:.1%})"
+
+
+def _frame(panel: Panel) -> list[Mark]:
+    left, right, top, bottom = panel.edges
+    return [Bar("frame", left, top, right - left, bottom - top)]
+
+
+def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mark]:
+    """The points by groups; where they are many, in several rounds."""
+    marks: list[Mark] = []
+    pixels = spots(values, panel)
+    rounds = 1 if len(pixels) <= MOST_TIPS else ROUNDS
+    for turn in range(rounds):
+        rows = np.arange(turn, len(pixels), rounds)
+        groups = points.colors.of[rows]
+        for group in np.unique(groups):
+            chosen = rows[groups == group]
+            tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
+            marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))
+    return marks
+
+
+def _legend_end(marks: Sequence[Mark]) -> float:
+    return max((mark.y for mark in marks if isinstance(mark, Text)), default=0.0) + 14

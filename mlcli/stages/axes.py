@@ -1,0 +1,57 @@
+"""How many axes to keep: the part of the eigensolve's options that methods with another solver share."""
+
+from typing import Annotated, ClassVar, TypeVar
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.options import Options, option
+from mlcli.base.stage import note
+from mlcli.base.types import Array
+from mlcli.errors import ConfigError, GeometryError
+
+Count = Annotated[int, Field(ge=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Chosen = TypeVar("Chosen", bound=Options)
+
+
+class Axes(Options):
+    """How many axes to keep, where a share of the variance has no meaning."""
+
+    components: Count = option(2, "Axes to keep.")
+    report: ClassVar[int | None] = None  # every axis is reported
+
+    def settled(self, limit: int, size: int) -> "Axes":
+        """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
+        return clipped(self, self.components, limit)
+
+    def kept(self, available: int) -> int:
+        """The number of axes to keep of those that there are, one of zeros where there is none.
+
+        Raises GeometryError where more were asked for.
+        """
+        if self.components <= available:
+            return self.components
+        if self.chosen("components") and self.components > max(available, 1):
+            raise GeometryError("AXES", f"{self.components} axes were asked for and the data has {available}",
+                                where="method.eigensolve.components", hint=f"ask for at most {max(available, 1)}")
+        note("W-RANK", f"kept {available} of {self.components} axes: the data extends in no other direction"
+             if available else "the data extends in no direction: the embedding is zero")
+        return max(available, 1)
+
+
+def first(directions: Array, count: int) -> Array:
+    """The first columns, one of zeros added where there is none."""
+    return np.pad(directions[:, :count], ((0, 0), (0, max(count - directions.shape[1], 0))))
+
+
+def clipped(options: Chosen, count: int, limit: int) -> Chosen:
+    """The options with a default count of components clipped to `limit`; raises ConfigError for an explicit one."""
+    largest = max(limit, 1)
+    if count <= largest:
+        return options
+    if options.chosen("components"):
+        raise ConfigError("COMPONENTS", f"{count} axes were asked for and the data has at most {largest}",
+                          where="method.eigensolve.components", hint=f"ask for at most {largest}")
+    note("N-COMPONENTS", f"axes kept: {largest}, as many as the data can have")
+    return options.model_copy(update={"components": largest})

@@ -1,0 +1,54 @@
+"""Canonical correlations: what two views of the same rows have in common."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.stage import note, stage
+from mlcli.base.types import Array
+from mlcli.stages.linalg import singular
+from mlcli.stages.whitening import Whitening
+
+ALIKE = 1e-12  # 1 - ρ² below which a correlation is taken for 1
+
+
+@dataclass(frozen=True)
+class Canonical:
+    """Pairs of directions of two white views, and the correlations of the pairs."""
+
+    correlations: Array  # r, descending, in 0..1
+    first: Array  # rank of the first view x r, orthonormal columns
+    second: Array  # rank of the second view x r, orthonormal columns
+
+
+@stage("correlate")
+def canonical(first: Whitening, second: Whitening) -> Canonical:
+    """The canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub).
+    """
+    rows = len(first.points)
+    spare = first.rank + second.rank - (rows - 1)
+    if spare > 0 and first.rank and second.rank:
+        note("W-SATURATED", f"with {first.rank} and {second.rank} independent columns in {rows} rows, {spare} "
+             "correlations are 1 whatever the data", correlations=spare)
+    if not first.rank or not second.rank:
+        return Canonical(np.zeros(0), np.zeros((first.rank, 0)), np.zeros((second.rank, 0)))
+    left, sizes, right = singular(first.points.T @ second.points / rows)
+    return Canonical(np.minimum(sizes, 1.0), left, right.T)
+
+
+def log_likelihood(views: Sequence[Whitening], correlations: Array, exponents: Sequence[int]) -> float | None:
+    """The largest log-likelihood of shared factors with these correlations, of 2**exponents times the data.
+
+    None where it has no limit: a view has dependent columns, or a correlation is 1.
+    """
+    dependent = any(view.rank < len(view.means) for view in views)
+    if dependent or np.any(1 - correlations**2 <= ALIKE):
+        note("W-UNBOUNDED", "the likelihood has no limit: " + (
+            "the columns of a view depend on each other" if dependent else "a canonical correlation is 1"))
+        return None
+    columns = sum(view.rank for view in views)
+    spread = sum(2 * float(np.linalg.slogdet(view.back)[1]) for view in views)
+    units = 2 * float(np.log(2.0)) * sum(view.rank * exponent for view, exponent in zip(views, exponents, strict=True))
+    shared = float(np.sum(np.log1p(-(correlations**2))))
+    return -0.5 * len(views[0].points) * (columns * (1 + float(np.log(2 * np.pi))) + spread + units + shared)

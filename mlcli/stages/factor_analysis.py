@@ -1,0 +1,215 @@
+"""Maximum likelihood of the factor model S = Λ Λᵀ + Ψ: Newton steps on the uniquenesses Ψ, loadings concentrated out.
+
+At given Ψ the best loadings come from the leading eigenpairs (θ, u) of Ψ^-½ S Ψ^-½, and what is left to minimize is
+f = log |Σ| + tr Σ⁻¹ S = Σ log ψ + tr Ψ⁻¹S + Σ (log θ + 1 - θ) over the leading θ > 1. Gradient and Hessian in log ψ
+are exact (the latter by perturbation of the eigenpairs). Source: Jöreskog, "Some contributions to maximum likelihood
+factor analysis", 1967; Lawley and Maxwell, "Factor analysis as a statistical method", 1971.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array
+from mlcli.stages.iterate import Iterate, Iterated
+from mlcli.stages.linalg import EPS, symmetric_eigen
+
+NEWTON = 500  # columns up to which the Hessian is used whole; beyond, where it is nearly diagonal, its diagonal
+DESCENT = 1e-4  # share of the decrease that the slope promises, at least (Armijo)
+HALVINGS = 40
+
+
+@dataclass(frozen=True)
+class Whole:
+    """S (d x d), the covariance of columns in units near their deviations."""
+
+    matrix: Array
+
+    @property
+    def variances(self) -> Array:
+        """The diagonal of S (d)."""
+        return np.diag(self.matrix)
+
+    def eigenpairs(self, uniquenesses: Array) -> tuple[Array, Array]:
+        """Eigenvalues (descending) and eigenvectors of Ψ^-½ S Ψ^-½."""
+        roots = 1 / np.sqrt(uniquenesses)
+        return symmetric_eigen(self.matrix * np.outer(roots, roots))
+
+    @property
+    def log_determinant(self) -> float | None:
+        """log |S|; None where S is singular."""
+        values = symmetric_eigen(self.matrix)[0]
+        return float(np.log(values).sum()) if regular(values) else None
+
+    @property
+    def partial_variances(self) -> Array:
+        """What is left of each column's variance once all others are known; half of all where S is singular."""
+        values, vectors = symmetric_eigen(self.matrix)
+        return 1 / (vectors**2 / values).sum(axis=1) if regular(values) else 0.5 * self.variances
+
+
+@dataclass(frozen=True)
+class Thin:
+    """S = FᵀF by a factor F (r x d) with fewer rows than columns: singular."""
+
+    factor: Array
+    log_determinant = None
+
+    @property
+    def variances(self) -> Array:
+        """The diagonal of S (d)."""
+        return np.einsum("ij,ij->j", self.factor, self.factor)
+
+    def eigenpairs(self, uniquenesses: Array) -> tuple[Array, Array]:
+        """The r eigenvalues (descending) of Ψ^-½ S Ψ^-½ that may not be zero, and their eigenvectors (d x r)."""
+        part = self.factor / np.sqrt(uniquenesses)
+        values, vectors = symmetric_eigen(part @ part.T)
+        return values, part.T @ vectors / np.sqrt(np.maximum(values, EPS * values[0]))
+
+    @property
+    def partial_variances(self) -> Array:
+        """Half of each column's variance: too few points to know better."""
+        return 0.5 * self.variances
+
+
+Moments = Whole | Thin
+
+
+def regular(values: Array) -> bool:
+    """Whether no eigenvalue (descending) of a covariance may be zero."""
+    return bool(values[-1] > len(values) * EPS * values[0])
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What the uniquenesses may be: low ≤ t ≤ high for t = log ψ, each its own or one for all."""
+
+    low: Array  # k: d, or 1
+    high: Array  # k
+
+    @classmethod
+    def each(cls, moments: Moments, lower: float) -> "Constraint":
+        """One for each column, from a smallest share of its variance to all of it."""
+        high = np.log(moments.variances)
+        return cls(high + np.log(lower), high)
+
+    @classmethod
+    def equal(cls, moments: Moments) -> "Constraint":
+        """The same for all columns, as in probabilistic PCA."""
+        high = np.log(moments.variances.mean(keepdims=True))
+        return cls(high + np.log(EPS), high)
+
+    def uniquenesses(self, parameters: Array, columns: int) -> Array:
+        """ψ (d)."""
+        return np.broadcast_to(np.exp(parameters), columns).copy()
+
+    def parameters(self, uniquenesses: Array) -> Array:
+        """The parameters nearest to some uniquenesses."""
+        logs = np.log(uniquenesses)
+        return np.clip(logs if len(logs) == len(self.low) else logs.mean(keepdims=True), self.low, self.high)
+
+    def slope(self, gradient: Array) -> Array:
+        """∂f / ∂t (k) from the gradient in log ψ (d)."""
+        return gradient if len(gradient) == len(self.low) else gradient.sum(keepdims=True)
+
+    def curvature(self, hessian: Array) -> Array:
+        """∂²f / ∂t² (k x k, or k) from the Hessian in log ψ (d x d) or its diagonal (d)."""
+        return hessian if len(hessian) == len(self.low) else np.full((1,) * hessian.ndim, hessian.sum())
+
+    def free(self, parameters: Array, slope: Array) -> AnyArray:
+        """Which parameters (k) a step downhill does not press against a bound."""
+        pressed = ((parameters <= self.low) & (slope > 0)) | ((parameters >= self.high) & (slope < 0))
+        return np.asarray(~pressed)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The factor model at some parameters."""
+
+    parameters: Array  # k
+    uniquenesses: Array  # d, ψ
+    values: Array  # θ, descending
+    vectors: Array  # d x r
+    active: int  # factors that carry something: leading θ > 1
+    f: float  # log |Σ| + tr Σ⁻¹ S
+
+    @property
+    def objective(self) -> float:
+        """The log-likelihood of one observation without its constant, times two."""
+        return -self.f
+
+    @property
+    def loadings(self) -> Array:
+        """Λ = Ψ^½ U (Θ - I)^½ (d x active)."""
+        leading = np.sqrt(self.values[: self.active] - 1)
+        return np.sqrt(self.uniquenesses)[:, None] * self.vectors[:, : self.active] * leading
+
+
+def maximum_likelihood(moments: Moments, factors: int, constraint: Constraint, iterate: Iterate) -> Iterated[Estimate]:
+    """The uniquenesses and loadings that make the data most likely; starts where R's factanal does."""
+    columns = len(moments.variances)
+
+    def at(parameters: Array) -> Estimate:
+        psi = constraint.uniquenesses(parameters, columns)
+        values, vectors = moments.eigenpairs(psi)
+        active = int(np.sum(values[:factors] > 1))
+        leading = values[:active]
+        f = float(np.log(psi).sum() + (moments.variances / psi).sum() + (np.log(leading) + 1 - leading).sum())
+        return Estimate(parameters, psi, values, vectors, active, f)
+
+    def step(state: Estimate) -> Estimate:
+        slope = constraint.slope(gradient(state, moments))
+        direction = downhill(slope, constraint.curvature(hessian(state, moments)),
+                             constraint.free(state.parameters, slope))
+        terms = float(np.abs(np.log(state.uniquenesses)).sum() + (moments.variances / state.uniquenesses).sum())
+        rounding = 16 * EPS * (terms + columns)  # what f may be off by, as a sum of terms of this size
+        for halving in range(HALVINGS):
+            moved = np.clip(state.parameters + 0.5**halving * direction, constraint.low, constraint.high)
+            reached = at(moved)
+            promised = DESCENT * float(slope @ (moved - state.parameters))
+            if reached.f <= state.f + promised + rounding:
+                return reached
+        return state
+
+    start = (1 - 0.5 * factors / columns) * moments.partial_variances
+    return iterate(step, at(constraint.parameters(start)), change)
+
+
+def gradient(state: Estimate, moments: Moments) -> Array:
+    """∂f / ∂ log ψ (d)."""
+    leading = state.values[: state.active]
+    explained = (state.vectors[:, : state.active] ** 2 * (leading - 1)).sum(axis=1)
+    return np.asarray(1 - moments.variances / state.uniquenesses + explained)
+
+
+def hessian(state: Estimate, moments: Moments) -> Array:
+    """∂²f / ∂ (log ψ)² (d x d), from all eigenpairs; of many columns its diagonal (d), without its smaller part."""
+    few, unit = state.active, state.vectors**2
+    if isinstance(moments, Thin) or len(unit) > NEWTON:
+        rest = moments.variances / state.uniquenesses - unit[:, :few] @ state.values[:few]
+        return np.asarray((1 - unit[:, :few].sum(axis=1)) * rest)
+    values, rest, vectors = state.values[:few], state.values[few:], state.vectors[:, few:]
+    result = (vectors @ vectors.T) * ((vectors * rest) @ vectors.T)
+    for value, vector in zip(values, state.vectors[:, :few].T, strict=True):
+        weights = (1 - rest) * (value + rest) / np.maximum(value - rest, EPS * value)
+        result += np.outer(vector, vector) * ((vectors * weights) @ vectors.T)
+    return result
+
+
+def downhill(slope: Array, curvature: Array, free: AnyArray) -> Array:
+    """Newton's direction in the free parameters; negative curvature is taken for positive, so that it leads down."""
+    direction = np.zeros_like(slope)
+    if not free.any():
+        return direction
+    if curvature.ndim == 1:
+        direction[free] = -slope[free] / np.maximum(np.abs(curvature[free]), np.sqrt(EPS))
+        return direction
+    values, vectors = symmetric_eigen(curvature[np.ix_(free, free)])
+    sizes = np.maximum(np.abs(values), np.sqrt(EPS) * np.abs(values).max())
+    direction[free] = -vectors @ ((vectors.T @ slope[free]) / sizes)
+    return direction
+
+
+def change(before: Estimate, after: Estimate) -> float:
+    """The largest relative change of a uniqueness."""
+    return float(np.abs(after.parameters - before.parameters).max(initial=0.0))

@@ -1,0 +1,84 @@
+"""The one iteration: steps from state to state until the objective, or what else is watched, comes to rest."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from mlcli.base.options import Options, option
+from mlcli.base.stage import advance, note, stage
+from mlcli.base.types import Array
+from mlcli.errors import NumericalError
+from mlcli.stages.linalg import EPS
+
+ROUNDING = 16 * EPS  # a relative change this small is none
+
+
+class State(Protocol):
+    """Where an iteration stands."""
+
+    @property
+    def objective(self) -> float:
+        """What the iteration improves, as `trace.csv` and the report show it."""
+
+
+S = TypeVar("S", bound=State)
+Change = Callable[[S, S], float]  # how far the second state is from the first, relative to its own size
+
+
+@dataclass(frozen=True)
+class Iterated(Generic[S]):
+    """Where an iteration ended, and how it went there."""
+
+    state: S
+    trace: Array  # the objective after each iteration
+    converged: bool
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The entries `iterations` and `converged` of a model's `fit`."""
+        return {"iterations": len(self.trace), "converged": self.converged}
+
+
+class Iterate(Options):
+    """When an iteration stops."""
+
+    limit: int = option(10_000, "Iterations at most.", ge=1)
+    tolerance: float = option(1e-9, "Relative distance from the limit, estimated from the last steps, at which an "
+                              "iteration has converged.", gt=0, lt=1)
+
+    @stage("iterate")
+    def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None) -> Iterated[S]:
+        """Steps from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
+
+        `change` says how far apart two states are; by default, their objectives. Where changes shrink by a
+        steady factor r, what is left to go is r / (1 - r) of the last one: slow progress is not taken for
+        convergence. Raises NumericalError where the objective is no longer finite.
+        """
+        state, trace, last = start, [], np.inf
+        for done in range(1, self.limit + 1):
+            before, state = state, step(state)
+            if not np.isfinite(state.objective):
+                raise NumericalError("DIVERGED", f"the objective is {state.objective} after {done} iterations",
+                                     hint="scale the data (prepare.scale), or ask for fewer axes")
+            trace.append(state.objective)
+            moved = (change or objective_change)(before, state)
+            advance(done, self.limit)
+            if moved <= ROUNDING or remaining(moved, last) <= self.tolerance:
+                return Iterated(state, np.array(trace), True)
+            last = moved
+        note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence; the last changed the "
+             f"result by {last:.1e}, relatively", iterations=self.limit, change=float(last))
+        return Iterated(state, np.array(trace), False)
+
+
+def objective_change(before: State, after: State) -> float:
+    """The change of the objective relative to its size."""
+    size = max(abs(before.objective), abs(after.objective))
+    return abs(after.objective - before.objective) / size if size > 0 else 0.0
+
+
+def remaining(moved: float, last: float) -> float:
+    """What is left to go if changes go on shrinking as from `last` to `moved`; infinite where they grow."""
+    return moved * moved / (last - moved) if moved < last < np.inf else np.inf

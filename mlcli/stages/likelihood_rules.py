@@ -1,0 +1,105 @@
+"""How many axes by the likelihood: Minka's evidence and BIC for probabilistic PCA, cross-validation for factors.
+
+Each gives one figure for every count of axes, the largest the best. Source: Minka, "Automatic choice of dimensionality
+for PCA", 2000; Tipping and Bishop, 1999; Schwarz, 1978.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.stages.factor_analysis import Constraint, Whole, maximum_likelihood
+from mlcli.stages.iterate import Iterate
+from mlcli.stages.linalg import symmetric_eigen
+
+Gaussian = tuple[Array, Array]  # mean (d) and covariance (d x d)
+
+
+def noise_after(eigenvalues: Array) -> Array:
+    """For k = 0 .. d - 1 axes, the mean of the d - k eigenvalues (descending, of the covariance) that they leave."""
+    left = np.cumsum(eigenvalues[::-1])[::-1]
+    return np.asarray(left / np.arange(len(eigenvalues), 0, -1))
+
+
+def ppca_log_likelihoods(eigenvalues: Array, rows: int) -> Array:
+    """The log-likelihood of probabilistic PCA with k = 0 .. d - 1 axes, from all d eigenvalues over n."""
+    columns, noise = len(eigenvalues), noise_after(eigenvalues)
+    leading = np.concatenate([[0.0], np.cumsum(_logs(eigenvalues))[:-1]])
+    logs = leading + np.arange(columns, 0, -1) * _logs(noise)
+    return np.asarray(-0.5 * rows * (columns * np.log(2 * np.pi) + logs + columns))
+
+
+def ppca_parameters(columns: int) -> Array:
+    """The free parameters of probabilistic PCA with k = 0 .. d - 1 axes: mean, loadings but for a rotation, noise."""
+    axes = np.arange(columns)
+    return np.asarray(columns + columns * axes - axes * (axes - 1) / 2 + 1)
+
+
+def ppca_bic(eigenvalues: Array, rows: int) -> Array:
+    """Minus half the Bayesian information criterion of k = 0 .. d - 1 axes: likelihood less ½ ln n a parameter."""
+    return ppca_log_likelihoods(eigenvalues, rows) - 0.5 * ppca_parameters(len(eigenvalues)) * np.log(rows)
+
+
+def minka_evidence(eigenvalues: Array, rows: int) -> Array:
+    """Minka's log-evidence, by Laplace's method, of k = 1 .. d - 1 axes; minus infinity where eigenvalues are tied.
+
+    All d eigenvalues of the covariance are needed, and more points than columns.
+    """
+    from scipy.special import gammaln
+
+    columns, noise = len(eigenvalues), noise_after(eigenvalues)
+    halves = (columns - np.arange(columns)) / 2  # (d - i + 1) / 2 for i = 1 .. d
+    directions = np.cumsum(gammaln(halves) - halves * np.log(np.pi) - np.log(2))
+    found = np.empty(columns - 1)
+    for axes in range(1, columns):
+        rest = noise[axes]
+        size = columns * axes - axes * (axes + 1) / 2
+        logs = _logs(eigenvalues[:axes]).sum() + (columns - axes) * float(_logs(rest))
+        volume = _curvature(eigenvalues, rest, axes) + (size + axes) * np.log(rows / (2 * np.pi))
+        found[axes - 1] = directions[axes - 1] - 0.5 * (rows * logs + volume)
+    return np.where(np.isnan(found), -np.inf, found)
+
+
+def _curvature(eigenvalues: Array, rest: float, axes: int) -> float:
+    """Σ over i ≤ k < and i < j of ln (1/λ̂ⱼ - 1/λ̂ᵢ)(λᵢ - λⱼ), with λ̂ the noise beyond the k axes."""
+    model = np.where(np.arange(len(eigenvalues)) < axes, eigenvalues, rest)
+    first, second = np.triu_indices(len(eigenvalues), 1)
+    kept = first < axes
+    first, second = first[kept], second[kept]
+    return float((_logs(1 / model[second] - 1 / model[first]) + _logs(eigenvalues[first] - eigenvalues[second])).sum())
+
+
+def cross_validated(points: Array, fit: Callable[[Array, int], Gaussian], counts: Sequence[int], folds: int,
+                    generator: np.random.Generator) -> Array:
+    """The mean log-likelihood of a held-out point, under models fitted to the other folds, for every count of axes."""
+    fold = generator.permutation(len(points)) % folds
+    total = np.zeros(len(counts))
+    for held in range(folds):
+        for place, count in enumerate(counts):
+            total[place] += log_density(points[fold == held], *fit(points[fold != held], count)).sum()
+    return np.asarray(total / len(points))
+
+
+def factor_gaussian(points: Array, factors: int, lower: float = 0.005) -> Gaussian:
+    """The normal distribution of the factor model of largest likelihood, of columns that all vary."""
+    mean = points.mean(axis=0)
+    deviations = points.std(axis=0)
+    moments = Whole((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
+    if factors == 0:
+        return mean, np.diag(deviations**2)
+    found = maximum_likelihood(moments, factors, Constraint.each(moments, lower), Iterate()).state
+    return mean, (found.loadings @ found.loadings.T + np.diag(found.uniquenesses)) * np.outer(deviations, deviations)
+
+
+def log_density(points: Array, mean: Array, covariance: Array) -> Array:
+    """The log-density of a normal distribution at some points (m)."""
+    values, vectors = symmetric_eigen(covariance)
+    squares = ((points - mean) @ vectors) ** 2 / values
+    return np.asarray(-0.5 * (len(mean) * np.log(2 * np.pi) + np.log(values).sum() + squares.sum(axis=1)))
+
+
+def _logs(values: Array | float) -> Array:
+    """Logarithms; NaN for numbers that are zero or below."""
+    given = np.asarray(values, dtype=np.float64)
+    return np.log(given, out=np.full(given.shape, np.nan), where=given > 0)

@@ -1,0 +1,71 @@
+"""Centered data made white: uncorrelated coordinates of unit variance that span it, and the way there and back."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.signs import leading_signs
+from mlcli.base.types import Array
+from mlcli.stages.linalg import EPS, require_finite, singular
+
+SLACK = 10.0  # multiples of the rounding error below which a direction counts as none
+
+
+@dataclass(frozen=True)
+class Whitening:
+    """White coordinates of points (variance 1 over n), their means, and the maps between both."""
+
+    means: Array  # d
+    points: Array  # n x r, of mean zero and with identity covariance
+    into: Array  # d x r: (x - means) @ into are white coordinates
+    back: Array  # r x d: white coordinates @ back + means are the points again
+    variances: Array  # r, descending: of the principal components that were made white
+
+    @property
+    def rank(self) -> int:
+        """The number of directions in which the data extends."""
+        return self.points.shape[1]
+
+
+def whitened(points: Array, *, equal_columns: bool) -> Whitening:
+    """The whitening of points (n x d) by singular values, in the directions that stand above rounding.
+
+    With equal columns each is first brought to length one, so that a column's unit does not
+    decide whether it counts; without, directions are the principal components.
+    """
+    means, centered = centered_columns(points)
+    lengths = np.linalg.norm(centered, axis=0)
+    scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
+    left, sizes, right = singular(centered / scale)
+    rank = int(np.sum(sizes > negligible(points, scale, float(sizes.max(initial=0.0)))))
+    left, sizes, right = left[:, :rank], sizes[:rank], right[:rank]
+    signs, root = leading_signs(left), np.sqrt(len(points))
+    white = root * left * signs
+    into = (right.T / scale[:, None]) * (signs * root / sizes)
+    return Whitening(means, white, into, ((sizes * signs / root)[:, None] * right) * scale, sizes**2 / len(points))
+
+
+def centered_columns(points: Array) -> tuple[Array, Array]:
+    """The means of columns and the points without them, exactly zero in a column that is constant to rounding."""
+    require_finite(points, "the data")
+    means = points.mean(axis=0)
+    centered = points - means
+    rest = centered.mean(axis=0)
+    centered -= rest
+    return means + rest, without_rounding(centered, points)
+
+
+def without_rounding(deviations: Array, points: Array) -> Array:
+    """Deviations of points from means, exactly zero in a column where they are rounding only."""
+    lengths, largest = np.linalg.norm(deviations, axis=0), np.abs(points).max(axis=0, initial=0.0)
+    return np.where(lengths > SLACK * EPS * np.sqrt(len(points)) * largest, deviations, 0.0)
+
+
+def negligible(points: Array, scale: Array, largest: float) -> float:
+    """The singular value of centered points over `scale` up to which there is rounding only.
+
+    Beside the largest singular value, what counts are digits that were lost before: those of a
+    column far from the origin.
+    """
+    lost = float((np.abs(points).max(axis=0, initial=0.0) / scale).max(initial=0.0))
+    return SLACK * EPS * max(max(points.shape) * largest, float(np.sqrt(len(points))) * lost)

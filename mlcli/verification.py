@@ -1,0 +1,172 @@
+"""A finished run checked again from its files: hashes, and the certificate where the input is at hand."""
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.check import skipped
+from mlcli.base.scaling import scaled
+from mlcli.base.threads import threads_limited
+from mlcli.base.types import Array, Indices
+from mlcli.certify.budget import Budget
+from mlcli.certify.certificate import Certificate
+from mlcli.certify.files import spectrum_of
+from mlcli.certify.record import Record, certify
+from mlcli.config.build import build, layers_of
+from mlcli.config.layers import Layer
+from mlcli.config.run_config import RunConfig
+from mlcli.data.prepare import Dropped
+from mlcli.data.read import read
+from mlcli.data.row_numbers import RowNumbers
+from mlcli.data.table import Table
+from mlcli.methods import Model, Projector
+from mlcli.methods.base import Loadings
+from mlcli.readback import rows_of
+from mlcli.rundir import archive, names
+from mlcli.rundir.manifest import read_manifest, sha256_of
+from mlcli.stages.spectrum import Spectrum
+
+SECONDS = 10.0  # that the checks may take, unless all is asked for
+LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What a second look at a run found."""
+
+    changed: tuple[str, ...]  # files that are not those the run wrote
+    input: str  # unchanged, changed or missing
+    certificate: Certificate
+
+    def document(self, folder: Path) -> dict[str, Any]:
+        """The same as plain values."""
+        verdict = "changed" if self.changed else self.certificate.verdict
+        return {"run": str(folder), "verdict": verdict, "changed": list(self.changed), "input": self.input,
+                "certificate": self.certificate.document()}
+
+
+def verify(folder: Path, given: str | None = None, *, full: bool = False) -> Verified:
+    """Hashes of all files, then the certificate from the files alone, with the input where it is still the same.
+
+    Raises InputMissing where there is no run, NumericalError where it failed, UnsafeFile where it cannot be read.
+    """
+    manifest = read_manifest(folder)
+    changed = tuple(name for name, known in manifest["files"].items()
+                    if not (folder / name).is_file() or sha256_of(folder / name) != known["sha256"])
+    if changed:
+        return Verified(changed, "not looked at", Certificate((), {}))
+    config = build(layers_of(folder / names.CONFIG, Layer({}, {}))[0])
+    config = config if given is None else config.replace(input=config.input.replace(path=given))
+    state = input_state(config.input.path, manifest["input"]["sha256"])
+    with threads_limited(config.compute.thread_count()):
+        stored = archive.load(folder)
+        width = int(manifest["embedding"]["components"])
+        rows = manifest["embedding"]["rows"] or stored["projector"] is not None
+        values, texts = embedding_of(folder, config, width) if rows else (np.zeros((0, width)), [[]])
+        spectrum = stated_spectrum(folder, manifest, stored["projector"])
+        if spectrum is None:
+            lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
+            return Verified((), state, Certificate((lost,), {}))
+        model = Model(values, replace(spectrum, vectors=values), stored["projector"], loadings=loadings_of(folder))
+        record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
+        return Verified((), state, certify(record, folder, Budget(SECONDS, full)))
+
+
+def input_state(path: str, sha256: str | None) -> str:
+    """Whether the input is still the one that the run read."""
+    if path == "-" or not Path(path).is_file():
+        return "missing"
+    return "unchanged" if sha256_of(Path(path)) == sha256 else "changed"
+
+
+def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
+             stored: dict[str, Any]) -> Record:
+    """The run with its input, read and prepared again."""
+    source = read(config.input, config.compute)
+    prepared = config.prepare.apply(source)
+    gone = dropped_rows(folder)
+    numbers = np.setdiff1d(np.arange(1, len(source.ids) + 1), [d.row for d in prepared.dropped])
+    kept = np.flatnonzero(~np.isin(numbers, [d.row for d in gone]))
+    table = prepared.table if len(kept) == len(numbers) else prepared.table.take(kept)
+    chosen: Indices | None = None if len(kept) == len(numbers) else kept
+    embedding = replace(table, values=model.embedding, columns=axes(model), kind="features")
+    if texts is not None:
+        labels = dict(zip(table.labels, map(tuple, texts[1:]), strict=True))
+        numbered = isinstance(table.ids, RowNumbers) and list(table.ids) == list(texts[0])
+        embedding = replace(embedding, ids=table.ids if numbered else tuple(texts[0]), labels=labels)
+    return Record(config, source, prepared.table, embedding, replace(model, kept=chosen), prepared.preparation,
+                  tuple(gone), read=True)
+
+
+def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
+          stored: dict[str, Any]) -> Record:
+    """The run without its input: what its files say of each other."""
+    ids = tuple(texts[0]) if texts is not None else tuple(map(str, range(1, len(model.embedding) + 1)))
+    labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}
+    table = Table(model.embedding, axes(model), ids, labels=labels)
+    return Record(config, None, None, table, model, stored["preparation"], (), read=True)
+
+
+def axes(model: Model) -> tuple[str, ...]:
+    """The names of the columns of coordinates."""
+    return tuple(f"y{i + 1}" for i in range(model.embedding.shape[1]))
+
+
+def dropped_rows(folder: Path) -> list[Dropped]:
+    """The rows that the run left out."""
+    path = folder / names.DROPPED
+    if not path.is_file():
+        return []
+    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as stream:
+        return [Dropped(row["id"], int(row["row"]), row["reason"]) for row in csv.DictReader(stream)]
+
+
+def embedding_of(folder: Path, config: RunConfig, width: int) -> tuple[Array, list[list[str]] | None]:
+    """Coordinates (n x p), and ids and labels as columns of text; none of those in an NPY file."""
+    format = next((kind for kind in ("csv", "parquet") if kind in config.report.formats), "npy")
+    path = folder / names.embedding(format)
+    if format == "npy":
+        return np.load(path, allow_pickle=False), None
+    if format == "parquet":
+        from pyarrow import parquet
+
+        table = parquet.read_table(path)
+        texts = [table.column(i).to_pylist() for i in range(table.num_columns - width)]
+        numbers = [np.asarray(table.column(i)) for i in range(table.num_columns - width, table.num_columns)]
+        return np.column_stack(numbers), texts
+    with path.open(encoding="utf-8", newline="") as stream:
+        rows = list(csv.reader(stream))[1:]
+    values = np.array([[float(cell) for cell in row[-width:]] for row in rows]).reshape(len(rows), width)
+    return values, [list(column) for column in zip(*(row[:-width] for row in rows), strict=True)]
+
+
+def loadings_of(folder: Path) -> Loadings | None:
+    """The loadings of the columns, where the run has any."""
+    rows = rows_of(folder / names.LOADINGS)
+    if rows is None:
+        return None
+    names_of, *axes = rows.columns
+    values = np.array([rows.numbers(axis) for axis in axes]).reshape(len(axes), -1)
+    return Loadings(values.T, rows.columns[names_of])
+
+
+def stated_spectrum(folder: Path, manifest: dict[str, Any], projector: Projector | None) -> Spectrum | None:
+    """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
+    facts, exponent = manifest["spectrum"], -2 * (projector.exponent_out if projector else 0)
+    divisor = float(facts["divisor"])
+    values = spectrum_of((folder / names.SPECTRUM).read_text(encoding="utf-8")) * divisor
+    top = float(np.abs(values).max(initial=0.0))
+    if not np.isfinite(values).all() or (exponent and top < LEAST):
+        return None
+
+    def stated(name: str) -> float:
+        value = facts[name]
+        return float("nan") if value is None else float(scaled(np.asarray(value * divisor), exponent))
+
+    complete = bool(facts["complete"]) and len(values) == facts["computed"]
+    return Spectrum(scaled(values, exponent), np.zeros((0, 0)), None, stated("trace"), complete, divisor,
+                    solved_frobenius=stated("frobenius"), tolerance=float(facts["tolerance"]))

@@ -1,0 +1,99 @@
+"""The inputs of methods: exact scaling, parts, and what a method says of what is missing."""
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from mlcli.base.inputs import Covariance, Features, Labeled, TwoViews
+from mlcli.data.table import Table
+from mlcli.errors import ConfigError
+from mlcli.methods import METHODS
+from mlcli.methods.base import Method
+from mlcli.stages.axes import Axes
+from tests.support import Notes, names
+
+VALUES = np.random.default_rng(0).standard_normal((6, 3))
+
+
+class Supervised(Method):
+    """A method that needs labels."""
+
+    accepts: ClassVar = (Labeled,)
+    name: str = "supervised"
+    eigensolve: Axes = Axes()
+
+
+class Paired(Supervised):
+    """A method that needs two views."""
+
+    accepts: ClassVar = (TwoViews,)
+    name: str = "paired"
+
+
+def table(**more: Any) -> Table:
+    return Table(VALUES, ("a", "b", "c"), tuple(names(6)), **more)
+
+
+@pytest.mark.parametrize("power", [-900, -3, 0, 1, 1000])
+def test_each_view_is_scaled_by_its_own_power_of_two(power: int) -> None:
+    other = Features(np.ldexp(VALUES[:, :2], power), names(6), ("u", "v"))
+    data = TwoViews(VALUES * 8, names(6), ("a", "b", "c"), other).normalized()
+    for view, original in ((data, VALUES * 8), (data.view, other.values)):
+        assert 0.5 <= np.abs(view.values).max() < 2
+        assert np.array_equal(np.ldexp(view.values, view.exponent), original)
+
+
+@pytest.mark.parametrize("power", [-700, -3, 0, 1, 700])
+def test_a_covariance_is_scaled_by_an_even_power(power: int) -> None:
+    matrix = np.ldexp(VALUES.T @ VALUES, power)
+    data = Covariance(matrix, ("a", "b", "c"), 6).normalized()
+    assert data.exponent == 2 * data.unit and 0.25 <= np.abs(data.values).max() < 2
+    assert np.array_equal(np.ldexp(data.values, data.exponent), matrix)
+    assert data.observations == 6 and data.columns == ("a", "b", "c")
+
+
+def test_missing_cells_do_not_hide_the_scale() -> None:
+    values = np.array([[np.nan, 3e200], [1.0, np.nan]])
+    data = Features(values, names(2), ("a", "b")).normalized()
+    assert np.array_equal(np.ldexp(data.values, data.exponent), values, equal_nan=True)
+    assert 0.5 <= np.nanmax(data.values) < 1
+
+
+def test_a_table_gives_all_that_it_has() -> None:
+    labels = {"kind": tuple("ababab"), "other": tuple("xyzxyz")}
+    labeled = table(labels=labels).data()
+    assert isinstance(labeled, Labeled) and labeled.labels == labels["kind"]
+    assert labeled.take(np.array([1, 2])).labels == ["b", "a"]
+    other = Table(VALUES[:, :2], ("u", "v"), tuple(names(6)))
+    both = table(labels=labels, view=other).take([5, 0]).data()
+    assert isinstance(both, TwoViews) and np.array_equal(both.view.values, VALUES[[5, 0], :2])
+    assert both.take(np.array([1])).view.ids == ["1"]
+    assert type(table().data()) is Features
+
+
+@pytest.mark.parametrize(("method", "given", "code", "hint"), [
+    (Supervised(), {}, "E-NEEDS", "give --label-column"),
+    (Paired(), {"labels": {"kind": tuple("ababab")}}, "E-NEEDS", "give --view"),
+    (Supervised(), {"view": table()}, "E-NEEDS", "give --label-column"),
+    (METHODS["pca"](), {"view": table()}, "E-VIEW", "leave it out"),
+])
+def test_what_is_missing_or_of_no_use_is_named(method: Method, given: dict[str, Any], code: str, hint: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        method.settle(table(**given).data())
+    assert caught.value.code == code and hint in caught.value.hint
+
+
+def test_counts_of_axes_are_clipped_or_refused_as_those_of_the_eigensolve() -> None:
+    with Notes() as notes:
+        assert Axes().settled(1, 1).components == 1
+    assert notes.codes == {"N-COMPONENTS"}
+    with pytest.raises(ConfigError) as caught:
+        Axes(components=4).settled(3, 3)
+    assert caught.value.code == "E-COMPONENTS"
+
+
+def test_only_a_method_with_a_model_takes_missing_cells() -> None:
+    with pytest.raises(ConfigError) as caught:
+        METHODS["mds"]().require_kind("features", "model")
+    assert caught.value.code == "E-NO-MODEL"

@@ -1,0 +1,355 @@
+"""Forty numerical faults, each put into a run at a named place; and the checks that see it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.base.types import Array
+from mlcli.methods import METHODS, Model
+from mlcli.stages.graph import Graph
+from mlcli.stages.kernels import Centering, Dense
+from mlcli.stages.nearest import Lists
+from tests.certificate.support import POINTS
+
+Patch = pytest.MonkeyPatch
+Inject = Callable[[Patch], None]
+GAUSSIAN = {"name": "kpca", "kernel": {"name": "gaussian", "rate": 0.05}}
+POLYNOMIAL = {"name": "kpca", "kernel": {"name": "polynomial", "degree": 2, "gamma": 0.1}}
+ISOMAP: dict[str, Any] = {"name": "isomap", "neighbors": {"count": 9}}
+STREAMED = {**ISOMAP, "paths": {"store": "streamed", "precision": "float64"}}
+LLE: dict[str, Any] = {"name": "lle", "neighbors": {"count": 9}}
+DISTANCES = np.sqrt(((POINTS[:, None] - POINTS[None]) ** 2).sum(axis=2))
+CITY = np.abs(POINTS[:, None] - POINTS[None]).sum(axis=2)  # not Euclidean
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A method, what goes wrong in it, and the checks of which at least one must fail."""
+
+    method: dict[str, Any]
+    inject: Inject
+    seen_by: set[str]
+    values: Array = field(default_factory=lambda: POINTS)
+    sections: dict[str, Any] = field(default_factory=dict)
+
+
+def solving(method: str, change: Callable[[Model], Model]) -> Inject:
+    """A fault in the model that a method returns."""
+
+    def inject(patch: Patch) -> None:
+        kind = METHODS[method]
+        whole = kind.solve
+        patch.setattr(kind, "solve", lambda self, data, compute: change(whole(self, data, compute)))
+
+    return inject
+
+
+def eigenpairs(change: Callable[[Array, Array], tuple[Array, Array]]) -> Inject:
+    """A fault in the eigenpairs that LAPACK returned."""
+
+    def inject(patch: Patch) -> None:
+        from mlcli.stages import solvers
+
+        whole = solvers.symmetric_eigen
+        patch.setattr(solvers, "symmetric_eigen", lambda matrix: change(*whole(matrix)))
+
+    return unguarded(inject)
+
+
+def unguarded(inject: Inject) -> Inject:
+    """A fault that the eigensolver's own look at its residuals would stop already."""
+
+    def without(patch: Patch) -> None:
+        patch.setattr("mlcli.stages.eigensolve._verify", lambda *arguments: None)
+        inject(patch)
+
+    return without
+
+
+def replacing(place: str, change: Callable[..., Any]) -> Inject:
+    """A fault in what a function returns; `change` is given the function and its arguments."""
+
+    def inject(patch: Patch) -> None:
+        import importlib
+
+        module, _, name = place.rpartition(".")
+        home = importlib.import_module(module)
+        whole = getattr(home, name)
+        patch.setattr(home, name, lambda *arguments, **named: change(whole, *arguments, **named))
+
+    return inject
+
+
+def centering(change: Callable[[Array], Dense]) -> Inject:
+    """A fault in the centered kernel."""
+    return lambda patch: patch.setattr(Dense, "of", classmethod(lambda cls, kernel: change(kernel)))
+
+
+def embedding(change: Callable[[Array], Array]) -> Callable[[Model], Model]:
+    return lambda model: replace(model, embedding=change(model.embedding.copy()))
+
+
+def projector(**parts: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    def change(model: Model) -> Model:
+        old = model.projector
+        return replace(model, projector=replace(old, **{k: f(getattr(old, k)) for k, f in parts.items()}))
+
+    return change
+
+
+def spectrum(change: Callable[[Array], Array]) -> Callable[[Model], Model]:
+    return lambda model: replace(model, spectrum=replace(model.spectrum, solved=change(model.spectrum.solved.copy())))
+
+
+def at(place: Any, change: Callable[[Any], Any]) -> Callable[[Array], Array]:
+    """A change of some entries of an array."""
+
+    def changed(array: Array) -> Array:
+        array = array.copy()
+        array[place] = change(array[place])
+        return array
+
+    return changed
+
+
+def honest(kernel: Array) -> Dense:
+    means = kernel.mean(axis=1)
+    return Dense(kernel - means - means[:, None] + means.mean(), Centering(means, across=True))
+
+
+def uncentered(kernel: Array) -> Dense:
+    return Dense(kernel, Centering(np.zeros(len(kernel)), across=False))
+
+
+def centered_once(kernel: Array) -> Dense:
+    return replace(honest(kernel), matrix=(lambda k: (k + k.T) / 2)(kernel - kernel.mean(axis=1)))
+
+
+def lopsided(kernel: Array) -> Dense:
+    dense = honest(kernel)
+    dense.matrix[7, :7] *= 1.5
+    return dense
+
+
+def one_bad_row(whole: Any, *points: Array) -> Array:
+    squared = whole(*points)
+    squared[5] *= 1.2
+    squared[:, 5] = squared[5]
+    return squared
+
+
+def wrong_neighbors(whole: Any, points: Array, count: int) -> Lists:
+    lists = whole(points, count)
+    far = np.argsort(((points - points[11]) ** 2).sum(axis=1))[-count:]
+    part = slice(lists.starts[11], lists.starts[12])
+    indices, lengths = lists.indices.copy(), lists.lengths.copy()
+    indices[part], lengths[part] = far, np.sqrt(((points[far] - points[11]) ** 2).sum(axis=1))
+    return Lists(lists.starts, indices, lengths)
+
+
+def without_edges(graph: Graph, vertex: int = 3, few: int = 4) -> Graph:
+    rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
+    lost = graph.indices[graph.starts[vertex] : graph.starts[vertex + 1]][:few]
+    gone = (rows == vertex) & np.isin(graph.indices, lost) | (graph.indices == vertex) & np.isin(rows, lost)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows[~gone], minlength=graph.size))])
+    return Graph(starts, graph.indices[~gone], graph.lengths[~gone])
+
+
+def longer_edges(graph: Graph) -> Graph:
+    return replace(graph, lengths=graph.lengths * np.where(np.arange(len(graph.lengths)) == 17, 1.5, 1.0))
+
+
+def shortcut_missed(whole: Any, graph: Graph, *rest: Any) -> Any:
+    return whole(without_edges(graph), *rest)
+
+
+def noisy(values: Array, vectors: Array) -> tuple[Array, Array]:
+    noise = np.random.default_rng(0).standard_normal(vectors.shape)
+    return values, np.linalg.qr(vectors + 1e-7 * noise)[0]
+
+
+def turned(values: Array, vectors: Array) -> tuple[Array, Array]:
+    c, s = np.cos(1e-3), np.sin(1e-3)
+    vectors = vectors.copy()
+    vectors[:, :2] = vectors[:, :2] @ np.array([[c, -s], [s, c]])
+    return values, vectors
+
+
+def swapped_columns(values: Array, vectors: Array) -> tuple[Array, Array]:
+    return values, vectors[:, [1, 0, *range(2, len(values))]]
+
+
+def single(values: Array, vectors: Array) -> tuple[Array, Array]:
+    return values, vectors.astype(np.float32).astype(np.float64)
+
+
+def swapped(whole: Any, table: Any, values: Array) -> Any:
+    found = whole(table, values)
+    return replace(found, ids=(found.ids[1], found.ids[0], *found.ids[2:]))
+
+
+def cut_off(whole: Any, table: Any, values: Array) -> Any:
+    return whole(table, values).take(range(len(values) - 1))
+
+
+def other_labels(whole: Any, table: Any, values: Array) -> Any:
+    found = whole(table, values)
+    return replace(found, labels={k: (*v[1:], v[0]) for k, v in found.labels.items()})
+
+
+def stale(whole: Any, folder: Any, model: dict[str, Any]) -> None:
+    old = model["projector"]
+    whole(folder, {**model, "projector": replace(old, axes=old.axes + 1e-4 * np.abs(old.axes).max())})
+
+
+def other_preparation(whole: Any, folder: Any, model: dict[str, Any]) -> None:
+    old = model["preparation"]
+    whole(folder, {**model, "preparation": replace(old, spread=old.spread * 1.01)})
+
+
+def few_digits(whole: Any, table: Any, *rest: Any) -> None:
+    whole(replace(table, values=np.round(table.values, 6)), *rest)
+
+
+def reversed_rows(whole: Any, table: Any, *rest: Any) -> None:
+    whole(replace(table, values=table.values[::-1]), *rest)
+
+
+def altered_digit(whole: Any, *arguments: Any) -> str:
+    lines = whole(*arguments).splitlines()
+    cells = lines[2].split(",")
+    cells[1] = repr(float(cells[1]) * 1.0001)
+    return "\n".join([*lines[:2], ",".join(cells), *lines[3:]]) + "\n"
+
+
+def shifted_rows(whole: Any, engine: Any, number: int, block: Array) -> Any:
+    found = whole(engine, number, block)
+    return replace(found, product=np.roll(found.product, 1, axis=0))
+
+
+def wrong_landmarks(model: Model) -> Model:
+    similarity = model.projector.similarity
+    return projector(similarity=lambda s: replace(s, landmarks=(similarity.landmarks + 1) % 60))(model)
+
+
+def constant_axis(model: Model) -> Model:
+    return embedding(at((slice(None), 0), lambda column: np.ones_like(column)))(model)
+
+
+def other_rate(kind: str, name: str, factor: float) -> Inject:
+    def inject(patch: Patch) -> None:
+        from mlcli.stages import kernel_functions
+
+        function = getattr(kernel_functions, kind)
+        whole = function.for_points
+        patch.setattr(function, "for_points", lambda self, *rest: (lambda f: f.replace(
+            **{name: type(getattr(f, name))(getattr(f, name) * factor)}))(whole(self, *rest)))
+
+    return inject
+
+
+PCA, MDS = {"name": "pca"}, {"name": "mds"}
+FAULTS: dict[str, Fault] = {
+    "an axis has another sign than the model's": Fault(
+        PCA, solving("pca", embedding(at((slice(None), 1), lambda c: -c))), {"scores", "projection"}),
+    "the first eigenvalue is skipped": Fault(
+        MDS, eigenpairs(lambda v, q: (v[1:], q[:, 1:])), {"count", "sum", "frobenius"}),
+    "the second eigenvalue is skipped": Fault(
+        GAUSSIAN, eigenpairs(lambda v, q: (np.delete(v, 1), np.delete(q, 1, axis=1))), {"count", "sum"}),
+    "an eigenvalue that is not kept is skipped": Fault(
+        ISOMAP, eigenpairs(lambda v, q: (np.delete(v, 4), np.delete(q, 4, axis=1))), {"sum", "frobenius"}),
+    "two eigenvectors are swapped": Fault(ISOMAP, eigenpairs(swapped_columns), {"residual"}),
+    "the kernel is not centered": Fault(MDS, centering(uncentered), {"centering", "means", "residual"}),
+    "the kernel is centered on one side": Fault(MDS, centering(centered_once), {"residual", "centering"}),
+    "the kernel is not symmetric": Fault(GAUSSIAN, unguarded(centering(lopsided)), {"residual"}),
+    "one row of D is wrong": Fault(
+        MDS, replacing("mlcli.methods.mds.squared_distances", one_bad_row), {"residual", "means"}),
+    "distances are squared twice": Fault(
+        MDS, replacing("mlcli.methods.mds.squared_distances", lambda whole, *a: whole(*a) ** 2), {"residual"}),
+    "given dissimilarities are not squared": Fault(
+        MDS, lambda patch: patch.setattr("mlcli.stages.corrections.Correction.off_diagonal",
+                                         lambda self, squared: np.sqrt(squared)),
+        {"residual", "means"}, DISTANCES, {"input": {"kind": "dissimilarities"}}),
+    "a point has the wrong neighbors": Fault(
+        ISOMAP, replacing("mlcli.stages.neighbors.nearest", wrong_neighbors), {"neighbors"}),
+    "a point has the wrong neighbors, and weights over them": Fault(
+        LLE, replacing("mlcli.stages.neighbors.nearest", wrong_neighbors), {"neighbors"}),
+    "each point is its own neighbor": Fault(
+        ISOMAP, replacing("mlcli.stages.neighbors.nearest", lambda whole, p, k: whole(p, k - 1)), {"neighbors"}),
+    "edges are missing": Fault(
+        ISOMAP, replacing("mlcli.stages.pieces.graph_of", lambda whole, *a: without_edges(whole(*a))), {"neighbors"}),
+    "an edge is too long": Fault(
+        ISOMAP, replacing("mlcli.stages.pieces.graph_of", lambda whole, *a: longer_edges(whole(*a))),
+        {"edge lengths", "graph"}),
+    "geodesics miss a shortcut": Fault(
+        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.stages.paths._engine", shortcut_missed),
+        {"residual", "means"}),
+    "geodesics of a streamed kernel miss a shortcut": Fault(
+        {**ISOMAP, "paths": {"algorithm": "dijkstra", "store": "streamed", "precision": "float64"}},
+        replacing("mlcli.stages.paths._engine", shortcut_missed), {"residual", "means"}),
+    "a block of a streamed product lands a row off": Fault(
+        STREAMED, lambda patch: [patch.setattr(f"mlcli.stages.{kind}.fold", lambda self, number, block, whole=whole:
+                                               shifted_rows(whole, self, number, block))
+                                 for kind, whole in folds()] and None, {"residual"}),
+    "other landmarks are stored than carried the fit": Fault(
+        {**ISOMAP, "landmarks": 30}, solving("isomap", wrong_landmarks), {"residual", "means", "projection"}),
+    "the gaussian's rate is wrong": Fault(GAUSSIAN, other_rate("Gaussian", "rate", 1.01), {"parameters"}),
+    "the gaussian's default rate is not the median's": Fault(
+        {"name": "kpca"}, other_rate("Gaussian", "rate", 1.5), {"rate"}),
+    "the polynomial's degree is wrong": Fault(POLYNOMIAL, other_rate("Polynomial", "degree", 2), {"parameters"}),
+    "Lingoes' constant is halved": Fault(
+        {**MDS, "correction": "lingoes"}, replacing("mlcli.methods.mds.correction_for", lambda whole, *a: (
+            lambda c: replace(c, constant=c.constant / 2))(whole(*a))), {"correction"}, CITY,
+        {"input": {"kind": "dissimilarities"}}),
+    "eigenvectors have not converged": Fault(MDS, eigenpairs(noisy), {"residual"}),
+    "axes are turned in their plane": Fault(MDS, eigenpairs(turned), {"residual"}),
+    "eigenvectors are rounded to single precision": Fault(GAUSSIAN, eigenpairs(single), {"residual", "orthogonality"}),
+    "axes are off by one": Fault(
+        MDS, eigenpairs(lambda v, q: (v, np.roll(q, -1, axis=1))), {"residual"}),
+    "an axis is scaled": Fault(
+        MDS, solving("mds", embedding(at((slice(None), 0), lambda c: c * 1.001))), {"orthogonality"}),
+    "rows are permuted": Fault(LLE, solving("lle", embedding(lambda y: np.roll(y, 1, axis=0))), {"projection"}),
+    "an entry is not a number": Fault(PCA, solving("pca", embedding(at((4, 1), lambda c: np.nan))), {"finite"}),
+    "the last row is cut off": Fault(MDS, replacing("mlcli.pipeline.coordinates", cut_off), {"rows"}),
+    "an eigenvalue is off by a thousandth": Fault(
+        PCA, solving("pca", spectrum(at(0, lambda v: v * 1.001))), {"orthogonality", "sum"}),
+    "the trace is wrong": Fault(
+        {**MDS, "eigensolve": {"solver": "krylov"}}, lambda patch: patch.setattr(
+            Dense, "trace", property(lambda self: 1.01 * float(np.trace(self.matrix)))), {"trace"}),
+    "the divisor is wrong": Fault(PCA, solving("pca", lambda m: replace(m, spectrum=replace(m.spectrum, divisor=59))),
+                                  {"divisor"}),
+    "weights do not sum to one": Fault(
+        LLE, replacing("mlcli.methods.lle.barycentric_weights", lambda whole, *a: 1.01 * whole(*a)), {"residual",
+                                                                                                     "costs"}),
+    "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
+    "the smallest cost is skipped": Fault(
+        LLE, replacing("mlcli.stages.solvers._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"}),
+    "the model's means are off": Fault(
+        GAUSSIAN, solving("kpca", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
+    "the decoder's mean is off": Fault(
+        PCA, solving("pca", projector(decoder=lambda d: replace(d, mean=d.mean + 1e-3))), {"reconstruction"}),
+    "ids are swapped": Fault(PCA, replacing("mlcli.pipeline.coordinates", swapped), {"rows"}),
+    "labels are a row off": Fault(ISOMAP, replacing("mlcli.pipeline.coordinates", other_labels), {"rows"}),
+    "the model on disk is another's": Fault(MDS, replacing("mlcli.rundir.archive.save", stale), {"axes", "projection"}),
+    "the model prepares rows in another way": Fault(
+        PCA, replacing("mlcli.rundir.archive.save", other_preparation), {"model"},
+        sections={"prepare": {"scale": "standard"}}),
+    "the embedding is written with few digits": Fault(
+        PCA, replacing("mlcli.pipeline.write_table", few_digits), {"embedding.csv"}),
+    "the embedding is written in another order": Fault(
+        MDS, replacing("mlcli.pipeline.write_table", reversed_rows), {"embedding.npy"},
+        sections={"report": {"formats": ["npy"]}}),
+    "spectrum.csv is not the spectrum": Fault(
+        PCA, replacing("mlcli.pipeline.spectrum_table", altered_digit), {"spectrum.csv"}),
+}
+
+
+def folds() -> list[tuple[str, Any]]:
+    """The functions that find a block of a streamed kernel of geodesics."""
+    from mlcli.stages.elimination import EliminationRows
+    from mlcli.stages.geodesics import DijkstraRows
+
+    return [("geodesics.DijkstraRows", DijkstraRows.fold), ("elimination.EliminationRows", EliminationRows.fold)]

@@ -1,0 +1,85 @@
+"""Honest runs of every kind: methods, inputs, sizes and hostile families, drawn by number."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from mlcli import pipeline
+from mlcli.base.types import Array
+from mlcli.config.run_config import RunConfig
+from mlcli.errors import MlcliError
+from tests.certificate.support import certificate
+from tests.theorems.families import FAMILIES
+
+CONNECT = {"pieces": "connect"}
+METHODS: list[dict[str, Any]] = [
+    {"name": "pca"}, {"name": "pca", "route": "dual"}, {"name": "pca", "route": "svd", "divisor": "n-1"},
+    {"name": "pca", "route": "power"}, {"name": "pca", "eigensolve": {"components": 0.9}},
+    {"name": "mds"}, {"name": "mds", "eigensolve": {"solver": "krylov"}}, {"name": "mds", "correction": "lingoes"},
+    {"name": "mds", "eigensolve": {"components": 0.99}}, {"name": "mds", "landmarks": 3},
+    {"name": "kpca"}, {"name": "kpca", "kernel": {"name": "linear"}},
+    {"name": "kpca", "kernel": {"name": "polynomial", "degree": 2}},
+    {"name": "isomap", "neighbors": CONNECT}, {"name": "isomap", "neighbors": CONNECT, "graph": "mutual"},
+    {"name": "isomap", "neighbors": CONNECT, "paths": {"store": "streamed"}},
+    {"name": "isomap", "neighbors": CONNECT, "landmarks": 3},
+    {"name": "isomap", "neighbors": {"pieces": "largest"}}, {"name": "lle", "neighbors": CONNECT},
+    {"name": "lle", "neighbors": {"pieces": "largest"}},
+    {"name": "lle", "neighbors": CONNECT, "eigensolve": {"solver": "krylov"}},
+]
+SQUARES: list[dict[str, Any]] = [
+    {"name": "mds"}, {"name": "mds", "correction": "lingoes"}, {"name": "mds", "correction": "cailliez"},
+    {"name": "mds", "landmarks": 3}, {"name": "isomap", "neighbors": CONNECT}, {"name": "kpca"},
+]
+SCALES = ("none", "center", "standard", "range", "robust")
+POWERS = (0, 0, 0, 100, -100)  # of ten
+MOST = 2000
+
+
+def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
+    """The run of a number: what it is given, and what it does with it."""
+    generator = np.random.default_rng([77, number])
+    size = int(np.exp(generator.uniform(np.log(3), np.log(most))))
+    family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
+    width = int(generator.integers(1, 7 if family == "lattice" else 40))
+    size = min(size, 5**width) if family == "lattice" else max(size, 5)
+    values = FAMILIES[family](generator, size, width)
+    sections: dict[str, Any] = {"report": {"quality": None}, "compute": {"seed": number}}
+    if generator.random() < 0.3 and len(values) <= 300:
+        method = SQUARES[int(generator.integers(len(SQUARES)))]
+        values, kind = square(generator, values, str(method["name"]))
+        sections["input"] = {"kind": kind}
+    else:
+        method = METHODS[int(generator.integers(len(METHODS)))]
+        sections["prepare"] = {"scale": SCALES[int(generator.integers(len(SCALES)))]}
+        values = values * 10.0 ** POWERS[int(generator.integers(len(POWERS)))]
+    np.save(folder / "data.npy", values)
+    return RunConfig.model_validate({**sections, "input": {"path": str(folder / "data.npy"), **sections.get(
+        "input", {})}, "method": method, "output": str(folder / "out")})
+
+
+def square(generator: np.random.Generator, points: Array, method: str) -> tuple[Array, str]:
+    """Dissimilarities that are Euclidean, or a city block's, or of no space; or a kernel."""
+    if method == "kpca":
+        return points @ points.T, "kernel"
+    gaps = np.abs(points[:, None] - points[None])
+    choice = int(generator.integers(3))
+    found = np.sqrt((gaps**2).sum(axis=2)) if choice == 0 else gaps.sum(axis=2)
+    if choice == 2:
+        noise = np.exp(0.5 * generator.standard_normal(found.shape))
+        found = found * np.tril(noise, -1) + found * np.tril(noise, -1).T
+    return found, "dissimilarities"
+
+
+def verdict(number: int, folder: Path, most: int = MOST) -> str:
+    """pass, warn or fail with the checks at fault; or the error of a run that has no result."""
+    config = drawn(number, folder, most)
+    try:
+        pipeline.run(config)
+    except MlcliError as error:
+        if error.code != "E-CERTIFICATE":
+            return error.code
+    document = certificate(folder)
+    doubtful = [f"{check['name']} {check['value']}" for check in document["checks"]
+                if check["verdict"] in ("warn", "fail")]
+    return f"{document['verdict']} {config.method.name}: {', '.join(doubtful)}" if doubtful else "pass"

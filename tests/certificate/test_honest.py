@@ -1,0 +1,42 @@
+"""No false alarm: honest runs pass, on every kind of data that the accuracy contract knows."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.certificate.honest import verdict
+
+
+def verdicts(numbers: range, folder: Path, most: int) -> Counter[str]:
+    """How often each verdict was given."""
+    found: Counter[str] = Counter()
+    for number in numbers:
+        place = folder / str(number)
+        place.mkdir()
+        found[verdict(number, place, most)] += 1
+    return found
+
+
+def alarms(found: Counter[str]) -> list[str]:
+    """Verdicts that speak of a fault or a doubt."""
+    return [text for text in found if not (text == "pass" or text.startswith("E-"))]
+
+
+@pytest.mark.parametrize("first", range(0, 60, 15))
+@pytest.mark.filterwarnings("ignore")
+def test_honest_runs_pass(first: int, tmp_path: Path) -> None:
+    found = verdicts(range(first, first + 15), tmp_path, 200)
+    assert not alarms(found)
+    assert found["pass"] >= 10
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("first", range(0, 1200, 100))
+def test_a_thousand_honest_runs_pass(first: int, tmp_path: Path) -> None:
+    """More than a thousand are drawn, for some of them have no result: too few axes, all points equal."""
+    found = verdicts(range(first, first + 100), tmp_path, 2000)
+    assert not alarms(found)
+    assert found["pass"] >= 84

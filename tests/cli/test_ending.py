@@ -1,0 +1,55 @@
+"""The end of a run: bars as long as their eigenvalues, in what the terminal can show."""
+
+from typing import Any
+
+import pytest
+
+from mlcli.cli.ending import WIDTH, bar, ending, quality, scree
+
+
+def summary(values: list[float], proportions: list[float] | None = None, **others: Any) -> dict[str, Any]:
+    return {"run": "runs/x", "method": "pca", "components": 1, "seconds": 0.5, "warnings": [], "notes": [],
+            "input": {"path": "x.csv", "kind": "features", "rows": 30, "columns": 3},
+            "embedding": {"rows": 30, "components": 1},
+            "scree": {"eigenvalues": values, "proportions": proportions}, **others}
+
+
+def test_bars_are_as_long_as_the_sizes_of_their_values() -> None:
+    lines = scree(summary([4.0, 2.0, -1.0, 0.0], [0.8, 0.4, -0.2, 0.0]), blocks=True, color=False)[1:]
+    assert [line.count("█") for line in lines] == [WIDTH, WIDTH // 2, WIDTH // 4, 0]
+    assert "▌" in lines[2] and "-20.0%" in lines[2] and lines[3].split()[-1] == "100.0%"
+    assert [line.split()[0] for line in lines] == ["1*", "2", "3", "4"]
+    assert len({line.index("%") for line in lines}) == 1
+
+
+def test_plain_text_where_blocks_cannot_be_shown() -> None:
+    text = "\n".join(scree(summary([4.0, 2.0]), blocks=False, color=False))
+    assert text.isascii() and "#" * WIDTH in text and "%" not in text
+
+
+def test_colors_only_when_asked_for() -> None:
+    assert "\x1b[" not in "".join(scree(summary([4.0, -2.0]), blocks=True, color=False))
+    assert "".join(scree(summary([4.0, -2.0]), blocks=True, color=True)).count("\x1b[0m") == 2
+
+
+@pytest.mark.parametrize("values", [[], [0.0, 0.0], [float("inf"), 1.0], [-1.0, -2.0], [1e308, 1e-308]])
+def test_any_spectrum_has_an_end(values: list[float]) -> None:
+    assert len(scree(summary(values), blocks=True, color=False)) == (len(values) + 1 if values else 0)
+
+
+def test_a_bar_grows_by_eighths() -> None:
+    lengths = [len(bar(i / (8 * WIDTH), True)) for i in range(8 * WIDTH + 1)]
+    assert lengths == sorted(lengths) and lengths[-1] == WIDTH and bar(0.0, True) == ""
+
+
+def test_everything_fits_on_a_screen_and_hostile_names_stay_text() -> None:
+    lines = ending(summary([1.0] * 10, [0.1] * 10, run="a\x1b[31m", quality={"trustworthiness": 0.9},
+                           dimension={"sentence": "Keep 2 axes."}))
+    assert len(lines) <= 24 and max(map(len, lines)) <= 100
+    assert lines[0] == "mlcli: pca of x.csv: 30 rows x 3 columns to 30 x 1 in 0.50 s"
+    assert lines[-1] == r"mlcli: wrote a\x1b[31m" and "mlcli: Keep 2 axes." in lines
+
+
+def test_standard_errors_stand_beside_what_is_estimated() -> None:
+    found = quality({"trustworthiness": 0.95, "trustworthiness_se": 0.01, "stress_1": 0.2, "continuity": None})
+    assert found.replace("+-", "±") == "trustworthiness 0.9500 ± 0.01, stress-1 0.2000"

@@ -1,0 +1,147 @@
+"""Comparisons of embeddings: what rotation, scale and mirroring cannot change, and what other tools say."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.linalg import subspace_angles
+from scipy.spatial import procrustes as peer
+from scipy.spatial.distance import cdist
+
+from mlcli.base.types import Array
+from mlcli.report.comparison.likeness import agreement, principal_angles, procrustes, shared_counts, standardized
+from mlcli.report.comparison.page import page
+from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
+from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen
+
+
+def points(seed: int, rows: int = 60, axes: int = 3) -> Array:
+    return np.random.default_rng(seed).standard_normal((rows, axes)) * np.arange(axes, 0, -1)
+
+
+def rotation(seed: int, axes: int = 3) -> Array:
+    return np.linalg.qr(np.random.default_rng(seed).standard_normal((axes, axes)))[0]
+
+
+def m2(first: Array, second: Array) -> float:
+    return procrustes(standardized(first), standardized(second)).m2
+
+
+def angles(first: Array, second: Array) -> Array:
+    return principal_angles(standardized(first), standardized(second))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.integers(0, 10**6), st.floats(-280, 280), st.floats(-1e3, 1e3))
+def test_a_copy_turned_mirrored_scaled_and_moved_is_the_same(seed: int, power: float, shift: float) -> None:
+    first = points(seed)
+    second = (first @ rotation(seed) + shift) * 10.0**power
+    assert m2(first, second) < 1e-20
+    assert (angles(first, second) < 1e-9).all()
+    fit = procrustes(standardized(first), standardized(second))
+    assert np.allclose(fit.turned, standardized(first), atol=1e-10)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scipys_procrustes_gives_the_same_statistic(seed: int) -> None:
+    first, second = points(seed), points(seed + 100)
+    assert m2(first, second) == pytest.approx(peer(first, second)[2], rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_it_is_symmetric_also_between_different_numbers_of_axes(seed: int) -> None:
+    first, second = points(seed), points(seed + 100, axes=2)
+    assert m2(first, second) == pytest.approx(m2(second, first), rel=1e-12)
+    assert m2(first, second) == pytest.approx(peer(first, np.pad(second, ((0, 0), (0, 1))))[2], rel=1e-12)
+    assert np.allclose(angles(first, second), angles(second, first))
+
+
+def test_a_small_distance_keeps_its_digits() -> None:
+    first = standardized(points(0))
+    noise = standardized(points(1))
+    noise -= first * np.vdot(first, noise)
+    for size in (1e-3, 1e-6, 1e-9):
+        found = m2(first, first + size * noise)
+        assert 0.2 * size**2 < found <= 1.01 * size**2
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scipys_angles_are_the_same(seed: int) -> None:
+    first, second = points(seed, axes=4), points(seed + 50, axes=2)
+    centered = [part - part.mean(axis=0) for part in (first, second)]
+    assert np.allclose(angles(first, second), np.sort(np.degrees(subspace_angles(*centered))), atol=1e-9)
+
+
+def test_angles_of_known_planes_and_of_none() -> None:
+    axes = np.linalg.qr(points(3, axes=6) - points(3, axes=6).mean(axis=0))[0]
+    tilted = np.column_stack([axes[:, 0], np.cos(0.3) * axes[:, 1] + np.sin(0.3) * axes[:, 2]])
+    assert np.allclose(principal_angles(axes[:, :2], tilted), [0, np.degrees(0.3)], atol=1e-10)
+    assert np.allclose(principal_angles(axes[:, :2], axes[:, 3:5]), [90, 90])
+    assert principal_angles(np.zeros((10, 2)), axes[:10, :2]).size == 0
+    nearly = axes[:, 1] + 1e-12 * axes[:, 2]
+    assert principal_angles(axes[:, 1:2], nearly[:, None])[0] == pytest.approx(np.degrees(1e-12), rel=1e-3)
+
+
+def brute_force(first: Array, second: Array, k: int) -> tuple[float, float]:
+    """Overlap and Jaccard index from whole distance matrices."""
+    near = []
+    for values in (first, second):
+        distances = cdist(values, values)
+        np.fill_diagonal(distances, np.inf)
+        near.append([set(row[:k]) for row in np.argsort(distances, axis=1, kind="stable").tolist()])
+    pairs = list(zip(*near, strict=True))
+    overlaps, jaccards = [len(a & b) / k for a, b in pairs], [len(a & b) / len(a | b) for a, b in pairs]
+    return float(np.mean(overlaps)), float(np.mean(jaccards))
+
+
+@pytest.mark.parametrize("k", [1, 5, 12])
+def test_shared_neighbors_are_those_of_whole_distance_matrices(k: int) -> None:
+    first, second = points(0), points(0)[:, :2]
+    found = agreement(first, second, np.arange(60), k)
+    assert (found.overlap, found.jaccard) == pytest.approx(brute_force(first, second, k))
+    assert found.overlap_se is None
+
+
+def test_the_counts_of_shared_entries() -> None:
+    assert shared_counts(np.array([[1, 2, 3], [4, 5, 6]]), np.array([[3, 9, 1], [7, 8, 9]])).tolist() == [2, 0]
+
+
+def test_a_sample_is_near_the_whole_by_its_standard_error() -> None:
+    first, second = points(0, 3000), points(0, 3000)[:, :2]
+    whole = agreement(first, second, np.arange(3000), 12)
+    rows = np.sort(np.random.default_rng(1).choice(3000, 400, replace=False))
+    part = agreement(first, second, rows, 12)
+    assert part.overlap_se is not None and abs(part.overlap - whole.overlap) < 4 * part.overlap_se < 0.1
+
+
+def side(name: str, values: Array) -> Side:
+    return Side(name, "pca", "points.csv", len(values), values, [3.0, 1.0, -0.5], [0.75, 0.25, None])
+
+
+def test_many_points_are_compared_from_a_seeded_sample(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlcli.report.comparison.side_by_side.EXACT", 500)
+    monkeypatch.setattr("mlcli.report.comparison.side_by_side.SAMPLE", 200)
+    sides = [side("a", points(0, 1000)), side("b", points(0, 1000)[:, :2])]
+    found = [side_by_side(sides, [str(i) for i in range(1000)], {}, 12, np.random.default_rng(seed)).document()
+             for seed in (0, 0, 1)]
+    assert found[0] == found[1] != found[2]
+    assert found[0]["pairs"][0]["points"] == 200 and found[0]["pairs"][0]["overlap_se"] > 0
+
+
+def compared(name: str = "a", count: int = 30) -> Comparison:
+    sides = [side(name, points(0, count)), side("b", points(1, count, 1)), side("c", np.zeros((count, 2)))]
+    return side_by_side(sides, [name] * count, {name: [name, "x"] * (count // 2)}, 12, np.random.default_rng(0))
+
+
+def test_every_two_runs_are_compared_and_a_point_has_no_shape() -> None:
+    document = compared().document()
+    assert [(pair["first"], pair["second"]) for pair in document["pairs"]] == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert np.isnan(document["pairs"][1]["procrustes_m2"]) and document["pairs"][1]["principal_angles"] == []
+    assert document["pairs"][0]["neighbors"] == 12
+
+
+@pytest.mark.parametrize("name", ["a", *HOSTILE], ids=range(1 + len(HOSTILE)))
+def test_the_page_is_well_formed_whatever_the_names(name: str) -> None:
+    seen = Seen(page(compared(name), label=None, seed=0))
+    assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
+    assert "How alike they are" in seen.words and "Spectra" in seen.words

@@ -1,0 +1,174 @@
+"""Axes, colors and dots: round ticks, true places, and what a label column means."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mlcli.report.axes import Panel, Scale, round_step, spots
+from mlcli.report.coloring import Groups, Range, coloring, numbers_of
+from mlcli.report.curves import curve, shepard
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Text
+from mlcli.report.matplotlib_figures import image
+from mlcli.report.palette import GROUND, INKS, STEPS, sequential
+from mlcli.report.scatter import Points, pairs, sampled, scatter
+from mlcli.report.svg import document
+from mlcli.report.text import shortened, visible
+
+reals = st.floats(allow_nan=False, allow_infinity=False, width=64)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(reals, min_size=1, max_size=5))
+def test_a_scale_holds_its_values_and_has_a_few_round_ticks(values: list[float]) -> None:
+    scale = Scale.over(values, 0.0, 100.0)
+    assert all(-1e-6 <= scale(value) <= 100 + 1e-6 for value in values)
+    assert scale(max(values)) >= scale(min(values))
+    assert 1 <= len(scale.ticks()) <= 9
+    assert all(np.isfinite(tick) for tick in scale.ticks())
+
+
+@pytest.mark.parametrize(("low", "high", "step"), [(0, 1, 0.2), (0, 6, 1), (-3, 4, 2), (0, 1e6, 2e5),
+                                                   (1.2, 1.23, 0.005)])
+def test_steps_are_one_two_or_five(low: float, high: float, step: float) -> None:
+    assert round_step(low, high) == pytest.approx(step)
+
+
+def test_a_place_beyond_the_scale_lies_at_its_edge() -> None:
+    scale = Scale.over([0.0, 10.0], 0.0, 100.0)
+    assert (scale(-5.0), scale(5.0), scale(50.0)) == (0.0, 50.0, 100.0)
+
+
+def test_more_than_a_dozen_numbers_make_a_scale_and_fewer_make_groups() -> None:
+    many = coloring("t", [str(i / 2) for i in range(100)])
+    assert isinstance(many, Range) and (many.low, many.high) == (0, 49.5)
+    assert many.of[0] == 0 and many.of[-1] == STEPS - 1 and (np.diff(many.of) >= 0).all()
+    few = coloring("digit", ["10", "2", "", "2"])
+    assert isinstance(few, Groups) and list(few.names) == ["2", "10", "(empty)"] and list(few.counts) == [2, 1, 1]
+
+
+def test_a_number_that_is_missing_is_drawn_apart() -> None:
+    found = coloring("t", ["NA", "", *map(str, range(50))])
+    assert isinstance(found, Range) and found.absent == 2
+    assert [found.kinds[i] for i in found.of[:2]] == ["other", "other"]
+    assert numbers_of(["1", "x"]) is None and numbers_of(["inf"]) is None and numbers_of(["", "NA"]) is None
+
+
+def test_the_rarest_groups_are_others_and_no_row_is_lost() -> None:
+    texts = [f"g{i}" for i in range(20) for _ in range(20 - i)]
+    found = coloring("g", texts)
+    assert isinstance(found, Groups) and len(found.names) == 13 and found.names[-1] == "8 others"
+    assert sum(found.counts) == len(texts) == len(found.of)
+    assert np.bincount(found.of).tolist() == list(found.counts)
+
+
+def test_neighboring_groups_differ_in_color_and_shape() -> None:
+    found = coloring("g", [f"g{i}" for i in range(12)])
+    looks = list(zip(found.kinds, found.shapes, strict=True))
+    assert len(set(looks)) == len({kind for kind, _ in looks}) == 12
+    assert all(a[1] != b[1] for a, b in pairwise(looks))
+
+
+def luminance(color: str) -> float:
+    """WCAG's relative luminance."""
+    parts = [int(color[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))
+
+
+@pytest.mark.parametrize("ground", [0, 1])
+def test_colors_stand_out_from_their_ground(ground: int) -> None:
+    back = luminance(GROUND[ground])
+    for kind, ink in INKS.items():
+        if kind in ("grid", "frame", "ground", "rest"):
+            continue
+        front = luminance((ink.light, ink.dark)[ground])
+        ratio = (max(front, back) + 0.05) / (min(front, back) + 0.05)
+        assert ratio > (4.5 if kind in ("text", "title", "small") else 1.5), kind
+
+
+@pytest.mark.parametrize("ground", [0, 1])
+def test_the_sequential_scale_grows_lighter_steadily(ground: int) -> None:
+    steps = [luminance(color) for color in sequential(ground)]
+    assert (np.diff(steps) > 0).all()
+
+
+def points(count: int, axes: int, texts: list[str]) -> Points:
+    values = np.random.default_rng(1).standard_normal((count, axes)) * [3.0, 2.0, 1.0, 0.5][:axes]
+    return Points(values, [f"p{i}" for i in range(count)], coloring("g", texts), count)
+
+
+@pytest.mark.parametrize("count", [50, 1000])
+def test_every_point_is_drawn_once_where_it_lies(count: int) -> None:
+    figure = scatter(points(count, 2, ["a", "b"] * (count // 2)), "t")
+    drawn = np.concatenate([mark.points for mark in figure.marks if isinstance(mark, Dots) and len(mark.points) > 1])
+    assert len(drawn) == count
+    values = points(count, 2, ["a"] * count).values
+    for axis, sign in ((0, 1), (1, -1)):  # pixels grow downward
+        assert np.corrcoef(np.sort(sign * drawn[:, axis]), np.sort(values[:, axis]))[0, 1] == pytest.approx(1)
+    across = np.ptp(drawn[:, 0]) / np.ptp(values[:, 0])
+    assert np.ptp(drawn[:, 1]) / np.ptp(values[:, 1]) == pytest.approx(across)  # a unit is equally long
+
+
+def test_pairs_have_a_panel_for_every_two_axes() -> None:
+    figure = pairs(points(40, 4, ["a"] * 40), [0.5, 0.3, None, 0.1])
+    assert sum(isinstance(mark, Bar) and mark.kind == "frame" for mark in figure.marks) == 6
+    assert "y1 (50.0%)" in [mark.text for mark in figure.marks if isinstance(mark, Text)]
+
+
+def test_nothing_is_drawn_outside_the_figure() -> None:
+    for figure in (scatter(points(60, 2, [f"g{i % 15}" for i in range(60)]), "t"),
+                   pairs(points(60, 4, [str(i) for i in range(60)]), []),
+                   shepard("s", np.random.default_rng(0).random((100, 2)) * 7)):
+        for mark in figure.marks:
+            spread = (mark.points if isinstance(mark, Dots) else np.array([[mark.x, mark.y]]) if isinstance(mark, Text)
+                      else np.array([[mark.x1, mark.y1], [mark.x2, mark.y2]]) if isinstance(mark, Line)
+                      else np.empty((0, 2)))
+            assert (spread >= 0).all() and (spread <= [figure.width, figure.height]).all(), mark
+
+
+def test_a_sample_is_seeded_ordered_and_without_repetition() -> None:
+    rows = sampled(1000, 100, 3)
+    assert rows is not None and np.array_equal(rows, sampled(1000, 100, 3)) and (np.diff(rows) > 0).all()
+    assert not np.array_equal(rows, sampled(1000, 100, 4)) and sampled(10, 100, 0) is None
+
+
+def test_the_line_of_equality_needs_distances_of_one_size() -> None:
+    def guides(ratio: float) -> int:
+        pairs = np.linspace(0, 1, 20)[:, None] * [1.0, ratio]
+        return sum(isinstance(mark, Line) and mark.kind == "guide" for mark in shepard("s", pairs).marks)
+
+    assert guides(0.9) == 1 and guides(0.01) == 0
+
+
+def test_curves_pass_through_their_values() -> None:
+    figure = curve("c", "k", "r", [1.0, 2.0, 3.0], {"r": [0.9, 0.3, 0.0]}, marked=2.0)
+    line = next(mark for mark in figure.marks if isinstance(mark, Curve))
+    heights = [y for _, y in line.points]
+    assert (heights[1] - heights[0]) / (heights[2] - heights[1]) == pytest.approx(2)
+
+
+def test_pixels_of_points() -> None:
+    panel = Panel(Scale.over([0, 1], 10, 110), Scale.over([0, 1], 200, 100))
+    assert spots(np.array([[0.5, 0.25]]), panel).tolist() == [[60.0, 175.0]]
+
+
+def test_names_are_cut_and_their_invisible_characters_shown() -> None:
+    assert visible("a\x1b\n\u202eb") == r"a\x1b\n\u202eb" and len(visible("x" * 1000)) == 80
+    assert shortened("a_long_name_1", 9) != shortened("a_long_name_2", 9) and len(shortened("x" * 50, 9)) == 9
+
+
+@pytest.mark.parametrize(("format", "start"), [("png", b"\x89PNG"), ("pdf", b"%PDF")])
+def test_matplotlib_draws_the_same_figure_to_the_same_bytes(format: str, start: bytes) -> None:
+    pytest.importorskip("matplotlib")
+    figure = scatter(points(60, 2, [f"${i % 6}漢" for i in range(60)]), "a $title$")
+    drawn = image(figure, format)
+    assert drawn.startswith(start) and drawn == image(figure, format)
+
+
+def test_a_document_stands_alone() -> None:
+    text = document(Figure("t", 10, 10, [Dots("c0", np.zeros((1, 2)))]))
+    assert 'xmlns="http://www.w3.org/2000/svg"' in text and "prefers-color-scheme:dark" in text and ".c0{" in text
+    assert ".c1{" not in text

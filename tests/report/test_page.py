@@ -1,0 +1,141 @@
+"""report.html: what stands in it, and what can never stand in it."""
+
+import re
+import time
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from mlcli.report.contents import Rows
+from mlcli.report.page import page
+from tests.report.support import contents
+
+HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", '"><svg onload=alert(1)>',
+           "' onmouseover='alert(1)", "</title><script>", "]]><script>", "<!--", "&lt;script&gt;", "a\u202eb",
+           "a\x1b[31m", "a\nb", "x" * 1_000_000]
+TAGS = {"html", "head", "meta", "title", "style", "body", "header", "main", "section", "h1", "h2", "p", "span", "div",
+        "figure", "figcaption", "table", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd", "ul", "li", "strong",
+        "pre", "svg", "line", "rect", "polyline", "path", "text"}
+ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "viewbox", "width", "height", "role", "x1",
+              "x2", "y1", "y2", "x", "y", "points", "d", "text-anchor", "transform", "stroke-linecap", "stroke-width"}
+
+
+class Seen(HTMLParser):
+    """The elements, attributes and text of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.words: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attributes}
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attributes)
+        self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data)
+
+
+def test_the_page_is_well_formed_and_holds_every_section() -> None:
+    run = contents(axes=4, labels={"kind": ["a", "b", "c"] * 10},
+                   quality={"neighbors": 12, "anchors": 30, "exact": False, "distances": "euclidean",
+                            "trustworthiness": 0.91, "trustworthiness_se": 0.002,
+                            "q_nx": {"neighbors": [1, 2, 3], "values": [0.2, 0.4, 0.5]}},
+                   shepard=Rows({"distance": ["1", "2"], "embedded": ["0.5", "2"]}),
+                   trace=Rows({"step": ["1", "2", "3"], "objective": ["9", "4", "3"]}),
+                   loadings=Rows({"column": ["width", "height"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}),
+                   certificate={"verdict": "pass", "checks": [{"name": "residual", "value": 0.5, "tolerance": 10.0,
+                                                               "verdict": "pass", "how": "of every axis"}]},
+                   dimension={"recommendation": {"sentence": "Keep 2 axes by the elbow."}, "left_out": {},
+                              "rules": {"residual_variance": {
+                                  "components": 2, "rule": "elbow", "detail": "0.1 left",
+                                  "figures": {"residual_variances": [0.5, 0.1, 0.09, 0.08]}}}},
+                   manifest={"warnings": [{"code": "W-NEGATIVE", "message": "not Euclidean"}]})
+    seen = Seen(page(run))
+    assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
+    text = " ".join(seen.words)
+    for words in ["pca: points.csv", "1 warning", "W-NEGATIVE", "Embedding, colored by kind", "a (10)", "Scree plot",
+                  "Cumulative share", "0.91", "0.002", "Shepard diagram", "Q_NX", "objective by step", "height",
+                  "method.divisor", "'n-1'", "eigensolve", "mlcli run config.yaml", "numpy 2.0",
+                  "openblas 0.3 (Haswell, 2 threads)", "certificate passed", "of every axis",
+                  "Keep 2 axes by the elbow.",
+                  "Residual variance by dimension"]:
+        assert words in text, words
+
+
+def test_what_a_run_does_not_have_is_left_out() -> None:
+    text = page(contents())
+    for title in ["Quality", "Certificate", "How many dimensions", "Iterations", "Loadings", "Warnings"]:
+        assert f"<h2>{title}" not in text
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_names_stay_text_wherever_they_stand(name: str) -> None:
+    run = contents(rows=20, axes=3, labels={name: [name, "b"] * 10}, path=name, ids=[name + str(i) for i in range(20)],
+                   trace=Rows({name: ["1", "2"], name + "2": ["3", "4"]}),
+                   loadings=Rows({name: [name], "y1": ["1"]}),
+                   quality={name: 0.5}, certificate={"verdict": name, "checks": [
+                       {"name": name, "value": 1.0, "tolerance": 10.0, "verdict": name, "how": name}]},
+                   dimension={"recommendation": {"sentence": name}, "left_out": {name: name},
+                              "rules": {name: {"components": 2, "rule": name, "detail": name}}},
+                   manifest={"warnings": [{"code": name, "message": name}], "versions": {name: name},
+                             "stages": [{"stage": name, "seconds": 1.0}], "finished": name})
+    text = page(run, title=name)
+    seen = Seen(text)
+    assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
+    assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069]", text)
+    assert max(map(len, seen.words)) < 30_000 and len(text) < 500_000
+
+
+def test_nothing_is_loaded_and_nothing_runs() -> None:
+    text = page(contents(labels={"kind": ["a"] * 30}))
+    policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert f'<meta http-equiv="Content-Security-Policy" content="{policy}">' in text
+    assert not re.search(r"<script|https?:|url\(|@import|style=|<a |<img|<link|javascript:", text)
+
+
+def test_paper_is_light_and_the_screen_as_the_reader_has_it() -> None:
+    text = page(contents())
+    assert "@media print" in text
+    dark = re.findall(r"@media[^{]*prefers-color-scheme", text)
+    assert dark and all("screen and" in rule for rule in dark)
+
+
+def test_the_same_run_gives_the_same_page() -> None:
+    run = contents(rows=7_000, labels={"size": [str(i / 7) for i in range(7_000)]})
+    assert page(run) == page(run)
+    assert "A random sample of 5,000 of 7,000 points is drawn." in page(run)
+
+
+def test_a_large_run_makes_a_small_page_soon() -> None:
+    count = 100_000
+    run = contents(rows=count, axes=4, labels={"size": np.arange(count).astype(str).tolist(),
+                                               "kind": [f"k{i % 40}" for i in range(count)]})
+    page(contents())
+    started = time.perf_counter()
+    text = page(run)
+    assert time.perf_counter() - started < 1.0  # 0.2 s on a machine that does nothing else
+    assert len(text) < 2_000_000
+
+
+@pytest.mark.parametrize(("axes", "values"), [(1, 0.0), (2, 0.0), (2, 1e300), (2, 1e-300), (3, 5.0)])
+def test_embeddings_without_extent_and_at_the_ends_of_the_range(axes: int, values: float) -> None:
+    run = contents(rows=4, axes=axes)
+    run.embedding.values[:] = values
+    run.embedding.values[0] = -values
+    text = page(run)
+    assert "nan" not in re.findall(r'(?:d|x|y|points)="([^"]*)"', text)
+    assert not re.search(r'="[^"]*(?:nan|inf)\b', text)

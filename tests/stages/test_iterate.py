@@ -1,0 +1,65 @@
+"""The iteration that all iterative methods share."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from mlcli.errors import NumericalError
+from mlcli.stages.iterate import Iterate
+from tests.support import Notes
+
+
+@dataclass(frozen=True)
+class Point:
+    """A number on its way to 3 with ratio r."""
+
+    value: float
+    ratio: float
+
+    @property
+    def objective(self) -> float:
+        return self.value
+
+
+def step(point: Point) -> Point:
+    return Point(3 + point.ratio * (point.value - 3), point.ratio)
+
+
+@pytest.mark.parametrize("ratio", [0.1, 0.9, 0.995, -0.5])
+def test_it_ends_as_near_the_limit_as_the_tolerance_says(ratio: float) -> None:
+    """Also where steps are short because progress is slow: at 0.995 a step is 1/200 of what is left."""
+    result = Iterate(tolerance=1e-8)(step, Point(4.0, ratio))
+    assert result.converged and result.facts == {"iterations": len(result.trace), "converged": True}
+    assert abs(result.state.value - 3) <= 3 * 1.01e-8
+    assert result.trace[-1] == result.state.value
+
+
+def test_a_fixed_point_is_seen_at_once() -> None:
+    result = Iterate()(step, Point(3.0, 0.5))
+    assert result.converged and np.array_equal(result.trace, [3.0])
+
+
+def test_a_change_of_its_own_takes_the_place_of_the_objective() -> None:
+    """The objective stands still while the state moves."""
+
+    @dataclass(frozen=True)
+    class Turning:
+        angle: float
+        objective: float = 1.0
+
+    result = Iterate()(lambda state: Turning(state.angle / 2), Turning(1.0), lambda a, b: abs(a.angle - b.angle))
+    assert result.converged and abs(result.state.angle) < 1e-8
+
+
+def test_the_limit_is_a_warning() -> None:
+    with Notes() as notes:
+        result = Iterate(limit=5)(step, Point(4.0, 0.9))
+    assert not result.converged and len(result.trace) == 5
+    assert notes.codes == {"W-UNCONVERGED"}
+
+
+def test_an_objective_that_is_not_finite_is_an_error() -> None:
+    with pytest.raises(NumericalError) as caught:
+        Iterate()(lambda state: Point(state.value * 1e200, 0.0), Point(2.0, 0.0))
+    assert caught.value.code == "E-DIVERGED" and "2 iterations" in caught.value.what

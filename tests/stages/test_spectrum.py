@@ -1,0 +1,114 @@
+"""However few eigenvalues are computed, what is said of the whole spectrum is true of it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.errors import ConfigError, GeometryError
+from mlcli.methods import Model
+from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
+from tests.support import Notes, dissimilarities, fit
+
+POINTS = np.random.default_rng(5).random((180, 8)) * np.geomspace(4, 0.1, 8)
+WIDE = np.random.default_rng(6).standard_normal((180, 90))
+CURVED = dissimilarities(np.abs(POINTS[:, None, :] - POINTS[None, :, :]).sum(axis=2))  # not Euclidean
+STREAMED = {"paths": {"store": "streamed", "precision": "float64"}}
+
+# method, data, options of the whole spectrum, options of its top only
+FORMS: dict[str, tuple[str, Any, dict[str, Any], dict[str, Any]]] = {
+    "dense": ("mds", CURVED, {}, {"eigensolve": {"solver": "krylov"}}),
+    "streamed": ("isomap", POINTS, {"neighbors": 8}, {"neighbors": 8, "eigensolve": {"solver": "krylov"}, **STREAMED}),
+    "factored, power": ("pca", POINTS, {}, {"route": "power"}),
+    "factored, krylov": ("pca", WIDE, {}, {"route": "dual", "eigensolve": {"solver": "krylov"}}),
+}
+
+
+def both(form: str) -> tuple[Model, Model]:
+    method, data, whole, top = FORMS[form]
+    return fit(method, data, **whole), fit(method, data, **top)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_shares_and_norms_are_those_of_the_whole_spectrum(form: str) -> None:
+    whole, top = (model.spectrum for model in both(form))
+    assert whole.complete and not top.complete and len(top.values) < len(whole.values)
+    assert top.trace == pytest.approx(whole.values.sum(), rel=1e-11)
+    assert top.frobenius == pytest.approx(np.linalg.norm(whole.values), rel=1e-11)
+    assert top.proportions == pytest.approx(whole.proportions[: len(top.values)], rel=1e-8)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_negative_mass_lies_within_its_bounds(form: str) -> None:
+    whole, top = (model.spectrum for model in both(form))
+    true = float(np.abs(whole.values[whole.values < 0]).sum())
+    assert whole.negative_mass == pytest.approx((true, true), abs=1e-300)
+    least, most = top.negative_mass
+    assert least * (1 - 1e-9) <= true <= most * (1 + 1e-9) + 1e-12 * whole.trace
+    low, high = top.negative_shares
+    assert low - 1e-9 <= whole.negative_share <= high + 1e-9
+
+
+def test_more_eigenvalues_tighten_the_bounds() -> None:
+    method, data, _, top = FORMS["streamed"]
+    shares = [fit(method, data, **{**top, "eigensolve": {"solver": "krylov", "report": count}}).spectrum.negative_shares
+              for count in (2, 10, 30)]
+    widths = [high - low for low, high in shares]
+    assert widths[0] > widths[1] > widths[2] and shares[2][0] > 0
+
+
+def test_kernels_of_inner_products_have_no_negative_mass_even_unseen() -> None:
+    facts = spectrum_facts(fit("pca", POINTS, route="power").spectrum)
+    assert (facts["negative_share_at_most"], facts["negative_sum_at_most"]) == (0, 0)
+    assert facts["negative_share"] is None and facts["sum_of_positive"] is None
+
+
+def test_the_top_of_lle_says_that_its_trace_is_not_known() -> None:
+    with Notes() as notes:
+        spectrum = fit("lle", POINTS, neighbors=9, eigensolve={"solver": "krylov"}).spectrum
+    assert "N-TRACE" in notes.codes and spectrum_facts(spectrum)["trace"] is None
+    assert all(line.endswith(",,") for line in spectrum_table(spectrum, None).splitlines()[1:])
+    with Notes() as notes:
+        fit("lle", POINTS, neighbors=9)
+    assert "N-TRACE" not in notes.codes
+
+
+@pytest.mark.parametrize(("method", "options"), [
+    ("mds", {"eigensolve": {"solver": "krylov"}}), ("isomap", {"neighbors": 8, **STREAMED}),
+    ("isomap", {"neighbors": 8, "landmarks": 40}), ("kpca", {"eigensolve": {"solver": "krylov"}}),
+    ("lle", {"neighbors": 9, "eigensolve": {"solver": "krylov"}}), ("mds", {"landmarks": 40})])
+def test_a_report_longer_than_the_embedding_is_computed(method: str, options: dict[str, Any]) -> None:
+    eigensolve = {**options.get("eigensolve", {}), "report": 20}
+    model = fit(method, POINTS, **{**options, "eigensolve": eigensolve})
+    assert model.embedding.shape[1] == 2 and len(model.spectrum.values) >= 20
+    assert len(spectrum_table(model.spectrum, 20).splitlines()) == 21
+
+
+@pytest.mark.parametrize(("method", "options", "most"), [
+    ("pca", {}, 8), ("pca", {"route": "power"}, 8), ("mds", {}, 180), ("isomap", {"landmarks": 40}, 40),
+    ("lle", {}, 180)])
+def test_a_report_of_more_than_there_is_is_refused(method: str, options: dict[str, Any], most: int) -> None:
+    fit(method, POINTS, **options, eigensolve={"report": most})
+    with pytest.raises(ConfigError) as caught:
+        fit(method, POINTS, **options, eigensolve={"report": most + 1})
+    assert caught.value.code == "E-REPORT" and str(most) in caught.value.hint
+
+
+@pytest.mark.parametrize(("method", "options"), [
+    ("pca", {}), ("pca", {"route": "power"}), ("pca", {"route": "svd"}), ("pca", {"eigensolve": {"solver": "krylov"}}),
+    ("mds", {}), ("mds", {"landmarks": 40}), ("kpca", {}), ("kpca", {"kernel": {"name": "gaussian", "rate": 0.01}}),
+    ("isomap", {"neighbors": 8}), ("isomap", {"neighbors": 8, **STREAMED}),
+    ("isomap", {"neighbors": 8, "landmarks": 40}), ("lle", {}), ("lle", {"eigensolve": {"solver": "krylov"}})])
+def test_all_is_every_axis_with_a_positive_eigenvalue(method: str, options: dict[str, Any]) -> None:
+    model = fit(method, POINTS, components="all", **options)
+    values, kept = model.spectrum.values, model.embedding.shape[1]
+    assert model.spectrum.complete and kept < len(values) + (method == "pca")
+    assert (values[:kept] > 0).all() and values[kept:].max(initial=0.0) <= 1e-10 * values[0]
+    assert (np.abs(model.embedding).max(axis=0) > 0).all()
+
+
+def test_all_of_curved_dissimilarities_are_the_positive_ones() -> None:
+    model = fit("mds", CURVED, components="all")
+    assert model.embedding.shape[1] == int((model.spectrum.values > 1e-12 * model.spectrum.values[0]).sum()) < 179
+    with pytest.raises(GeometryError):
+        fit("mds", CURVED, components=model.embedding.shape[1] + 1)

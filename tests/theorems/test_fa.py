@@ -1,0 +1,164 @@
+"""Factor analysis: what holds of a maximum of its likelihood, in any units."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from scipy.stats import multivariate_normal
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Covariance
+from mlcli.errors import ConfigError
+from mlcli.methods import METHODS, Model
+from mlcli.stages.factor_analysis import Constraint, Thin, Whole, gradient, hessian, maximum_likelihood
+from mlcli.stages.iterate import Iterate
+from mlcli.stages.rotations import Promax, Varimax
+from tests.support import Notes, fit
+
+GENERATOR = np.random.default_rng(8)
+LOADINGS = np.where(GENERATOR.random((8, 2)) < 0.6, GENERATOR.standard_normal((8, 2)), 0.0)
+POINTS = GENERATOR.standard_normal((200, 2)) @ LOADINGS.T + GENERATOR.standard_normal((200, 8)) * np.linspace(0.5, 1, 8)
+COVARIANCE = np.cov(POINTS.T, bias=True)
+EXACT = {"tolerance": 1e-13}
+
+
+def implied(model: Model) -> np.ndarray:
+    """Λ Φ Λᵀ + Ψ in the data's units."""
+    loadings, factors = model.loadings.values, np.array(model.fit["factor_correlations"])
+    return loadings @ factors @ loadings.T + np.diag(np.array(list(model.fit["uniquenesses"].values()))
+                                                     * np.diag(COVARIANCE))
+
+
+@pytest.mark.parametrize("rotation", ["none", "varimax", "promax"])
+def test_the_equations_of_the_maximum_hold_in_every_rotation(rotation: str) -> None:
+    """diag Σ = diag S, S Σ⁻¹ Λ = Λ, and the likelihood is that of the normal distribution."""
+    model = fit("fa", POINTS, rotation={"name": rotation}, iterate=EXACT)
+    found, loadings = implied(model), model.loadings.values
+    assert np.allclose(np.diag(found), np.diag(COVARIANCE), rtol=1e-12)
+    assert np.allclose(COVARIANCE @ np.linalg.solve(found, loadings), loadings, rtol=0, atol=1e-11)
+    density = multivariate_normal(POINTS.mean(axis=0), found).logpdf(POINTS).sum()
+    assert model.fit["log_likelihood"] == pytest.approx(density, rel=1e-12)
+    assert model.trace[-1] == pytest.approx(density, rel=1e-12)
+
+
+def test_gradient_and_hessian_are_those_of_the_function() -> None:
+    whole = Whole(np.corrcoef(POINTS.T))
+    constraint = Constraint.each(whole, 0.005)
+
+    def state(parameters: np.ndarray):  # type: ignore[no-untyped-def]
+        still = Iterate(limit=1)
+        return maximum_likelihood(whole, 2, Constraint(parameters, parameters), still).state
+
+    at = np.log(GENERATOR.uniform(0.2, 0.9, 8))
+    numeric = approx_fprime(at, lambda t: state(t).f, 1e-7)
+    assert np.allclose(gradient(state(at), whole), numeric, rtol=0, atol=1e-5)
+    slopes = approx_fprime(at, lambda t: gradient(state(t), whole), 1e-7)
+    assert np.allclose(hessian(state(at), whole), slopes, rtol=0, atol=1e-5)
+    assert constraint.low.shape == (8,)
+
+
+def test_a_factor_of_the_covariance_serves_as_well_as_the_covariance() -> None:
+    """The road for more columns than points: without S, with no more than a diagonal of the Hessian, to one maximum."""
+    points = GENERATOR.standard_normal((40, 2)) @ GENERATOR.standard_normal((2, 60))
+    points += GENERATOR.standard_normal(points.shape)
+    factor = (points - points.mean(axis=0)) / points.std(axis=0) / np.sqrt(40)
+    thin, whole = Thin(factor), Whole(factor.T @ factor)
+    one, other = (maximum_likelihood(held, 2, Constraint.each(held, 0.005), Iterate()) for held in (thin, whole))
+    assert one.converged and other.converged
+    assert np.allclose(one.state.uniquenesses, other.state.uniquenesses, rtol=0, atol=1e-8)
+    assert one.state.f == pytest.approx(other.state.f, rel=1e-12)
+
+
+def test_rescaled_columns_have_rescaled_loadings_and_nothing_else_changes() -> None:
+    scales = np.array([1e-6, 3, 0.2, 1, 1e5, 7, 1, 0.01])
+    one, other = fit("fa", POINTS, iterate=EXACT), fit("fa", POINTS * scales, iterate=EXACT)
+    assert np.allclose(other.loadings.values, one.loadings.values * scales[:, None], rtol=1e-9, atol=0)
+    assert np.allclose(other.embedding, one.embedding, rtol=0, atol=1e-9)
+    assert np.allclose(other.spectrum.values, one.spectrum.values, rtol=1e-11)
+    assert other.fit["chi_square"] == pytest.approx(one.fit["chi_square"], rel=1e-9)
+    expected = one.fit["log_likelihood"] - 200 * np.log(scales).sum()
+    assert other.fit["log_likelihood"] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("power", [-300, 300])
+def test_the_unit_of_the_data_is_nothing_but_a_unit(power: int) -> None:
+    one, other = fit("fa", POINTS), fit("fa", np.ldexp(POINTS, power))
+    assert np.allclose(one.embedding, other.embedding, rtol=0, atol=1e-11)
+    assert np.allclose(np.ldexp(one.loadings.values, power), other.loadings.values, rtol=1e-10)
+    assert other.fit["log_likelihood"] == pytest.approx(
+        one.fit["log_likelihood"] - POINTS.size * power * np.log(2), rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_held_to_equal_noise_it_is_probabilistic_pca(count: int) -> None:
+    factors = fit("fa", POINTS, components=count, noise="equal", iterate=EXACT)
+    model = fit("ppca", POINTS, components=count)
+    assert factors.fit["log_likelihood"] == pytest.approx(model.fit["log_likelihood"], rel=1e-13)
+    assert factors.fit["noise_variance"] == pytest.approx(model.fit["noise_variance"], rel=1e-9)
+    assert np.allclose(factors.loadings.values, model.loadings.values, rtol=0, atol=1e-9)
+    assert np.allclose(factors.embedding, model.embedding, rtol=0, atol=1e-9)
+    assert fit("fa", POINTS, components=min(count, 4)).fit["log_likelihood"] >= model.fit["log_likelihood"]
+
+
+def test_points_and_their_covariance_give_the_same_factors() -> None:
+    data = Covariance(COVARIANCE, [f"x{i + 1}" for i in range(8)], 200)
+    found = METHODS["fa"]().settle(data).fit(data, Compute())
+    model = fit("fa", POINTS)
+    assert np.allclose(np.abs(found.loadings.values), np.abs(model.loadings.values), rtol=0, atol=1e-9)
+    for figure in ("log_likelihood", "chi_square", "p_value"):
+        assert found.fit[figure] == pytest.approx(model.fit[figure], rel=1e-9)
+    unknown = Covariance(COVARIANCE, data.columns)
+    told = METHODS["fa"]().settle(unknown).fit(unknown, Compute()).fit
+    assert told["chi_square"] is told["log_likelihood"] is None and told["discrepancy"] > 0
+
+
+def test_pca_of_points_and_of_their_covariance() -> None:
+    data = Covariance(np.ldexp(COVARIANCE, 600), [f"x{i + 1}" for i in range(8)])
+    found, model = METHODS["pca"]().settle(data).fit(data, Compute()), fit("pca", np.ldexp(POINTS, 300))
+    assert np.allclose(found.spectrum.eigenvalues, model.spectrum.eigenvalues, rtol=1e-10)
+    assert np.allclose(np.abs(found.loadings.values), np.abs(model.loadings.values), rtol=1e-8, atol=0)
+    assert found.embedding.shape == (0, 2)
+    with pytest.raises(ConfigError) as caught:
+        found.project(POINTS)
+    assert caught.value.code == "E-NO-ROWS"
+
+
+def test_regression_scores_are_posterior_means_and_bartletts_are_unbiased() -> None:
+    means = fit("fa", POINTS, iterate=EXACT)
+    unbiased = fit("fa", POINTS, iterate=EXACT, scores="bartlett")
+    found, loadings = implied(means), means.loadings.values
+    centered = POINTS - POINTS.mean(axis=0)
+    assert np.allclose(means.embedding, centered @ np.linalg.solve(found, loadings), rtol=0, atol=1e-11)
+    assert np.allclose(unbiased.projector.axes.T @ unbiased.projector.decoder.directions, np.eye(2), atol=1e-12)
+
+
+def test_varimax_is_stationary_and_promax_keeps_unit_variances() -> None:
+    """Varimax: at a maximum ΛᵀB is symmetric, with B the cubes less each axis's mean square times it."""
+    loadings = GENERATOR.standard_normal((12, 3))
+    turn = Varimax().turn(loadings)
+    assert np.allclose(turn.T @ turn, np.eye(3), atol=1e-14)
+    rows = loadings / np.linalg.norm(loadings, axis=1, keepdims=True) @ turn
+    product = rows.T @ (rows**3 - rows * (rows**2).mean(axis=0))
+    assert np.allclose(product, product.T, rtol=0, atol=1e-9)
+    oblique = Promax().turn(loadings)
+    assert np.allclose(np.diag(np.linalg.inv(oblique.T @ oblique)), 1, rtol=1e-12)
+
+
+def test_a_heywood_case_is_told_with_its_columns() -> None:
+    copied = np.column_stack([POINTS[:, :5], POINTS[:, 0] + 1e-3 * POINTS[:, 5]])
+    with Notes() as notes:
+        model = fit("fa", copied)
+    told = next(note for note in notes.notes if note.code == "W-HEYWOOD")
+    assert set(told.facts["columns"]) <= {"x1", "x6"} and told.facts["columns"]
+    assert min(model.fit["uniquenesses"].values()) == pytest.approx(0.005, rel=1e-9)
+
+
+def test_more_factors_than_the_columns_can_tell_are_refused() -> None:
+    with pytest.raises(ConfigError) as caught:
+        fit("fa", POINTS[:, :5], components=3)
+    assert caught.value.code == "E-COMPONENTS" and "at most 2" in caught.value.hint
+
+
+def test_a_small_p_value_for_too_few_factors_only() -> None:
+    three = np.hstack([POINTS, GENERATOR.standard_normal((200, 1)) + 0.3 * GENERATOR.standard_normal((200, 3))])
+    p_values = [fit("fa", three, components=count).fit["p_value"] for count in (1, 2, 3)]
+    assert p_values[0] < p_values[1] < 1e-6 < 1e-3 < p_values[2]
