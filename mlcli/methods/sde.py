@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
+from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method, Model, Projector
 from mlcli.stages.eigensolve import Eigensolve
@@ -35,6 +36,7 @@ class SDE(Method):
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
+    proof: ClassVar = "spectrum"
     name: Literal["sde"] = "sde"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -66,13 +68,14 @@ class SDE(Method):
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
-        kernel, found = self.unfolding()(graph, data, compute)
-        spectrum = self.eigensolve(kernel, graph.size - 1, compute)
+        found = self.unfolding()(graph, data, compute)
+        spectrum = self.eigensolve(found.kernel, graph.size - 1, compute)
         embedding = spectrum.coordinates()
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
         return Model(embedding, spectrum, Projector(similarity, uncentered(graph.size), embedding), kept,
-                     found.facts(data.exponent))
+                     found.certificate.facts(data.exponent), scaled(found.trace, 2 * data.exponent),
+                     unfolded=found.unfolded)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""

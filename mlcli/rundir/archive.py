@@ -37,6 +37,7 @@ from mlcli.stages.similarities import (
     GivenDistances,
     KernelValues,
 )
+from mlcli.stages.unfolded import Unfolded
 
 FORMAT = 1
 LARGEST_HEADER = 2**20  # bytes
@@ -48,6 +49,7 @@ TYPES: dict[str, type[Any]] = {
     "geodesics": Geodesics, "barycenters": Barycenters,
     "given-barycenters": GivenBarycenters, "correction": Correction, "neighbors": Neighbors,
     "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
+    "unfolded": Unfolded,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}
 

@@ -76,7 +76,7 @@ def certificate(program: Program, solution: Solution, factor: Array, pairs: Pair
     bound = program.bound(solution.weights, least) if least > 0 else float("inf")
     terms = float(program.squared @ np.abs(solution.weights)) / max(least, np.finfo(float).tiny)
     off = pairs.misses(factor, program.equal)
-    return Certificate(float(np.sum(factor**2)), bound, float(off.max(initial=0.0)), solution.iterations, tolerance,
+    return Certificate(float(np.sum(factor**2)), bound, float(off.max(initial=0.0)), len(solution.trace), tolerance,
                        terms / max(abs(bound), np.finfo(float).tiny), len(pairs))
 
 
@@ -126,7 +126,7 @@ def require_trust(found: Certificate, equal: bool, exponent: int, accepted: bool
     said = (f"trace {trace}, bound {bound}, relative gap {found.gap:.1e}, violation {found.violation:.1e} "
             f"after {found.iterations} iterations")
     if accepted:
-        note("W-UNCERTIFIED", f"the unfolding is not proven to be the best: {said}", gap=found.gap,
+        note("W-UNCONVERGED", f"the unfolding is not proven to be the best: {said}", gap=found.gap,
              violation=found.violation)
         return
     if equal and found.runaway > RUNAWAY:

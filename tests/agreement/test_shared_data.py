@@ -67,7 +67,7 @@ def test_neighborhoods_are_kept_as_other_tools_find(path: str, method: str, opti
     """Trustworthiness and continuity in neighborhoods of 12, two axes, unscaled."""
     points = support.features(np.load(DATA / path, allow_pickle=False))
     model = support.fit(method, points, **options)
-    found = quality(points, model.embedding, kept=kept_space(model.projector),
+    found = quality(points, model.embedding, kept=kept_space(model),
                     generator=np.random.default_rng(0)).figures
     assert (round(found["trustworthiness"], 5), round(found["continuity"], 5)) == expected
 

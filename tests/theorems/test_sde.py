@@ -30,9 +30,9 @@ def unfolded(left: list[int], right: list[int], lengths: list[float], *, equal: 
     size = max(*left, *right) + 1
     graph = undirected(size, np.array(left), np.array(right), np.array(lengths, dtype=float), "union")
     chosen = {"common": False, "basis": None, "softness": 0.03, "tolerance": 1e-7, "limit": 100, "accepted": False}
-    kernel, found = Unfolding(equal=equal, **{**chosen, **options})(graph, dissimilarities(np.zeros((size, size))),
-                                                                    Compute())
-    return kernel.factor @ kernel.factor.T, found
+    found = Unfolding(equal=equal, **{**chosen, **options})(graph, dissimilarities(np.zeros((size, size))), Compute())
+    factor = found.unfolded.factor
+    return factor @ factor.T, found.certificate
 
 
 @both
@@ -188,7 +188,7 @@ def test_a_gap_over_the_tolerance_is_an_error_unless_accepted() -> None:
         assert caught.value.code == code and caught.value.exit_code == 80
         with Notes() as notes:
             model = fit("sde", POINTS, accept_uncertified=True, **options)
-        assert "W-UNCERTIFIED" in notes.codes and not model.fit["converged"]
+        assert "W-UNCONVERGED" in notes.codes and not model.fit["converged"]
         assert model.fit["duality_gap"] > 1e-4
 
 
