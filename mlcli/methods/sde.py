@@ -1,5 +1,6 @@
 """Semidefinite embedding, or maximum variance unfolding."""
 
+from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.compute import Compute
@@ -69,7 +70,7 @@ class SDE(Method):
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
         found = self.unfolding()(graph, data, compute)
-        spectrum = self.eigensolve(found.kernel, graph.size - 1, compute)
+        spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
         embedding = spectrum.coordinates()
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)

@@ -11,6 +11,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
+from mlcli.errors import GeometryError
 from mlcli.stages.costs import product_rate
 from mlcli.stages.factored import Factored
 from mlcli.stages.graph import Graph
@@ -68,6 +69,9 @@ class Unfolding:
     def __call__(self, graph: Graph, data: Spatial, compute: Compute) -> Outcome:
         """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
         pairs = neighbor_pairs(graph, data, self.common)
+        if not pairs.squared.any():
+            raise GeometryError("NEIGHBORS", f"the {graph.size} points of the neighbor graph are all equal",
+                                where="method.neighbors", hint="use more neighbors, or leave repeated rows out")
         count = self._vectors(len(pairs))
         if count and self.basis is None:
             note("N-BASIS", f"with {len(pairs)} pairs the kernel is sought over {count} vectors of the graph's "

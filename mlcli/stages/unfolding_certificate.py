@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.scaling import scaled, shown
+from mlcli.base.scaling import scaled_number, shown
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
@@ -59,7 +59,8 @@ class Certificate:
         """The figures of run.json, for data that are 2**exponent times those solved."""
 
         def whole(value: float) -> float | None:
-            return float(scaled(np.asarray(value), 2 * exponent)) if np.isfinite(value) else None
+            found = scaled_number(value, 2 * exponent)
+            return found if np.isfinite(found) else None
 
         facts = {"trace": whole(self.trace), "dual_bound": whole(self.bound),
                  "duality_gap": self.gap if np.isfinite(self.gap) else None, "constraint_violation": self.violation,
