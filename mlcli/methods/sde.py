@@ -14,26 +14,25 @@ from mlcli.stages.kernels import uncentered
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.pieces import connected_graph
 from mlcli.stages.similarities import Barycenters, GivenBarycenters
-from mlcli.stages.unfolding import Unfolding
+from mlcli.stages.unfolding import UNBOUNDED, Unfolding
 
 
 class SDE(Method):
     """Points pulled as far apart as the distances of neighbors allow (maximum variance unfolding).
 
-    The kernel has the largest trace among those that are positive semidefinite, centered, and
-    keep the distance of every two neighbors (`equal`), or let none grow (`at_most`). It is found
-    by a semidefinite program, and its dual bounds every other kernel's trace from above: the run
-    states trace, bound, gap and violation, and fails where they are not within the tolerance.
+    The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
+    every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, and its dual
+    bounds every other kernel's trace from above: the run states trace, bound, gap and violation, and fails where
+    they are not within the tolerance.
 
-    It fails where no points have the given distances, where the graph is in pieces, which could
-    drift apart without end, and where flat neighborhoods leave `equal` no room (`at_most` helps,
-    and is another embedding). Many points are unfolded over a basis of smooth vectors, which
-    cannot keep all distances: what they are off by costs a penalty, and gap and bound are those of
-    the penalized trace over the basis.
+    It fails where no points have the given distances, where the graph is in pieces, which could drift apart without
+    end, and where flat neighborhoods leave `equal` no room (`at_most` helps, and is another embedding). Many points
+    are unfolded over a basis of smooth vectors, which cannot keep all distances: what they are off by costs a
+    penalty, and gap and bound are those of the penalized trace over the basis.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and
-    Saul, "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger,
-    Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
+    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul,
+    "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger, Sha, Zhu and Saul,
+    2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
@@ -46,8 +45,7 @@ class SDE(Method):
         "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
     common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
     basis: int | None = option(
-        None, "Laplacian vectors that the kernel is sought over, 0 for all kernels (default: by the number of pairs).",
-        ge=0)
+        None, "Laplacian vectors that the kernel is sought over, 0 for all (default: by the number of pairs).", ge=0)
     softness: float = option(0.03, "With a basis, about how much squared distances may be off.", gt=0)
     tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
     iterations: int = option(100, "Most steps of the interior-point method.", ge=1)
@@ -62,12 +60,12 @@ class SDE(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is made, for its pairs decide the rest."""
-        graph, _ = connected_graph(data, self.neighbors, self.graph)
+        graph, _ = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
         return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
-        graph, kept = connected_graph(data, self.neighbors, self.graph)
+        graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
         data = data if kept is None else data.take(kept)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns

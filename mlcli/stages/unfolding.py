@@ -36,6 +36,7 @@ from mlcli.stages.unfolding_pairs import Pairs, coincident, neighbor_pairs
 FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
 MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
+UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 USUAL = 25  # iterations of most programs
 
 

@@ -178,6 +178,7 @@ def test_pieces_without_a_link_are_unbounded() -> None:
     with pytest.raises(GeometryError) as caught:
         fit("sde", np.vstack([POINTS, POINTS + 100]), neighbors=4)
     assert caught.value.code == "E-PIECES" and caught.value.exit_code == 81
+    assert "unbounded" in str(caught.value)
 
 
 def test_a_gap_over_the_tolerance_is_an_error_unless_accepted() -> None:
