@@ -19,7 +19,7 @@ ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg",
           "shepard.csv", "certificate.json", "dimension.json", "dimension.csv", "model.json", "model.npz"}
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
-        "ppca-missing": {"trace.csv", "posterior.csv"}}
+        "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}}
 
 
 @pytest.fixture(autouse=True)

@@ -21,9 +21,8 @@ class SDE(Method):
     """Points pulled as far apart as the distances of neighbors allow (maximum variance unfolding).
 
     The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
-    every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, and its dual
-    bounds every other kernel's trace from above: the run states trace, bound, gap and violation, and fails where
-    they are not within the tolerance.
+    every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, whose dual
+    bounds the trace of all others: the run states trace, bound, gap and violation, and fails above the tolerance.
 
     It fails where no points have the given distances, where the graph is in pieces, which could drift apart without
     end, and where flat neighborhoods leave `equal` no room (`at_most` helps, and is another embedding). Many points
@@ -60,8 +59,8 @@ class SDE(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is made, for its pairs decide the rest."""
-        graph, _ = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
-        return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
+        program = self.unfolding().step(connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0], data, compute)
+        return [self.neighbors.step(data, compute), program]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
@@ -72,9 +71,9 @@ class SDE(Method):
         embedding = spectrum.coordinates()
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
-        return Model(embedding, spectrum, Projector(similarity, uncentered(graph.size), embedding), kept,
-                     found.certificate.facts(data.exponent), scaled(found.trace, 2 * data.exponent),
-                     unfolded=found.unfolded)
+        projector = Projector(similarity, uncentered(graph.size), embedding)
+        return Model(embedding, spectrum, projector, kept, found.certificate.facts(data.exponent),
+                     scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
