@@ -71,7 +71,7 @@ class Unfolding:
         """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
         pairs = neighbor_pairs(graph, data, self.common)
         if not pairs.squared.any():
-            raise GeometryError("NEIGHBORS", f"the {graph.size} points of the neighbor graph are all equal",
+            raise GeometryError("ALL-EQUAL", f"the {graph.size} points of the neighbor graph are all equal",
                                 where="method.neighbors", hint="use more neighbors, or leave repeated rows out")
         count = self._vectors(len(pairs))
         if count and self.basis is None:

@@ -107,7 +107,7 @@ def test_hostile_points_raise_no_false_alarm(family: str, tmp_path: Path) -> Non
         try:
             pipeline.run(configured(place, KINDS[kind], points, report={"quality": None}))
         except MlcliError as error:
-            assert error.code in ("E-GAP", "E-DEGENERATE", "E-ALL-EQUAL", "E-NEIGHBORS", "E-COMPONENTS"), error
+            assert error.code in ("E-GAP", "E-DEGENERATE", "E-ALL-EQUAL", "E-PIECES"), error
         else:
             assert certificate(place)["verdict"] == "pass"
 
