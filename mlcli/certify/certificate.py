@@ -83,7 +83,7 @@ def _against_input(subject: Subject, budget: Budget) -> Iterator[Check]:
     """The checks that need the input."""
     yield from parameters(subject)
     yield stored_points(subject)
-    largest = float(np.abs(subject.data.values).max(initial=0.0))
+    largest = subject.largest
     if is_linear(subject):
         yield from variances(subject, budget)
     elif subject.method.proof == "kernel":

@@ -88,3 +88,8 @@ def eigensolve_words(size: int) -> str:
 def kernel_cost(points: int, columns: int, threads: int) -> float:
     """Seconds of one pass over a kernel function of all pairs: a product and an exponential for each."""
     return points**2 * (2.0 * (columns + 20) / product_rate(threads) + 2e-9 / threads)
+
+
+def tiles_cost(points: int, columns: int, threads: int) -> float:
+    """The same for a pass in single precision over half of the pairs, times a block of vectors on both sides."""
+    return kernel_cost(points, columns, threads) / 4
