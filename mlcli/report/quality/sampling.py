@@ -8,8 +8,8 @@ import numpy as np
 from mlcli.base.types import AnyArray, Array, Indices
 
 EXACT = 2000  # points up to which all are measured
-FEWEST, MOST = 32, 500  # anchors of an automatic sample
-WORK = 5e9  # multiplications that an automatic sample may take
+FEWEST, MOST = 32, 250  # anchors of an automatic sample
+WORK = 2e9  # multiplications that an automatic sample may take
 PAIR = 150  # multiplications that the measures of a pair take as long as, beside its distance
 
 Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first axis

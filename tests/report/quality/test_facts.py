@@ -186,6 +186,18 @@ def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> Non
     np.testing.assert_allclose(numbers(measured(MANY, MANY[:, :2], sample=60)), expected, rtol=1e-6)
 
 
+def test_sorting_the_nearest_alone_gives_what_sorting_all_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcli.report.quality import neighborhoods
+
+    scattered = RANDOM.standard_normal((len(MANY), 2))
+    for embedding in (MANY[:, :2], scattered):
+        monkeypatch.setattr(neighborhoods, "SORTED", len(MANY))
+        expected = numbers(measured(MANY, embedding, sample=60))
+        monkeypatch.setattr(neighborhoods, "SORTED", 0)
+        monkeypatch.setattr(neighborhoods, "PIECE", 700)
+        np.testing.assert_array_equal(numbers(measured(MANY, embedding, sample=60)), expected)
+
+
 def test_no_copy_of_the_data_is_made() -> None:
     import tracemalloc
 
