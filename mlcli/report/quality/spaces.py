@@ -12,7 +12,7 @@ from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.methods.base import Projector
+from mlcli.methods.base import Model, existing
 from mlcli.stages.distances import pair_distances, squared_distances
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
@@ -146,9 +146,12 @@ def input_space(source: Given, anchors: Indices) -> Space:
     return Euclidean.of(source.values, anchors)
 
 
-def kept_space(projector: Projector) -> Space | None:
-    """The space whose distances the method set out to keep, where it is another than the input's."""
+def kept_space(model: Model) -> Space | None:
+    """The space whose distances the axes are to keep, where it is another than the input's."""
+    projector = existing(model.projector)
     similarity = projector.similarity
+    if model.unfolded is not None:
+        return Euclidean(model.unfolded.factor, projector.exponent_out, "kernel")
     if isinstance(similarity, Geodesics):
         return GeodesicSpace(similarity.graph, projector.exponent_in)
     if isinstance(similarity, KernelValues):

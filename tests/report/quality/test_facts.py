@@ -127,7 +127,7 @@ def test_points_all_alike() -> None:
 
 def test_geodesic_distances_are_those_that_isomap_keeps() -> None:
     model = support.fit("isomap", POINTS * 2.0**40, neighbors=6)
-    found = measured(POINTS * 2.0**40, model.embedding, kept=kept_space(model.projector))
+    found = measured(POINTS * 2.0**40, model.embedding, kept=kept_space(model))
     graph = model.projector.similarity.graph
     from mlcli.stages.geodesics import dijkstra_rows
 
@@ -143,7 +143,7 @@ def test_geodesic_distances_are_those_that_isomap_keeps() -> None:
 
 def test_isomap_with_all_neighbors_keeps_euclidean_distances() -> None:
     model = support.fit("isomap", POINTS, neighbors=89)
-    found = measured(POINTS, model.embedding, kept=kept_space(model.projector))
+    found = measured(POINTS, model.embedding, kept=kept_space(model))
     np.testing.assert_allclose(numbers(found), numbers(measured(POINTS, model.embedding)), rtol=1e-9)
 
 
@@ -151,7 +151,7 @@ def test_isomap_with_all_neighbors_keeps_euclidean_distances() -> None:
 def test_kernel_pca_keeps_the_distances_of_its_feature_space(kernel: dict[str, object]) -> None:
     """With all axes it keeps them exactly; a kernel given as a matrix has the same."""
     model = support.fit("kpca", POINTS, kernel=kernel, components=89 if kernel["name"] == "gaussian" else 6)
-    found = measured(POINTS, model.embedding, kept=kept_space(model.projector))
+    found = measured(POINTS, model.embedding, kept=kept_space(model))
     similarity = model.projector.similarity
     values = similarity.function(similarity.points, similarity.points) * 4.0**model.projector.exponent_out
     given = measured(support.similarities(values), model.embedding)
