@@ -71,7 +71,8 @@ def verify(folder: Path, given: str | None = None, *, full: bool = False) -> Ver
         if spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
-        model = Model(values, replace(spectrum, vectors=values), stored["projector"], loadings=loadings_of(folder))
+        model = Model(values, replace(spectrum, vectors=values), stored["projector"], fit=manifest["fit"],
+                      loadings=loadings_of(folder))
         record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, Budget(SECONDS, full)))
 

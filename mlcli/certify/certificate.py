@@ -16,6 +16,7 @@ from mlcli.certify.linear import is_linear, of_covariance, variances
 from mlcli.certify.projection import parameters, projected
 from mlcli.certify.spectral import spectral
 from mlcli.certify.subject import Subject
+from mlcli.certify.unfolding import unfolding_checks
 from mlcli.certify.weights import weight_checks
 from mlcli.stages.similarities import Barycenters, Geodesics
 
@@ -99,6 +100,8 @@ def _against_input(subject: Subject, budget: Budget) -> Iterator[Check]:
             if budget.full and rows.whole and len(rows.chosen) <= INERTIA:
                 yield by_inertia(subject, centered(subject, rows), slack(subject, rows))
             largest = rows.largest
+    if subject.model.unfolded is not None:
+        yield from unfolding_checks(subject, subject.model.unfolded, budget)
     yield from _graph(subject, budget)
     yield skipped("projection", "no time") if budget.over else projected(subject, budget, largest)
 

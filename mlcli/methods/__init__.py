@@ -17,13 +17,14 @@ from mlcli.methods.lle import LLE
 from mlcli.methods.mds import MDS
 from mlcli.methods.pca import PCA
 from mlcli.methods.ppca import PPCA
+from mlcli.methods.sde import SDE
 from mlcli.methods.sfa import SFA
 
 METHODS: dict[str, type[Method]] = {"pca": PCA, "ppca": PPCA, "fa": FA, "mds": MDS, "kpca": KernelPCA,
-                                    "isomap": Isomap, "lle": LLE, "lda": LDA, "cca": CCA, "ibfa": IBFA, "sfa": SFA,
-                                    "lgssm": LGSSM, "ica": ICA}
+                                    "isomap": Isomap, "lle": LLE, "sde": SDE, "lda": LDA, "cca": CCA, "ibfa": IBFA,
+                                    "sfa": SFA, "lgssm": LGSSM, "ica": ICA}
 
-AnyMethod = Annotated[PCA | PPCA | FA | MDS | KernelPCA | Isomap | LLE | LDA | CCA | IBFA | SFA | LGSSM | ICA,
+AnyMethod = Annotated[PCA | PPCA | FA | MDS | KernelPCA | Isomap | LLE | SDE | LDA | CCA | IBFA | SFA | LGSSM | ICA,
                       Field(discriminator="name")]
 
 __all__ = ["METHODS", "AnyMethod", "Method", "Model", "Projector"]

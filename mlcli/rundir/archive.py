@@ -34,11 +34,13 @@ from mlcli.stages.similarities import (
     Completed,
     Distances,
     Geodesics,
+    GivenBarycenters,
     GivenDistances,
     KernelValues,
     Monomials,
     Smoother,
 )
+from mlcli.stages.unfolded import Unfolded
 
 FORMAT = 1
 LARGEST_HEADER = 2**20  # bytes
@@ -47,9 +49,10 @@ TYPES: dict[str, type[Any]] = {
     "preparation": Preparation, "projector": Projector, "decoder": Decoder, "centering": Centering,
     "columns": Columns, "completed": Completed, "latent": Latent, "kernel-values": KernelValues,
     "distances": Distances, "given-distances": GivenDistances,
-    "geodesics": Geodesics, "barycenters": Barycenters, "correction": Correction, "neighbors": Neighbors,
+    "geodesics": Geodesics, "barycenters": Barycenters,
+    "given-barycenters": GivenBarycenters, "correction": Correction, "neighbors": Neighbors,
     "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
-    "monomials": Monomials, "smoother": Smoother, "state-space": StateSpace,
+    "unfolded": Unfolded, "monomials": Monomials, "smoother": Smoother, "state-space": StateSpace,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}
 

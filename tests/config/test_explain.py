@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from mlcli.methods import METHODS
 from tests.config.support import refused
 
 INPUT = "input: {path: a.csv}\n"
+ALL = " and ".join(", ".join(METHODS).rsplit(", ", 1))
 FILES = {
     "method:\n  name: isomap\n  neighbors: {count: 0}\n":
         "method.neighbors.count must be at least 1, not 0; run.yaml:4:15",
@@ -21,9 +23,9 @@ FILES = {
     "method: {name: umap}\n":
         "method.name: unknown method 'umap'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: 3}\n":
-        "method.name: unknown method 3; run.yaml:2:10; there are pca, ppca, fa, mds, kpca, isomap and lle",
+        f"method.name: unknown method 3; run.yaml:2:10; there are {ALL}",
     "method: {name: zzz}\n":
-        "method.name: unknown method 'zzz'; run.yaml:2:10; there are pca, ppca, fa, mds, kpca, isomap and lle",
+        f"method.name: unknown method 'zzz'; run.yaml:2:10; there are {ALL}",
     "method: isomap\n":
         "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
     "method: {name: kpca, kernel: {name: gauss}}\n":

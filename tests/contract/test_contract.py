@@ -42,6 +42,9 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "isomap landmarks": ("isomap", {"neighbors": 9, "landmarks": 30}),
     "lle": ("lle", {"neighbors": 9}),
     "lle krylov": ("lle", {"neighbors": 9, "eigensolve": {"solver": "krylov"}}),
+    "sde": ("sde", {"neighbors": 6}),
+    "sde at most": ("sde", {"neighbors": 6, "constraints": "at_most"}),
+    "sde basis": ("sde", {"neighbors": 6, "basis": 12}),
     "lda": ("lda", {}),
     "cca": ("cca", {}),
     "ibfa": ("ibfa", {}),
@@ -52,7 +55,7 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "ica": ("ica", {}),
     "ica deflation": ("ica", {"algorithm": "deflation", "contrast": "cube"}),
 }
-NEEDS_NEIGHBORS = ("isomap", "lle")
+NEEDS_NEIGHBORS = ("isomap", "lle", "sde")
 # LLE's axes are eigenvectors of M⁺ whose gaps are small beside rounding in the weights; EM stops where the likelihood
 # is flat, and a state is the root of that
 LOOSE = {"lle": 1e-5, "lgssm": 1e-5}
@@ -72,7 +75,7 @@ SEQUENCES = ("lgssm",)  # and a row's place depends on the others
 
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 every_method = pytest.mark.parametrize("method", METHODS)
-OPTIONS: dict[str, dict[str, Any]] = {"isomap": {"neighbors": 9}, "lle": {"neighbors": 9}}
+OPTIONS: dict[str, dict[str, Any]] = {"isomap": {"neighbors": 9}, "lle": {"neighbors": 9}, "sde": {"neighbors": 6}}
 
 
 def model_of(name: str, points: Array = POINTS, **options: Any) -> Model:
