@@ -15,9 +15,9 @@ FILES = {
     "method:\n  name: isomap\n  neighbours: {count: 5}\n":
         "unknown key 'method.neighbours'; run.yaml:4:3; did you mean 'neighbors'?",
     "method:\n  name: pca\n  neighbors: {count: 5}\n":
-        "method.neighbors: pca has no option 'neighbors'; isomap and lle have it; run.yaml:4:3",
+        "method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; run.yaml:4:3",
     "method:\n  neighbors: {count: 5}\n":
-        "method.neighbors: pca has no option 'neighbors'; isomap and lle have it; run.yaml:3:3",
+        "method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; run.yaml:3:3",
     "method: {name: isomp}\n":
         "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: umap}\n":
@@ -91,7 +91,7 @@ def test_a_wrong_input(tmp_path: Path, text: str, problem: str) -> None:
 
 def test_the_origin_is_the_layer_that_said_it(tmp_path: Path) -> None:
     assert refused(tmp_path, INPUT, flags={"method.neighbors.count": (5, "-k")}) == (
-        "78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; isomap and lle have it; -k")
+        "78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; -k")
     assert refused(tmp_path, INPUT, sets=["compute.seed=x"]) == (
         "78 E-CONFIG: compute.seed must be a whole number of at least 0, not 'x'; --set compute.seed=x")
     assert refused(tmp_path, INPUT, environment={"MLCLI__COMPUTE__SEED": "-1"}) == (
