@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.counting import ERRORS, INERTIA, positive_pivots, ritz, unit_axes
 from mlcli.certify.graph import Near
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import TIED, Subject
 from mlcli.stages.nearest import Lists
 from mlcli.stages.pieces import connected_lists
 from mlcli.stages.similarities import Barycenters
@@ -122,13 +123,23 @@ def _all_rows(subject: Subject, residuals: Residuals, ridge: float) -> Iterator[
     root = residuals.apply(coordinates)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
     gaps = np.linalg.norm(residuals.apply_turned(root) - coordinates * costs, axis=0) / np.sqrt(size)
-    noise = residuals.norm * (subject.rounding + EPS / ridge + subject.model.spectrum.tolerance)
-    noises = noise + subject.ties * costs**2  # the derivative of 1 / λ
+    rounding = residuals.norm * (subject.rounding + EPS / ridge + subject.model.spectrum.tolerance)
+    noises = rounding + tied_costs(subject)
     yield ratio("residual", float((gaps / noises).max(initial=0.0)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     found = np.sum(root * root, axis=0) / size
-    relative = np.abs(found - costs) / (costs + residuals.norm * (EPS / ridge) ** 2)
-    yield ratio("costs", float(relative.max(initial=0.0)), 1e-4, "‖(I - W) v‖² = 1 / λ, relative")
+    noise = residuals.norm * (EPS / ridge) ** 2  # of a sum of squares whose terms are in doubt by the root of this
+    relative = np.abs(found - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
+    yield ratio("costs", float(relative.max(initial=0.0)), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")
+
+
+def tied_costs(subject: Subject) -> float:
+    """How far apart costs are whose roots, the singular values of I - W, count as equal."""
+    solved = subject.model.spectrum.solved
+    roots = 1 / np.sqrt(solved[solved > 0])
+    edges = [0, *(np.flatnonzero(np.diff(roots) > TIED * subject.rounding) + 1).tolist(), len(roots)]
+    return max((float(roots[b - 1] ** 2 - roots[a] ** 2) for a, b in pairwise(edges)
+                if a < subject.embedding.shape[1] and b > a), default=0.0)
 
 
 def _probed(subject: Subject, residuals: Residuals, ridge: float) -> Check:

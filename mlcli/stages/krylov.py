@@ -33,12 +33,12 @@ class Ritz:
     passes: int
 
 
-def krylov(apply: Apply, start: Array, count: int, tolerance: float) -> Ritz:
+def krylov(apply: Apply, start: Array, count: int, tolerance: float, clear: float | None = None) -> Ritz:
     """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size;
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
-    by then are returned as well.
+    by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
     """
     basis = _Basis(start, WIDEST * start.shape[1])
     for passes in range(1, PASSES + 1):
@@ -46,8 +46,9 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float) -> Ritz:
         require_finite(image, "the kernel")
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
             values, vectors, residuals = basis.extend(image)
-        wanted = residuals[:count]
-        if len(wanted) == count and (wanted <= tolerance).all():
+        most = count if clear is None else max(int(np.sum(values[:count] >= clear * values[0])), 1)
+        wanted = residuals[:most]
+        if len(wanted) == most and (wanted <= tolerance).all():
             good = int(np.argmin(np.append(residuals <= tolerance, False)))
             return Ritz(values[:good], vectors(good), residuals[:good], passes)
         with single_threaded_blas():
@@ -55,7 +56,7 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float) -> Ritz:
         if not grown:
             return Ritz(values[:count], vectors(count), residuals[:count], passes)
     converged = int((wanted <= tolerance).sum())
-    raise NumericalError("KRYLOV", f"{converged} of {count} eigenvalues converged in {PASSES} passes; the largest "
+    raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {PASSES} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
                          hint="ask for fewer axes or set method.eigensolve.tolerance higher")
 

@@ -12,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.stages.costs import WHOLE
 from mlcli.stages.factored import Factored
 from mlcli.stages.kernels import Dense, Inverse, square_memory, uncentered
-from mlcli.stages.krylov import SPARE, Ritz, krylov
+from mlcli.stages.krylov import SPARE, Apply, Ritz, krylov
 from mlcli.stages.landmarks import MOST, landmark_start
 from mlcli.stages.linalg import EPS, orthonormal, singular, symmetric_eigen
 from mlcli.stages.power import POWER_TOLERANCE, power_iteration
@@ -25,6 +25,8 @@ Kernel = Dense | Factored | Inverse | Streamed
 
 WHOLE_SVD = 600  # the same for singular values of LLE's dense root
 STORED = 1e-11  # residual asked of a kernel in memory
+LATER = 1e-9  # residual asked of what is found after eigenvalues far above it
+CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
 
 Take = Callable[[int], tuple[Array, Array | None]]
 
@@ -99,6 +101,8 @@ def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -
 def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute) -> Solved:
     size = len(side)
     values, vectors = power_iteration(side, options, rank, compute.generator())
+    order = np.argsort(-values, kind="stable")  # of nearly equal ones, the smaller may be found first
+    values, vectors = values[order], vectors[:, order]
     return Solved(values, lambda q: (vectors[:, :q], None), size, len(values) == size, _floor(values, size),
                   POWER_TOLERANCE)
 
@@ -145,7 +149,7 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
         count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         start -= start.mean(axis=0)  # the constant vector would be found as well, at cost zero
-        vectors = krylov(kernel.apply, start, count, options.tolerance or STORED).vectors
+        vectors = _in_turns(kernel.apply, start, count, options.tolerance or STORED)
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
@@ -153,6 +157,26 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
                   STORED if complete else options.tolerance or STORED)
+
+
+def _in_turns(apply: Apply, start: Array, count: int, tolerance: float) -> Array:
+    """The top `count` eigenvectors, those far above the rest first: beside them the rest would be called converged.
+
+    Pieces that hardly hang together have costs of nearly zero, and M⁺ then has eigenvalues without end.
+    """
+    found = np.empty((len(start), 0))
+
+    def rest(block: Array) -> Array:
+        return block - found @ (found.T @ block)
+
+    while found.shape[1] < count:
+        left = count - found.shape[1]
+        turn = krylov(lambda block: rest(apply(rest(block))), rest(start)[:, : left + SPARE], left, tolerance,
+                      CLEAR)
+        tolerance = max(tolerance, LATER)
+        clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
+        found = np.column_stack([found, turn.vectors[:, :clear]])
+    return found
 
 
 def _smallest_costs(kernel: Inverse) -> Array:
