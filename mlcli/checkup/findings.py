@@ -102,8 +102,9 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
         yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: as many rows as columns, "
                       "symmetric, nowhere negative, zero on the diagonal", "give --dissimilarities")
     if features.constant_columns:
+        names = listed(features.constant_column_names, total=features.constant_columns)
         yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
-                      f"variation: {listed(features.constant_column_names)}", "they say nothing; leave them out")
+                      f"variation: {names}", "they say nothing; leave them out")
     if features.duplicate_columns:
         later, earlier = features.duplicate_column_names[0]
         yield Finding("C-DUPLICATE-COLUMNS", "warning", f"{counted(features.duplicate_columns, 'column')} equal to "
