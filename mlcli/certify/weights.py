@@ -18,7 +18,9 @@ from mlcli.stages.nearest import Lists
 from mlcli.stages.pieces import connected_lists
 from mlcli.stages.similarities import Barycenters
 
-ROW = 2e-5  # seconds for a row: its neighbors, its weights and its part in the products
+ROW = 2e-5  # seconds for a row of few columns
+PAIR = 2e-10  # for a column of the distance to another point
+GRAM = 4e-10  # for a column of one product in a local system
 FILL = 4e-7  # seconds for an entry of the sparse cost matrix in its factorization and a probe through it
 ROOM = 2**18  # numbers of the local systems solved together
 
@@ -86,7 +88,7 @@ class Residuals:
 def solved(points: Array, neighbors: Array, ridge: float) -> Array:
     """The weights of points (m x d) over their neighbors (m x k x d), by the local systems' own formula."""
     gaps = neighbors - points[:, None, :]
-    grams = np.einsum("mkd,mld->mkl", gaps, gaps)
+    grams = gaps @ gaps.transpose(0, 2, 1)
     traces = np.trace(grams, axis1=1, axis2=2)
     grams += np.eye(grams.shape[1]) * (ridge * np.where(traces > 0, traces, 1.0))[:, None, None]
     found = np.linalg.solve(grams, np.ones((*grams.shape[:2], 1)))[..., 0]
@@ -98,7 +100,7 @@ def weight_checks(subject: Subject, near: Near, budget: Budget) -> Iterator[Chec
     similarity = subject.projector.similarity
     if not isinstance(similarity, Barycenters):
         yield skipped("residual", "the model does not hold what its weights came from")
-    elif budget.allows(0.4, ROW * subject.size):
+    elif budget.allows(0.4, _cost(similarity) * subject.size):
         lists, _ = connected_lists(subject.data, similarity.neighbors)
         residuals = Residuals.of(subject.data.values, lists, similarity.ridge)
         yield from _all_rows(subject, residuals, similarity.ridge)
@@ -112,6 +114,12 @@ def weight_checks(subject: Subject, near: Near, budget: Budget) -> Iterator[Chec
         yield _listed(near, lists, near.affordable(budget, 0.2))
     else:
         yield _some_rows(subject, similarity, near, budget)
+
+
+def _cost(similarity: Barycenters) -> float:
+    """Seconds for a row: its neighbors among all points, its local system, its part in the products."""
+    (size, columns), width = similarity.points.shape, similarity.neighbors.count or 1
+    return ROW + columns * (PAIR * size + GRAM * width**2)
 
 
 def _all_rows(subject: Subject, residuals: Residuals, ridge: float) -> Iterator[Check]:

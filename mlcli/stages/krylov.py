@@ -33,14 +33,16 @@ class Ritz:
     passes: int
 
 
-def krylov(apply: Apply, start: Array, count: int, tolerance: float, clear: float | None = None) -> Ritz:
+def krylov(apply: Apply, start: Array, count: int, tolerance: float, clear: float | None = None,
+           content: float = 0.0) -> Ritz:
     """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size;
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
-    by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
+    by then are returned as well. With `clear`, only those are wanted of at least this share of the largest;
+    residuals below `content` are enough where another pass no longer halves them, as rounding holds them there.
     """
-    basis = _Basis(start, WIDEST * start.shape[1])
+    basis, before = _Basis(start, WIDEST * start.shape[1]), np.inf
     for passes in range(1, PASSES + 1):
         image = apply(basis.newest)
         require_finite(image, "the kernel")
@@ -48,9 +50,11 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, clear: floa
             values, vectors, residuals = basis.extend(image)
         most = count if clear is None else max(int(np.sum(values[:count] >= clear * values[0])), 1)
         wanted = residuals[:most]
-        if len(wanted) == most and (wanted <= tolerance).all():
-            good = int(np.argmin(np.append(residuals <= tolerance, False)))
+        worst = float(wanted.max(initial=0.0))
+        if len(wanted) == most and (worst <= tolerance or before / 2 < worst <= content):
+            good = int(np.argmin(np.append(residuals <= max(worst, tolerance), False)))
             return Ritz(values[:good], vectors(good), residuals[:good], passes)
+        before = worst
         with single_threaded_blas():
             grown = basis.grow(image)
         if not grown:

@@ -25,7 +25,7 @@ Kernel = Dense | Factored | Inverse | Streamed
 
 WHOLE_SVD = 600  # the same for singular values of LLE's dense root
 STORED = 1e-11  # residual asked of a kernel in memory
-LATER = 1e-9  # residual asked of what is found after eigenvalues far above it
+LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
 
 Take = Callable[[int], tuple[Array, Array | None]]
@@ -149,22 +149,24 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
         count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         start -= start.mean(axis=0)  # the constant vector would be found as well, at cost zero
-        vectors = _in_turns(kernel.apply, start, count, options.tolerance or STORED)
+        vectors, tolerance = _in_turns(kernel.apply, start, count, options.tolerance or STORED)
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
-                  STORED if complete else options.tolerance or STORED)
+                  STORED if complete else tolerance)
 
 
-def _in_turns(apply: Apply, start: Array, count: int, tolerance: float) -> Array:
+def _in_turns(apply: Apply, start: Array, count: int, tolerance: float) -> tuple[Array, float]:
     """The top `count` eigenvectors, those far above the rest first: beside them the rest would be called converged.
+
+    With them the largest residual of the first, relative to their largest eigenvalue.
 
     Pieces that hardly hang together have costs of nearly zero, and M⁺ then has eigenvalues without end.
     """
-    found = np.empty((len(start), 0))
+    found, first = np.empty((len(start), 0)), tolerance
 
     def rest(block: Array) -> Array:
         return block - found @ (found.T @ block)
@@ -172,11 +174,11 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float) -> Array
     while found.shape[1] < count:
         left = count - found.shape[1]
         turn = krylov(lambda block: rest(apply(rest(block))), rest(start)[:, : left + SPARE], left, tolerance,
-                      CLEAR)
-        tolerance = max(tolerance, LATER)
+                      CLEAR, LATER)
+        first = first if found.shape[1] else max(tolerance, float(turn.residuals[:1].max(initial=0.0)))
         clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
         found = np.column_stack([found, turn.vectors[:, :clear]])
-    return found
+    return found, first
 
 
 def _smallest_costs(kernel: Inverse) -> Array:
