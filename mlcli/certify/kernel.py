@@ -103,7 +103,7 @@ def _axes(subject: Subject) -> Check:
     kept = np.any(coordinates != 0, axis=0)
     error = float(np.abs(axes * np.where(kept, values, 0.0) - coordinates).max(initial=0.0))
     scale = (subject.rounding + subject.model.spectrum.tolerance) * np.sqrt(subject.top)
-    return ratio("axes", error, scale, "axes of the model times λ = Y")
+    return ratio("axes", error, scale * subject.placing, "axes of the model times λ = Y")
 
 
 def _trace(subject: Subject, rows: Rows) -> Check:

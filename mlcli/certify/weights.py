@@ -22,6 +22,7 @@ ROW = 2e-5  # seconds for a row of few columns
 PAIR = 2e-10  # for a column of the distance to another point
 GRAM = 4e-10  # for a column of one product in a local system
 FILL = 4e-7  # seconds for an entry of the sparse cost matrix in its factorization and a probe through it
+APART = 1e5  # eigenvalues of M⁺ farther apart than this are found one after the other
 ROOM = 2**18  # numbers of the local systems solved together
 
 
@@ -131,8 +132,10 @@ def _all_rows(subject: Subject, residuals: Residuals, ridge: float) -> Iterator[
     root = residuals.apply(coordinates)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
     gaps = np.linalg.norm(residuals.apply_turned(root) - coordinates * costs, axis=0) / np.sqrt(size)
-    rounding = residuals.norm * (subject.rounding + EPS / ridge + subject.model.spectrum.tolerance)
-    noises = rounding + tied_costs(subject)
+    # an iterative solver's residuals are relative to the largest λ, and grow by its ratio to the axis' own
+    ratios = np.clip(subject.top * costs, 1.0, APART)
+    precision = subject.rounding + EPS / ridge + subject.model.spectrum.tolerance * ratios
+    noises = residuals.norm * precision + tied_costs(subject)
     yield ratio("residual", float((gaps / noises).max(initial=0.0)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     found = np.sum(root * root, axis=0) / size

@@ -175,8 +175,8 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float) -> tuple
         left = count - found.shape[1]
         turn = krylov(lambda block: rest(apply(rest(block))), rest(start)[:, : left + SPARE], left, tolerance,
                       CLEAR, LATER)
-        first = first if found.shape[1] else max(tolerance, float(turn.residuals[:1].max(initial=0.0)))
         clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
+        first = first if found.shape[1] else max(tolerance, float(turn.residuals[:clear].max(initial=0.0)))
         found = np.column_stack([found, turn.vectors[:, :clear]])
     return found, first
 
