@@ -68,7 +68,8 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
 def _of_euclidean(report: Report) -> Iterator[Finding]:
     found, corrections = report.euclidean, report.corrections
     if found is not None and corrections is not None and not found.is_euclidean:
-        cailliez = "" if corrections.cailliez is None else f"; Cailliez' constant is {corrections.cailliez:.6g}"
+        cailliez = ("; Cailliez' constant was not computed" if corrections.cailliez is None else
+                    f"; Cailliez' constant is {corrections.cailliez:.6g}")
         yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space lie so far apart: the smallest "
                       f"eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
                       "mds leaves the negative part out; --set method.correction=cailliez or lingoes mends it")

@@ -154,6 +154,7 @@ def test_cailliez_is_said_to_be_left_out_and_where_to_find_it(tmp_path: Path, mo
     report = examined(TABLES / "pcoa" / "eurodist" / "D.csv")
     said = "\n".join(lines_of(report))
     assert report.document()["corrections"]["cailliez"] is None
+    assert "constant was not computed" in said
     assert "not computed, for there are too many points" in said and "method.correction=cailliez" in said
 
 
