@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.stages.factor_analysis import Constraint, Whole, maximum_likelihood
+from mlcli.stages.factor_analysis import Bounds, Whole, maximum_likelihood
 from mlcli.stages.iterate import Iterate
 from mlcli.stages.linalg import symmetric_eigen
 
@@ -88,7 +88,7 @@ def factor_gaussian(points: Array, factors: int, lower: float = 0.005) -> Gaussi
     moments = Whole((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
     if factors == 0:
         return mean, np.diag(deviations**2)
-    found = maximum_likelihood(moments, factors, Constraint.each(moments, lower), Iterate()).state
+    found = maximum_likelihood(moments, factors, Bounds.of(moments, lower), Iterate()).state
     return mean, (found.loadings @ found.loadings.T + np.diag(found.uniquenesses)) * np.outer(deviations, deviations)
 
 
