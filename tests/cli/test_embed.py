@@ -204,6 +204,7 @@ def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Pat
         "report.html", "certificate.json", "dimension.json", "dimension.csv"}
     residual = json.loads(Path("out/certificate.json").read_text())["checks"][-1]
     assert (residual["name"], residual["verdict"]) == ("residual", "pass")
+    assert json.loads(Path("out/dimension.json").read_text())["rules"]["kaiser"]["components"] == 1
     for again in (("report", "out"), ("verify", "out")):
         assert mlcli(*again).code == 0, mlcli(*again).err
     loadings = list(csv.DictReader(io.StringIO(Path("out/loadings.csv").read_text())))
