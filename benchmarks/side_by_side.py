@@ -2,7 +2,7 @@
 
     python benchmarks/side_by_side.py                     every job whose data is there
     python benchmarks/side_by_side.py isomap-swiss-20000  one job
-    python benchmarks/side_by_side.py --rounds 5 --write  and writes benchmarks/results.md
+    python benchmarks/side_by_side.py --rounds 5 --write  and writes results.md, README, docs/scale.md
 
 Needs scikit-learn (and tapkee for one job) beside mlcli; MNIST is read from `--data`, a folder
 that holds mnist/X.npy.
@@ -25,6 +25,8 @@ from pathlib import Path
 import numpy as np
 
 HERE = Path(__file__).parent
+MARKS = "<!-- timings -->", "<!-- /timings -->"
+QUOTED = HERE.parent / "README.md", HERE.parent / "docs" / "scale.md"
 BLAS = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
 
 
@@ -130,8 +132,8 @@ def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float
             "peer_memory": peer_memory, "ratio": peer_seconds / seconds, "memory_ratio": peer_memory / memory}
 
 
-def table(rows: list[dict], rounds: int) -> str:
-    """The results in Markdown, with machine, versions and date."""
+def machine() -> str:
+    """The machine, the versions and the date, in a line."""
     versions = []
     for name in ("mlcli", "numpy", "scipy", "scikit-learn", "tapkee"):
         try:
@@ -140,14 +142,24 @@ def table(rows: list[dict], rounds: int) -> str:
             continue
     model = next((line.split(":")[1].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
                   if line.startswith("model name")), platform.machine())
-    machine = f"{model}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}"
-    head = [f"{machine}, {', '.join(versions)}; {date.today().isoformat()}; "
-            f"medians of {rounds} whole processes each, in turn.", "",
+    return (f"{model}, {len(os.sched_getaffinity(0))} cores, Python {platform.python_version()}, "
+            f"{', '.join(versions)}; {date.today().isoformat()}")
+
+
+def table(rows: list[dict], rounds: int) -> str:
+    """The results in Markdown, with machine, versions and date."""
+    head = [f"{machine()}; medians of {rounds} whole processes each, in turn.", "",
             "| work | against | mlcli | peer | times as fast | mlcli's memory | peer's | times as small |",
             "|---|---|---|---|---|---|---|---|"]
     lines = [f"| {r['job']} | {r['peer']} | {r['seconds']:.2f} s | {r['peer_seconds']:.2f} s | {r['ratio']:.1f} | "
              f"{r['memory']:.0f} MiB | {r['peer_memory']:.0f} MiB | {r['memory_ratio']:.1f} |" for r in rows]
     return "\n".join([*head, *lines]) + "\n"
+
+
+def quote(path: Path, text: str) -> None:
+    """Puts the results between the marks of a page."""
+    before, _, rest = path.read_text().partition(MARKS[0])
+    path.write_text(f"{before}{MARKS[0]}\n{text}{MARKS[1]}{rest.partition(MARKS[1])[2]}")
 
 
 def main() -> None:
@@ -169,6 +181,8 @@ def main() -> None:
     if chosen.write:
         results.write_text(json.dumps(list(known.values()), indent=1) + "\n")
         (HERE / "results.md").write_text(text)
+        for page in QUOTED:
+            quote(page, text)
 
 
 if __name__ == "__main__":

@@ -11,8 +11,13 @@ NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multi
 
 def exponent_of(values: Array) -> int:
     """The e for which 2**-e * values has its largest size in [0.5, 1), NaN left out; 0 for all zeros."""
-    largest = max(in_order(largest_size, pieces(values)), default=0.0)
+    largest = largest_of(values)
     return int(np.frexp(largest)[1]) if largest > 0 else 0
+
+
+def largest_of(values: AnyArray) -> float:
+    """The largest absolute value of an array of any size, NaN left out, looked at in pieces by all threads."""
+    return max(in_order(largest_size, pieces(values)), default=0.0)
 
 
 def largest_size(values: AnyArray) -> float:

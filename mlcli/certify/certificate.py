@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.check import Check, Verdict, count, skipped
+from mlcli.base.scaling import all_finite
 from mlcli.certify.budget import Budget
 from mlcli.certify.counting import INERTIA, by_inertia, nothing_above
 from mlcli.certify.graph import Near, graph_checks, graph_facts, stored_points
@@ -84,13 +85,17 @@ def _against_input(subject: Subject, budget: Budget) -> Iterator[Check]:
     """The checks that need the input."""
     yield from parameters(subject)
     yield stored_points(subject)
-    largest = float(np.abs(subject.data.values).max(initial=0.0))
+    largest = subject.largest
     if is_linear(subject):
         yield from variances(subject, budget)
     elif subject.method.proof == "kernel":
         rows = looked_up(subject, budget)
         if rows is None:
             yield skipped("residual", "the kernel cannot be found again from the input")
+        elif not all_finite(rows.raw):
+            wrong = int(np.sum(~np.isfinite(rows.raw).all(axis=1)))
+            yield count("kernel", wrong, f"rows that are not finite, or whose paths are not the shortest; "
+                        f"{rows.source.how}", exact=rows.whole)
         else:
             yield from eigenproblem(subject, rows)
             yield nothing_above(subject, rows)

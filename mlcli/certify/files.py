@@ -18,6 +18,7 @@ from mlcli.rundir import names
 READ = 1.5e-8  # seconds for a byte of CSV
 ID = 1e-7  # seconds for the comparison of an id
 LOADED = 2e-9  # seconds for a byte of a model
+BLOCK = 2**18  # numbers compared at once
 SAMPLE = 256  # rows where there is no time for all
 
 
@@ -46,11 +47,11 @@ def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], budge
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, budget: Budget) -> Check:
     """Prepared numbers lead back to the input's."""
     if preparation.unchanged or source.kind != "features":
-        rows = kept[: budget.affordable(0.1, 2e-9 * max(data.shape[1], 1), len(kept), least=SAMPLE)]
-        wrong = int(np.sum(source.values[rows] != data[: len(rows)])) if source.kind == "features" else 0
-        filled = int(np.sum(~np.isfinite(source.values[rows]))) if wrong else 0
-        return count("prepared", max(wrong - filled, 0), "numbers that the preparation was not to change",
-                     exact=len(rows) == len(kept))
+        few = budget.affordable(0.1, 2e-9 * max(data.shape[1], 1), len(kept), least=SAMPLE)
+        step = max(1, BLOCK // max(data.shape[1], 1))
+        wrong = 0 if source.kind != "features" else sum(
+            _changed(source.values[kept[i : i + step]], data[i : i + step]) for i in range(0, few, step))
+        return count("prepared", wrong, "numbers that the preparation was not to change", exact=few == len(kept))
     few = budget.affordable(0.1, 2e-8 * max(data.shape[1], 1), len(kept), least=SAMPLE)
     back, original = preparation.undo(data[:few]), source.values[kept[:few]]
     there = np.isfinite(original) & (preparation.spread != 0)
@@ -59,6 +60,12 @@ def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: In
     size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
     wrong = int(np.sum(there & (np.abs(back - original) > 1e-9 * size)))
     return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=few == len(kept))
+
+
+def _changed(original: Array, data: Array) -> int:
+    """Numbers that are not the original's, but for those filled in."""
+    data = data[: len(original)]
+    return int(np.sum((original != data) & np.isfinite(original))) if (original != data).any() else 0
 
 
 def written_embedding(folder: Path, embedding: Table, formats: Sequence[str], budget: Budget) -> Iterator[Check]:

@@ -66,9 +66,7 @@ def variances(subject: Subject, budget: Budget) -> Iterator[Check]:
     few = budget.affordable(0.3, NUMBER * max(points.shape[1], 1), len(points), least=64)
     generator = np.random.default_rng(subject.seed)
     chosen = None if few == len(points) else np.sort(generator.choice(len(points), few, replace=False))
-    looked = points if chosen is None else points[chosen]
-    largest = float(np.abs(looked).max(initial=0.0))
-    data = Centered(points, subject.projector.centering.means, chosen, largest)
+    data = Centered(points, subject.projector.centering.means, chosen, subject.largest)
     yield from _passes(subject, data)
     yield _directions(subject)
     cost = PROBE * WIDTH * STEPS * (len(points) if chosen is None else len(chosen)) * points.shape[1]

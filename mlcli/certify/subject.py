@@ -9,7 +9,7 @@ import numpy as np
 
 from mlcli.base.check import EPS
 from mlcli.base.inputs import Features, Input
-from mlcli.base.scaling import scaled
+from mlcli.base.scaling import largest_of, scaled
 from mlcli.base.types import Array, Indices
 from mlcli.methods import Method, Model, Projector
 from mlcli.methods.base import existing
@@ -61,6 +61,11 @@ class Subject:
     def size(self) -> int:
         """The number of rows embedded."""
         return len(self.model.embedding)
+
+    @cached_property
+    def largest(self) -> float:
+        """The size of the largest number of the data."""
+        return largest_of(self.data.values)
 
     @cached_property
     def values(self) -> Array:

@@ -10,6 +10,7 @@ from mlcli.base.inputs import Dissimilarities, Features, Similarities
 from mlcli.base.types import Array, Indices
 from mlcli.certify.recompute import NARROW, corrected, kernel_diagonal, kernel_values, squared
 from mlcli.certify.subject import Subject
+from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
 from mlcli.stages.similarities import Columns, Distances, Geodesics, GivenDistances, KernelValues
 
@@ -76,7 +77,7 @@ def _of_squares(squares: Callable[[Indices], Array], correction: object, points:
 
 
 def _of_paths(similarity: Geodesics, subject: Subject) -> Witness:
-    """-δ²/2 with δ by SciPy's Dijkstra on the graph that the model holds, and which is checked against the input."""
+    """-δ²/2 with δ proven shortest on the graph that the model holds, and which is checked against the input."""
     graph, fit = similarity.graph, subject.fit
 
     def rows(chosen: Indices) -> Array:
@@ -84,15 +85,22 @@ def _of_paths(similarity: Geodesics, subject: Subject) -> Witness:
         return -0.5 * (paths if len(fit) == graph.size else paths[:, fit]) ** 2
 
     cost = PATH * (graph.size + len(graph.indices))
-    return Witness(rows, np.zeros(len(fit)), cost, "-δ²/2 by SciPy's Dijkstra on the model's graph", noise=64 * EPS)
+    return Witness(rows, np.zeros(len(fit)), cost, "-δ²/2, the paths proven shortest on the model's graph",
+                   noise=64 * EPS)
 
 
 def shortest(graph: Graph, sources: Indices) -> Array:
-    """Path lengths from some vertices to all (m x n), by SciPy."""
-    from scipy import sparse
-    from scipy.sparse.csgraph import dijkstra
+    """Path lengths from some vertices to all (m x n), proven: NaN for a source whose lengths are not the shortest.
 
-    matrix = sparse.csr_array((graph.lengths, graph.indices.astype(np.int32), graph.starts.astype(np.int32)),
-                              shape=(graph.size, graph.size))
-    found: Array = dijkstra(matrix, directed=True, indices=sources)
+    Lengths are the shortest where each is the least of its neighbors' with the edge between added (Bellman, 1958).
+    """
+    found = dijkstra_rows(graph, sources)
+    joined = np.flatnonzero(np.diff(graph.starts))
+    for source, row in zip(sources.tolist(), found, strict=True):
+        least = np.full(graph.size, np.inf)
+        least[joined] = np.minimum.reduceat(row[graph.indices] + graph.lengths, graph.starts[joined]) if len(
+            joined) else np.inf
+        least[source] = 0.0
+        if not np.all((np.abs(row - least) <= 8 * EPS * least) | (row == least)):
+            row[:] = np.nan
     return found

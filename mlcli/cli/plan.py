@@ -10,6 +10,7 @@ from mlcli.cli import behavior
 from mlcli.cli.failure import escaped
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
+from mlcli.cli.units import duration, memory
 from mlcli.config.build import build, from_outside, layers_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
@@ -63,21 +64,12 @@ def _told(document: dict[str, Any]) -> list[str]:
     lines = [f"{document['method']}: {document['rows']} rows x {document['columns']} columns, "
              f"{document['threads']} threads"]
     for step in document["steps"]:
-        measured = "" if step["measured"] is None else f", measured {_time(step['measured'])}"
-        lines.append(f"  {step['stage']}: {_time(step['seconds'])}{measured}, {_size(step['memory'])}: {step['how']}")
+        measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"
+        size = memory(step["memory"])
+        lines.append(f"  {step['stage']}: {duration(step['seconds'])}{measured}, {size}: {step['how']}")
     measured = document["seconds_measured"]
-    total = "" if measured is None else f"; measured on a share, {_time(measured)}"
-    lines.append(f"in all about {_time(document['seconds'])}{total}")
-    lines.append(f"memory about {_size(document['memory'])} of {_size(document['memory_limit'])}"
+    total = "" if measured is None else f"; measured on a share, {duration(measured)}"
+    lines.append(f"in all about {duration(document['seconds'])}{total}")
+    lines.append(f"memory about {memory(document['memory'])} of {memory(document['memory_limit'])}"
                  + ("" if document["fits"] else ": does not fit"))
     return lines
-
-
-def _time(seconds: float) -> str:
-    if seconds < 120:
-        return f"{seconds:.2g} s"
-    return f"{seconds / 60:.3g} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
-
-
-def _size(count: float) -> str:
-    return f"{count / 2**20:.3g} MiB" if count < 2**30 else f"{count / 2**30:.3g} GiB"

@@ -13,6 +13,7 @@ from typing import Any, Literal, Protocol, cast, get_args
 
 from mlcli.base.stage import Listener, Note, listening
 from mlcli.cli.failure import escaped, say
+from mlcli.cli.units import duration
 from mlcli.errors import UsageError
 from mlcli.rundir.journal import recording
 from mlcli.rundir.plain import plain
@@ -30,6 +31,22 @@ class Shown(Listener, Protocol):
     def stop(self, failed: bool = False) -> None: ...
 
 
+@dataclass
+class Pace:
+    """How long what goes on has taken, and will take if it goes on like this."""
+
+    begun: dict[str, tuple[float, int]] = field(default_factory=dict)  # stage -> when it was first told, and how far
+
+    def left(self, stage: str, done: int, total: int) -> float | None:
+        """Seconds until `total`; None where nothing is known yet."""
+        now = time.monotonic()
+        started, before = self.begun.setdefault(stage, (now, done))
+        if done < before:  # the same stage again
+            self.begun[stage] = (now, done)
+            return None
+        return (now - started) * (total - done) / (done - before) if done > before and now > started else None
+
+
 class Silent:
     """Shows nothing."""
 
@@ -45,11 +62,12 @@ class Bar:
     """A bar for each running stage, gone when the run ends."""
 
     def __init__(self) -> None:
+        from rich import progress
         from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        self.progress = Progress(*columns, console=Console(stderr=True), transient=True)
+        columns = (progress.TextColumn("{task.description}"), progress.BarColumn(), progress.MofNCompleteColumn(),
+                   progress.TimeElapsedColumn(), progress.TextColumn("left"), progress.TimeRemainingColumn())
+        self.progress = progress.Progress(*columns, console=Console(stderr=True), transient=True)
         self.tasks: dict[str, Any] = {}
 
     def start(self) -> None:
@@ -86,6 +104,7 @@ class Log:
     started: float = field(default_factory=time.monotonic)
     running: list[str] = field(default_factory=list)
     far: str = ""
+    pace: Pace = field(default_factory=Pace)
     over: threading.Event = field(default_factory=threading.Event)
 
     def start(self) -> None:
@@ -119,7 +138,8 @@ class Log:
 
     def advance(self, stage: str, done: int, total: int) -> None:
         """A stage has come further."""
-        self.far = f" {done}/{total}"
+        left = self.pace.left(stage, done, total)
+        self.far = f" {done}/{total}" + ("" if left is None else f", about {duration(left)} left of it")
 
     def note(self, note: Note) -> None:
         """Notes are told at the end."""
@@ -131,6 +151,7 @@ class Events:
 
     started: float = field(default_factory=time.monotonic)
     last: dict[str, float] = field(default_factory=dict)  # when a stage last said how far it is
+    pace: Pace = field(default_factory=Pace)
 
     def start(self) -> None: ...
 
@@ -156,7 +177,8 @@ class Events:
         now = time.monotonic()
         if stage and (done >= total or now - self.last.get(stage, 0.0) >= FASTEST):
             self.last[stage] = now
-            self.emit("advance", stage=stage, done=done, total=total)
+            left = self.pace.left(stage, done, total)
+            self.emit("advance", stage=stage, done=done, total=total, left=None if left is None else round(left, 1))
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""

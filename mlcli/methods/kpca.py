@@ -10,7 +10,7 @@ from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method, Model, Projector, Units, linear_decoder
-from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words, kernel_cost
+from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words, kernel_cost, tiles_cost
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernel_functions import Gaussian, KernelFunction, Linear
 from mlcli.stages.kernels import Dense
@@ -44,7 +44,7 @@ class KernelPCA(Method):
             return [Step("kernel", f"{count} x {count}, in memory", one, 8.0 * 2 * count**2),
                     Step("eigensolve", eigensolve_words(count), eigensolve_cost(count, threads), 8.0 * count**2)]
         return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a kernel computed anew in each",
-                     PASSES * one, 8.0 * count * 128)]
+                     PASSES * tiles_cost(count, data.values.shape[1], threads), 8.0 * count * 128)]
 
     def solve(self, data: Features | Similarities, compute: Compute) -> Model:
         """H K H; coordinates are V √λ."""

@@ -16,8 +16,9 @@ WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth h
 # seconds of one core for one step of each algorithm
 HEAP_STEP = {"native": 2.6e-9, "scipy": 6.7e-9}  # Dijkstra: an edge relaxed, or a level of the heap
 CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ relaxations
-RELAXATION = {"v4": 2.2e-11, "v3": 4e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
-ENTRY = {"v4": 1.1e-9, "v3": 1.5e-9, "base": 3e-9}  # one distance found, squared and multiplied into the product
+RELAXATION = {"v4": 2.4e-11, "v3": 4e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
+ENTRY = {"v4": 1.3e-9, "v3": 1.7e-9, "base": 3e-9}  # one distance found, squared and multiplied into the product
+CACHED, BEYOND = 32_000, 1.5  # points whose vectors stay near a core, and how much dearer entries are with more
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def floyd_cost(graph: Graph, threads: int, native: bool) -> Cost:
 def elimination_cost(size: int, relaxations: float, numeric: float, level: str, threads: int) -> Cost:
     """The relaxations and the entries of a pass, after `numeric` relaxations of elimination."""
     rate, entry = RELAXATION.get(level, RELAXATION["base"]), ENTRY.get(level, ENTRY["base"])
-    seconds = relaxations * rate + float(size) ** 2 * entry
+    seconds = relaxations * rate + float(size) ** 2 * entry * (BEYOND if size > CACHED else 1.0)
     return Cost("elimination", seconds / threads, numeric * rate / threads, threads)
 
 
@@ -87,3 +88,8 @@ def eigensolve_words(size: int) -> str:
 def kernel_cost(points: int, columns: int, threads: int) -> float:
     """Seconds of one pass over a kernel function of all pairs: a product and an exponential for each."""
     return points**2 * (2.0 * (columns + 20) / product_rate(threads) + 2e-9 / threads)
+
+
+def tiles_cost(points: int, columns: int, threads: int) -> float:
+    """The same for a pass in single precision over half of the pairs, times a block of vectors on both sides."""
+    return kernel_cost(points, columns, threads) / 4

@@ -8,16 +8,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self
 
-import numpy as np
-
 from mlcli import native
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array
 from mlcli.native import Precision
+from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
 from mlcli.stages.ordering import nested_dissection
-from mlcli.stages.streamed import Folded
 
 
 @dataclass(frozen=True)
@@ -63,4 +61,4 @@ class EliminationRows:
         sources, products, squares, fourths = self._weights.fold(number, block, room, number in self._known)
         if room is not None:
             self._known.add(number)
-        return Folded(sources, -0.5 * products, -0.5 * squares, 0.25 * fourths, np.zeros(len(sources)))
+        return Folded(sources, -0.5 * products, -0.5 * squares, 0.25 * float(fourths.sum()))

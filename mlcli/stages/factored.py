@@ -127,11 +127,20 @@ class Factored:
             return None
         near = self.factor[:: rows // SAMPLE].mean(axis=0)
         moved = replace(self, means=(near,))
-        sums = moved._total(lambda rows, block: np.vstack([block.T @ block, block.sum(axis=0)]))
+        sums = functools.reduce(operator.iadd, in_order(moved._products, moved._pieces()))
         rest = sums[-1] / rows
         side = sums[:-1] - rows * np.outer(rest, rest)
         small = bool(np.all(rows * rest**2 <= TRIFLE * np.diag(side)))
         return replace(self, means=(near, rest), held=side) if small else None
+
+    def _products(self, rows: slice) -> Array:
+        """FᵀF of the rows in a piece, and below it their sum (d + 1 x d), each block added where it is made."""
+        columns = self.factor.shape[1]
+        total, product = np.zeros((columns + 1, columns)), np.empty((columns, columns))
+        for _, block in self._blocks(rows):
+            total[:-1] += np.matmul(block.T, block, out=product)
+            total[-1] += block.sum(axis=0)
+        return total
 
     def _centered_twice(self) -> "Factored":
         """One pass for the means, and another for what rounding left of them."""

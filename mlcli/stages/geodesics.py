@@ -10,8 +10,9 @@ from mlcli import native
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
-from mlcli.stages.streamed import Folded, Streamed, folded
+from mlcli.stages.streamed import Streamed
 
 SOURCES = 64  # rows of distances in a block
 LANDMARKS = 48  # rows found one by one for the eigensolver's start
@@ -51,7 +52,8 @@ class DijkstraRows:
     def fold(self, number: int, block: Array) -> Folded:
         """A block's rows of K = -D²/2 times a block of vectors."""
         sources = self._sources(number)
-        return folded(sources, -0.5 * dijkstra_rows(self.graph, sources) ** 2, block)
+        kernel = -0.5 * dijkstra_rows(self.graph, sources) ** 2  # zero on its diagonal
+        return Folded(sources, kernel @ block, kernel.sum(axis=1), float(np.vdot(kernel, kernel)))
 
     def _sources(self, number: int) -> Indices:
         return np.arange(number * SOURCES, min((number + 1) * SOURCES, self.graph.size))
@@ -78,5 +80,5 @@ def all_rows(engine: Engine, distances: AnyArray) -> None:
 
 def streamed(engine: Engine, graph: Graph, tolerance: float) -> Streamed:
     """The kernel -D²/2 of geodesics that are found anew in every pass."""
-    return Streamed(graph.size, engine.blocks, engine.fold,
+    return Streamed(graph.size, engine.blocks, lambda number, block, _: [engine.fold(number, block)],
                     lambda chosen: -0.5 * dijkstra_rows(graph, chosen) ** 2, SWEEP_WIDTH, LANDMARKS, tolerance)

@@ -9,9 +9,11 @@ from pydantic import Field
 from mlcli.base.options import Options, option
 from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
 from mlcli.errors import NumericalError
 from mlcli.stages.distances import squared_distances
+
+NARROW = 64.0  # rate times the largest squared norm up to which single precision will do to begin with
 
 
 class Linear(Options):
@@ -37,9 +39,17 @@ class Linear(Options):
         """Each point's value with itself (n)."""
         return np.einsum("ij,ij->i", points, points)
 
-    def against(self, points: Array) -> Callable[[Array], Array]:
-        """Values for blocks of rows."""
-        return lambda left: self(left, points)
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Rows whose inner products, the first of one point with the second of another, `finish` makes values of."""
+        return points, points
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Values from inner products, in their place."""
+        return products
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with."""
+        return False
 
 
 class Polynomial(Options):
@@ -72,9 +82,20 @@ class Polynomial(Options):
             values: Array = (self.gamma * np.einsum("ij,ij->i", points, points) + self.coef0) ** self.degree
         return values
 
-    def against(self, points: Array) -> Callable[[Array], Array]:
-        """Values for blocks of rows."""
-        return lambda left: self(left, points)
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Rows whose inner products, the first of one point with the second of another, `finish` makes values of."""
+        return points, points
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Values from inner products, in their place."""
+        with np.errstate(over="ignore"):
+            products *= self.gamma
+            products += self.coef0
+            return np.power(products, self.degree, out=products)
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with: large powers may leave its range."""
+        return False
 
 
 class Gaussian(Options):
@@ -112,21 +133,31 @@ class Gaussian(Options):
         """Each point's value with itself (n)."""
         return np.ones(len(points))
 
-    def against(self, points: Array) -> Callable[[Array], Array]:
-        """Values for blocks of rows, with all that depends on the points alone made ready: one product, one exp."""
-        rate, center = self.rate or 0.0, points.mean(axis=0)
-        right = points - center
-        norms = np.einsum("ij,ij->i", right, right)
-        right = np.column_stack([2 * rate * right, np.ones(len(right)), -rate * norms]).T
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Rows whose inner products are -rate ‖x - y‖²: one product, one exp."""
+        rate = self.rate or 0.0
+        own = -rate * np.einsum("ij,ij->i", points, points)
+        ones = np.ones(len(points))
+        return np.column_stack([2 * rate * points, own, ones]), np.column_stack([points, ones, own])
 
-        def values(left: Array) -> Array:
-            moved = left - center
-            own = -rate * np.einsum("ij,ij->i", moved, moved)
-            block = np.column_stack([moved, own, np.ones(len(moved))]) @ right
-            np.minimum(block, 0.0, out=block)
-            return np.exp(block, out=block)
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Values from inner products, in their place."""
+        np.minimum(products, 0.0, out=products)
+        return np.exp(products, out=products)
 
-        return values
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with: its products are right to about 1e-5."""
+        return (self.rate or 0.0) * float(np.einsum("ij,ij->i", points, points).max(initial=0.0)) <= NARROW
+
+
+KernelFunction = Annotated[Linear | Polynomial | Gaussian, Field(discriminator="name")]
+
+
+def against(function: Linear | Polynomial | Gaussian, points: Array) -> Callable[[Array], Array]:
+    """Values for blocks of rows, with all that depends on the points alone made ready."""
+    center = points.mean(axis=0) if function.movable else np.zeros(points.shape[1])
+    right = function.factors(points - center)[1]
+    return lambda left: function.finish(function.factors(left - center)[0] @ right.T)
 
 
 def _in_range(value: float, exponent: int, path: str) -> float:
@@ -136,6 +167,3 @@ def _in_range(value: float, exponent: int, path: str) -> float:
         raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=path,
                              hint="scale the data, for example with --scale standard")
     return moved
-
-
-KernelFunction = Annotated[Linear | Polynomial | Gaussian, Field(discriminator="name")]

@@ -23,6 +23,8 @@ from mlcli.stages.ordering import nested_dissection
 if TYPE_CHECKING:
     from scipy import sparse
 
+FEW = 4  # vectors that SuperLU solves for at once in a tenth of the time it takes for each of more
+
 
 @dataclass(frozen=True)
 class Centering:
@@ -124,6 +126,13 @@ class Inverse:
         """A tiny positive addition to M that makes it safe to factor."""
         return 1e-10 * float((self.root.multiply(self.root)).sum()) / self.root.shape[0]
 
+    @property
+    def noise(self) -> float:
+        """The relative error of (M + shift)⁻¹ x in double precision: eps ‖M‖ / shift."""
+        root = abs(self.root)
+        size = float(root.sum(axis=0).max()) * float(root.sum(axis=1).max())
+        return float(np.finfo(np.float64).eps) * size / self.shift
+
     @cached_property
     def order(self) -> Indices | None:
         """The order of elimination by nested dissection; None where METIS is absent."""
@@ -153,11 +162,11 @@ class Inverse:
     def apply(self, block: Array) -> Array:
         """(M + shift)⁻¹ times a block of vectors, off the constant vector before and after."""
         moved = block - block.mean(axis=0)
-        if self.order is None:
-            solved = self.factorization.solve(moved)
-        else:
-            solved = np.empty_like(moved)
-            solved[self.order] = self.factorization.solve(moved[self.order])
+        solved = np.empty_like(moved)
+        rows = slice(None) if self.order is None else self.order
+        for start in range(0, block.shape[1], FEW):
+            part = slice(start, start + FEW)
+            solved[rows, part] = self.factorization.solve(moved[rows, part])
         return solved - solved.mean(axis=0)
 
     def costs(self, vectors: Array) -> Array:

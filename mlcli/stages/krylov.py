@@ -18,6 +18,7 @@ from mlcli.stages.linalg import EPS, require_finite
 
 SPARE = 4  # columns of a block beyond the axes wanted
 PASSES = 60  # a spectrum that needs more has no top worth the name
+IDLE = 2  # passes in a row that gain less than half of what is left: there is nothing left to gain
 WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
 
 Apply = Callable[[Array], Array]
@@ -31,29 +32,34 @@ class Ritz:
     vectors: Array  # n x m
     residuals: Array  # m, ‖Kv - λv‖ relative to the largest eigenvalue
     passes: int
+    block: Array  # n x b: the first Ritz vectors, converged or nearly, to begin again from
 
 
-def krylov(apply: Apply, start: Array, count: int, tolerance: float) -> Ritz:
+def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0) -> Ritz:
     """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
-    Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size;
+    Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
+    when they fall no further and are below `noise`, what the kernel's own rounding may leave;
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
     by then are returned as well.
     """
-    basis = _Basis(start, WIDEST * start.shape[1])
+    basis, least, idle = _Basis(start, WIDEST * start.shape[1]), np.inf, 0
     for passes in range(1, PASSES + 1):
         image = apply(basis.newest)
         require_finite(image, "the kernel")
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
             values, vectors, residuals = basis.extend(image)
         wanted = residuals[:count]
-        if len(wanted) == count and (wanted <= tolerance).all():
-            good = int(np.argmin(np.append(residuals <= tolerance, False)))
-            return Ritz(values[:good], vectors(good), residuals[:good], passes)
+        worst = float(wanted.max(initial=0.0)) if len(wanted) == count else np.inf
+        least, idle = min(least, worst), idle + 1 if worst > least / 2 else 0
+        reached = max(tolerance, worst) if worst <= noise and idle >= IDLE else tolerance
+        if worst <= reached:
+            good = int(np.argmin(np.append(residuals <= reached, False)))
+            return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, count + SPARE)))
         with single_threaded_blas():
             grown = basis.grow(image)
         if not grown:
-            return Ritz(values[:count], vectors(count), residuals[:count], passes)
+            return Ritz(values[:count], vectors(count), residuals[:count], passes, vectors(count + SPARE))
     converged = int((wanted <= tolerance).sum())
     raise NumericalError("KRYLOV", f"{converged} of {count} eigenvalues converged in {PASSES} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",

@@ -1,14 +1,17 @@
 """The only place that calls LAPACK: finite before, finite after, and a ladder of fallbacks."""
 
 from collections.abc import Callable
+from contextlib import nullcontext
 
 import numpy as np
 
 from mlcli.base.stage import note
+from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
 
 EPS = float(np.finfo(np.float64).eps)
+ALONE = 2048  # rows up to which eigh's many small steps gain little from threads, and lose much where cores are busy
 
 
 def require_finite(values: AnyArray, what: str) -> None:
@@ -22,7 +25,8 @@ def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
     """All eigenvalues (descending) and unit eigenvectors (columns) of a symmetric matrix."""
     require_finite(matrix, "the matrix to be decomposed")
     try:
-        values, vectors = np.linalg.eigh(matrix)
+        with single_threaded_blas() if len(matrix) <= ALONE else nullcontext():
+            values, vectors = np.linalg.eigh(matrix)
     except np.linalg.LinAlgError:
         note("N-FALLBACK", "divide and conquer did not converge; used QR iteration instead")
         values, vectors = _slower_eigen(matrix)

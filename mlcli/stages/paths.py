@@ -113,14 +113,10 @@ def _engine(graph: Graph, plan: PathPlan) -> Engine:
 
 def paths_of_new(graph: Graph, lists: Lists) -> Array:
     """Path lengths (m x n) from new points, joined by their neighbor lists to the graph, to all of its points."""
-    from scipy.sparse.csgraph import dijkstra
-
     size, new = graph.size, len(lists.starts) - 1
     joined = Graph(np.concatenate([graph.starts, graph.starts[-1] + lists.starts[1:]]),
                    np.concatenate([graph.indices, lists.indices]), np.concatenate([graph.lengths, lists.lengths]))
-    matrix = joined.matrix()
     paths = np.empty((new, size))
     for block in row_blocks(new, 16 * size):
-        sources = np.arange(size + block.start, size + block.stop)
-        paths[block] = dijkstra(matrix, directed=True, indices=sources)[:, :size]
+        paths[block] = dijkstra_rows(joined, np.arange(size + block.start, size + block.stop))[:, :size]
     return paths

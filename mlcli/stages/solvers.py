@@ -25,6 +25,7 @@ Kernel = Dense | Factored | Inverse | Streamed
 
 WHOLE_SVD = 600  # the same for singular values of LLE's dense root
 STORED = 1e-11  # residual asked of a kernel in memory
+SINGLE = 1e-6  # residual down to which passes in single precision lead
 
 Take = Callable[[int], tuple[Array, Array | None]]
 
@@ -62,9 +63,13 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
             width = max(count + SPARE, min(kernel.width, size // 8) if isinstance(kernel, Streamed) else 0)
             landmarks = kernel.landmarks if isinstance(kernel, Streamed) else MOST
             start = landmark_start(kernel.rows, size, width, landmarks, compute.generator())
+            rough, single = kernel.apply_rough if isinstance(kernel, Streamed) else None, 0
+            if rough is not None:
+                begun = krylov(rough, start, count, max(tolerance, SINGLE) / 2)
+                start, single = begun.block, begun.passes
             ritz = krylov(kernel.apply, start, count, tolerance)
             if options.reached(float(ritz.values.sum()), kernel.trace):
-                return _top_only(ritz, size, tolerance)
+                return _top_only(ritz, size, tolerance, single)
             count *= 2
     if isinstance(kernel, Streamed):
         kernel = kernel.stored(compute)
@@ -72,11 +77,16 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
     return Solved(values, lambda q: (vectors[:, :q], None), size, True, _floor(values, size))
 
 
-def _top_only(ritz: Ritz, size: int, tolerance: float) -> Solved:
-    note("F-KRYLOV", f"block Krylov: {ritz.passes} passes", passes=ritz.passes,
-         residuals=[float(f"{r:.3g}") for r in ritz.residuals])
+def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
+    _tell(ritz, single)
     return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, _floor(ritz.values, size),
                   tolerance, residuals=ritz.residuals)
+
+
+def _tell(ritz: Ritz, single: int = 0) -> None:
+    passes = ritz.passes + single
+    note("F-KRYLOV", f"block Krylov: {passes} passes" + (f", {single} of them in single precision" if single else ""),
+         passes=passes, single_precision=single, residuals=[float(f"{r:.3g}") for r in ritz.residuals])
 
 
 def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
@@ -134,25 +144,27 @@ def _solve_svd(kernel: Factored) -> Solved:
 
 def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> Solved:
     """The smallest costs of M, constant vector apart, as the largest eigenvalues of M⁺."""
-    size = kernel.size
+    size, tolerance = kernel.size, options.tolerance or STORED
     complete = options.components == "all" or (
         size <= WHOLE_SVD if options.solver == "auto" else options.solver == "dense")
     if complete:
         square_memory(compute, size, 6, "the whole spectrum of LLE",
                       "ask for a count of axes, with method.eigensolve.solver=krylov")
-        vectors = _smallest_costs(kernel)
+        vectors, tolerance = _smallest_costs(kernel), STORED
     else:
         count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         start -= start.mean(axis=0)  # the constant vector would be found as well, at cost zero
-        vectors = krylov(kernel.apply, start, count, options.tolerance or STORED).vectors
+        ritz = krylov(kernel.apply, start, count, tolerance, kernel.noise)
+        _tell(ritz)
+        vectors, tolerance = ritz.vectors, max(tolerance, float(ritz.residuals.max(initial=0.0)))
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
-                  STORED if complete else options.tolerance or STORED)
+                  tolerance)
 
 
 def _smallest_costs(kernel: Inverse) -> Array:

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,49 +11,41 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import advance, note, running
 from mlcli.base.threads import allowed, single_threaded_blas
 from mlcli.base.types import Array, Indices
-from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
+from mlcli.stages.folding import Fold, Parts
+from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial, against
 from mlcli.stages.kernels import Centering, Dense, square_memory
+from mlcli.stages.tiles import TILE, Tiles
 
 STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision
-BLOCK = 2**19  # numbers of a block of rows: 4 MiB for each thread, near its cache
 WIDTH = 16  # vectors that a pass over a kernel function can multiply at little more than its own cost
 
 Rows = Callable[[Indices], Array]
-
-
-@dataclass(frozen=True)
-class Folded:
-    """What one block of rows gives to a pass."""
-
-    rows: Indices | slice  # which rows of the kernel
-    product: Array  # K[rows] Q
-    sums: Array  # of each row
-    squares: Array  # sum of squares of each row
-    diagonal: Array  # K[i, i]
-
-
-Fold = Callable[[int, Array], Folded]
 
 
 class Streamed:
     """H K H for a kernel K given by a function that folds one block of its rows into a product.
 
     The first pass also collects row sums, trace and Frobenius norm, which centering needs.
+    `rough`, where there is one, folds the same kernel in single precision.
     """
 
     def __init__(self, size: int, blocks: int, fold: Fold, rows: Rows, width: int, landmarks: int,
-                 tolerance: float = 1e-6) -> None:
-        self.size, self._blocks, self._fold, self._rows = size, blocks, fold, rows
+                 tolerance: float = 1e-6, rough: Fold | None = None) -> None:
+        self.size, self._blocks, self._fold, self._rough, self._rows = size, blocks, fold, rough, rows
         self.width = width  # columns of a block that cost little beside the rows themselves
         self.landmarks = landmarks  # single rows that cost little beside a pass
         self.tolerance = tolerance  # the residual that its precision allows and its passes are worth
-        self._sums = self._squares = self._diagonal = np.zeros(0)
+        self._moments: tuple[Array, float, float] | None = None  # row sums, sum of squares, trace of K
         self.passes = 0
 
     def apply(self, block: Array) -> Array:
         """H K H times a block of vectors (n x b): one pass over all rows."""
-        product = self._pass(block - block.mean(axis=0))
-        return product - product.mean(axis=0)
+        return self._centered(self._fold, block)
+
+    @property
+    def apply_rough(self) -> Callable[[Array], Array] | None:
+        """The same in single precision, where that is offered: vectors to begin with, never the last word."""
+        return None if self._rough is None else partial(self._centered, self._rough)
 
     def rows(self, chosen: Indices) -> Array:
         """Rows of K itself, not centered (m x n)."""
@@ -64,48 +56,55 @@ class Streamed:
         square_memory(compute, self.size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
         return Dense.of(self.rows(np.arange(self.size)))
 
-    def _pass(self, block: Array) -> Array:
-        product = np.empty_like(block)
-        sums, squares, diagonal = (np.empty(self.size) for _ in range(3))
+    def _centered(self, fold: Fold, block: Array) -> Array:
+        product = self._pass(fold, block - block.mean(axis=0))
+        return product - product.mean(axis=0)
+
+    def _pass(self, fold: Fold, block: Array) -> Array:
+        product, sums, squares, trace = np.zeros_like(block), np.zeros(self.size), 0.0, 0.0
+        first = self._moments is None and fold is self._fold
         done = 0
         with running(f"pass {self.passes + 1}"), single_threaded_blas(), ThreadPoolExecutor(allowed()) as pool:
-            for folded in _in_turn(pool, lambda number: self._fold(number, block), self._blocks):
-                product[folded.rows] = folded.product
-                sums[folded.rows], squares[folded.rows] = folded.sums, folded.squares
-                diagonal[folded.rows] = folded.diagonal
+            for parts in _in_turn(pool, lambda number: fold(number, block, first), self._blocks):
+                for part in parts:
+                    product[part.rows] += part.product
+                    sums[part.rows] += part.sums
+                    squares, trace = squares + part.squares, trace + part.trace
                 done += 1
                 advance(done, self._blocks)
-        self._sums, self._squares, self._diagonal = sums, squares, diagonal
+        if first:
+            self._moments = sums, squares, trace
         self.passes += 1
         return product
 
-    def _known(self) -> None:
-        if not len(self._sums):
-            self._pass(np.zeros((self.size, 1)))
+    def _known(self) -> tuple[Array, float, float]:
+        if self._moments is None:
+            self._pass(self._fold, np.zeros((self.size, 1)))
+        assert self._moments is not None
+        return self._moments
 
     @property
     def centering(self) -> Centering:
         """The centering for the rows of new points."""
-        self._known()
-        return Centering(self._sums / self.size, across=True)
+        return Centering(self._known()[0] / self.size, across=True)
 
     @property
     def trace(self) -> float:
         """The sum of the eigenvalues of H K H."""
-        self._known()
-        return float(self._diagonal.sum() - self._sums.sum() / self.size)
+        sums, _, trace = self._known()
+        return float(trace - sums.sum() / self.size)
 
     @property
     def frobenius(self) -> float:
         """The root of the sum of squared eigenvalues of H K H."""
-        self._known()
-        total, means = self._sums.sum() / self.size, self._sums / np.sqrt(self.size)
-        return float(np.sqrt(max(self._squares.sum() - 2 * (means**2).sum() + total**2, 0.0)))
+        sums, squares, _ = self._known()
+        total, means = sums.sum() / self.size, sums / np.sqrt(self.size)
+        return float(np.sqrt(max(squares - 2 * (means**2).sum() + total**2, 0.0)))
 
 
-def _in_turn(pool: ThreadPoolExecutor, work: Callable[[int], Folded], blocks: int) -> Iterator[Folded]:
+def _in_turn(pool: ThreadPoolExecutor, work: Callable[[int], Parts], blocks: int) -> Iterator[Parts]:
     """The blocks' results in order, few in flight at a time, so that a stop waits for no more than those."""
-    waiting: deque[Future[Folded]] = deque()
+    waiting: deque[Future[Parts]] = deque()
     try:
         for number in range(blocks):
             waiting.append(pool.submit(work, number))
@@ -128,17 +127,9 @@ def kernel_of(function: Linear | Polynomial | Gaussian, points: Array, compute: 
     size = len(points)
     if fits_in_memory(size, compute):
         return Dense.of(function(points, points))
-    step, values = max(16, BLOCK // size), function.against(points)
-
-    def fold(number: int, block: Array) -> Folded:
-        rows = np.arange(number * step, min((number + 1) * step, size))
-        return folded(rows, values(points[rows]), block)
-
-    note("F-STREAMED", f"the kernel of {size} points is computed in blocks of {step} rows and never stored")
-    return Streamed(size, -(-size // step), fold, lambda chosen: values(points[chosen]), WIDTH, 500)
-
-
-def folded(rows: Indices, kernel: Array, block: Array) -> Folded:
-    """What rows of a kernel, at hand, give to a pass."""
-    return Folded(rows, kernel @ block, kernel.sum(axis=1), np.einsum("ij,ij->i", kernel, kernel),
-                  kernel[np.arange(len(rows)), rows])
+    exact, values = Tiles(function, points, np.float64), against(function, points)
+    rough = Tiles(function, points, np.float32) if function.narrow(points) else None
+    note("F-STREAMED", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored"
+         + (", in single precision before the last pass" if rough else ""))
+    return Streamed(size, exact.blocks, exact.fold, lambda chosen: values(points[chosen]), WIDTH, 500,
+                    rough=None if rough is None else rough.fold)

@@ -4,13 +4,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlcli.base.threads import in_order
 from mlcli.base.types import Array, Indices
-from mlcli.stages.distances import BLOCK
 from mlcli.stages.linalg import require_finite, solve_positive
 from mlcli.stages.nearest import Lists
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+BLOCK = 2**18  # numbers of the differences in a piece of work: what fits a core's cache
 
 
 def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: float) -> Array:
@@ -20,19 +22,24 @@ def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: floa
     r = ridge x trace G, or `ridge` itself where all neighbors coincide with the point.
     """
     weights = np.empty(len(lists.indices))
-    for count in np.unique(lists.counts):
+
+    def work(rows: Indices) -> None:
+        entries = lists.starts[rows][:, None] + np.arange(lists.counts[rows[0]])
+        weights[entries] = _solve(targets[rows], points[lists.indices[entries]], ridge)
+
+    blocks = []
+    for count in np.unique(lists.counts).tolist():
         same = np.flatnonzero(lists.counts == count)
-        step = max(1, BLOCK // max(int(count) * max(points.shape[1], int(count)), 1))
-        for start in range(0, len(same), step):
-            rows = same[start : start + step]
-            entries = lists.starts[rows][:, None] + np.arange(count)
-            weights[entries] = _solve(targets[rows], points[lists.indices[entries]], ridge)
+        step = max(1, BLOCK // max(count * max(points.shape[1], count), 1))
+        blocks += [same[start : start + step] for start in range(0, len(same), step)]
+    for _ in in_order(work, blocks):
+        pass
     return weights
 
 
 def _solve(targets: Array, neighbors: Array, ridge: float) -> Array:
     """Weights (m x k) for targets (m x d) with k neighbors each (m x k x d)."""
-    differences = neighbors - targets[:, None, :]
+    differences = np.subtract(neighbors, targets[:, None, :], out=neighbors)
     gram = differences @ differences.transpose(0, 2, 1)
     traces = np.einsum("mii->m", gram)
     indices = np.arange(gram.shape[1])

@@ -63,6 +63,27 @@ def test_a_log_has_a_line_a_beat(capsys: pytest.CaptureFixture[str]) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d mlcli: paths 120/698, 0 s, \d+ MiB", lines[-1])
 
 
+def test_a_log_and_events_tell_the_time_left_at_the_pace_so_far(
+        monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    now = [100.0]
+    monkeypatch.setattr("mlcli.cli.progress.time.monotonic", lambda: now[0])
+    log, events = Log(), Events()
+    for shown in (log, events):
+        with stage.listening(shown), stage.running("pass 1"):
+            for done in (10, 40):
+                stage.advance(done, 100)
+                now[0] += 15.0
+            stage.advance(41, 100)
+            if shown is log:  # 31 in 30 s, so 59 more
+                assert "pass 1 41/100, about 57 s left of it, " in log.line()
+        now[0] += 15.0
+        with stage.listening(shown), stage.running("pass 1"):  # begun anew
+            stage.advance(5, 100)
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    left = [event["left"] for event in told if event["event"] == "advance"]
+    assert left[:3] == [None, pytest.approx(15 * 60 / 30), pytest.approx(30 * 59 / 31, abs=0.1)] and left[3] is None
+
+
 def test_a_log_falls_back_to_the_outer_stage() -> None:
     log = Log()
     with stage.listening(log), stage.running("fit"):

@@ -93,6 +93,18 @@ def test_no_convergence_is_an_error_with_the_number_converged() -> None:
     assert "1 of 2 eigenvalues converged" in str(caught.value)
 
 
+def test_what_the_kernel_s_own_rounding_leaves_is_enough_where_it_is_known() -> None:
+    """A product that is not quite symmetric leaves residuals of its own, however many passes are made."""
+    generator = np.random.default_rng(0)
+    wrong = 1e-9 * generator.standard_normal((200, 200))
+    matrix = with_spectrum(np.geomspace(1, 1e-6, 200)) + wrong
+    start = generator.standard_normal((200, 7))
+    ritz = krylov(matrix.__matmul__, start, 3, 1e-13, noise=1e-6)
+    assert 1e-13 < ritz.residuals.max() <= 2 * np.linalg.norm(wrong, 2) and len(ritz.values) >= 3
+    assert np.abs(ritz.values[:3] - np.geomspace(1, 1e-6, 200)[:3]).max() <= 2 * np.linalg.norm(wrong, 2)
+    assert ritz.passes < 20
+
+
 def test_singular_values_fall_back_step_by_step(monkeypatch: pytest.MonkeyPatch) -> None:
     real, factor = scipy.linalg.svd, np.random.default_rng(0).standard_normal((20, 4))
     expected = np.linalg.svd(factor, compute_uv=False)

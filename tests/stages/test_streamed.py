@@ -8,7 +8,7 @@ import pytest
 from mlcli import native
 from mlcli.base.compute import Compute
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.stages import ordering, streamed
+from mlcli.stages import ordering, streamed, tiles
 from mlcli.stages.graph import graph_of
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.nearest import nearest
@@ -70,7 +70,7 @@ def test_elimination_without_its_needs_says_what_is_missing(monkeypatch: pytest.
 def test_a_streamed_kernel_function_is_its_matrix(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = kernel_of(function, POINTS, COMPUTE)
     monkeypatch.setattr(streamed, "STORED", 1)
-    monkeypatch.setattr(streamed, "BLOCK", 300 * 17)
+    monkeypatch.setattr(tiles, "TILE", 17)
     passing = kernel_of(function, POINTS, COMPUTE)
     assert isinstance(passing, Streamed)
     block = np.random.default_rng(0).standard_normal((300, 5))
@@ -80,6 +80,36 @@ def test_a_streamed_kernel_function_is_its_matrix(function: Any, monkeypatch: py
     assert passing.frobenius == pytest.approx(whole.frobenius, rel=1e-11)
     assert np.allclose(passing.centering.means, whole.centering.means, rtol=1e-12)
     assert passing.passes == 1
+
+
+@pytest.mark.parametrize("tile", [7, 64, 300, 1000])
+def test_tiles_of_half_the_matrix_are_all_of_it(tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tiles, "TILE", tile)
+    function, block = Gaussian(rate=0.7), np.random.default_rng(1).standard_normal((300, 3))
+    matrix = function(POINTS, POINTS)
+    for kind, bound in ((np.float64, 1e-14), (np.float32, 1e-6)):
+        work, product, sums, squares, trace = tiles.Tiles(function, POINTS, kind), np.zeros((300, 3)), 0.0, 0.0, 0.0
+        for part in (part for number in range(work.blocks) for part in work.fold(number, block, True)):
+            product[part.rows] += part.product
+            sums, squares, trace = sums + np.sum(part.sums), squares + part.squares, trace + part.trace
+        assert np.abs(product - matrix @ block).max() <= 10 * bound * np.abs(matrix).sum(axis=1).max()
+        assert (sums, squares, trace) == pytest.approx((matrix.sum(), (matrix**2).sum(), 300), rel=300 * bound)
+
+
+@pytest.mark.parametrize(("spread", "single"), [(1.0, True), (1e3, False)])
+def test_single_precision_only_begins(spread: float, single: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eigenvalues are those of double precision, also where two far groups leave single precision no digits."""
+    points = np.vstack([POINTS, POINTS[:150] * 0.9 + spread]) if spread > 1 else POINTS
+    kernel = {"name": "gaussian", "rate": 0.7}
+    whole = fit("kpca", points, kernel=kernel, eigensolve={"solver": "dense"})
+    monkeypatch.setattr(streamed, "STORED", 1)
+    with Notes() as notes:
+        model = fit("kpca", points, kernel=kernel, eigensolve={"tolerance": 1e-9})
+    found = next(note for note in notes.notes if note.code == "F-KRYLOV")
+    assert (found.facts["single_precision"] > 0) == single
+    assert max(found.facts["residuals"][:2]) <= 1e-9
+    assert np.abs(model.spectrum.values[:2] / whole.spectrum.values[:2] - 1).max() < 1e-11
+    assert model.spectrum.trace == pytest.approx(whole.spectrum.trace, rel=1e-11)
 
 
 def test_streamed_kernel_pca_is_kernel_pca(monkeypatch: pytest.MonkeyPatch) -> None:

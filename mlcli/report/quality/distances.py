@@ -8,6 +8,8 @@ from mlcli.base.types import Array
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
 
+PIECE = 2**14  # points whose distances from a few anchors are summed at once
+
 
 @dataclass(frozen=True)
 class Distances(Measure):
@@ -18,13 +20,22 @@ class Distances(Measure):
 
     def sums(self, block: Block) -> Sums:
         """Sums over each anchor's pairs; in those over delta, pairs at no distance are left out."""
-        delta, d = np.sqrt(block.kept), np.sqrt(block.embedded)
+        found: Sums = {"pairs": np.full(len(block.rows), self.size - 1.0)}
+        for start in range(0, self.size, PIECE):
+            columns = slice(start, start + PIECE)
+            for name, part in self._of(block.kept[:, columns], block.embedded[:, columns]).items():
+                found[name] = found[name] + part if name in found else part
+        return found
+
+    def _of(self, kept: Array, embedded: Array) -> Sums:
+        """The sums over some of the pairs, few enough for their distances to stay in a cache."""
+        delta, d = np.sqrt(kept), np.sqrt(embedded)
         d *= self.scale
         off = delta - d
         inverse = np.divide(1.0, delta, out=np.zeros_like(delta), where=delta > 0)
-        return {"pairs": np.full(len(delta), self.size - 1.0), "delta": delta.sum(axis=1), "d": d.sum(axis=1),
-                "delta²": _dots(delta, delta), "d²": _dots(d, d), "delta d": _dots(delta, d), "off²": _dots(off, off),
-                "d²/delta": _dots(d, d * inverse), "off²/delta": _dots(off, off * inverse)}
+        return {"delta": delta.sum(axis=1), "d": d.sum(axis=1), "delta²": _dots(delta, delta), "d²": _dots(d, d),
+                "delta d": _dots(delta, d), "off²": _dots(off, off), "d²/delta": _dots(d, d * inverse),
+                "off²/delta": _dots(off, off * inverse)}
 
     def values(self, sums: Sums) -> dict[str, Array]:
         """Stress-1 (Kruskal, 1964), Sammon stress (1969), each also at its best scale, and 1 - r².

@@ -9,6 +9,7 @@ from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
 
 LAST = np.iinfo(np.int64).max
+SORTED = 2**14  # points up to which all are sorted: faster than counting a few
 
 
 @dataclass(frozen=True)
@@ -21,9 +22,9 @@ class Neighborhoods(Measure):
 
     def sums(self, block: Block) -> Sums:
         """Penalties of intruders and of those lost, and how many of the nearest are shared at each size."""
-        source, embedded = Order.of(block.source, block.rows), Order.of(block.embedded, block.rows)
-        ranks = source.ranks(embedded.nearest(self.reach))
-        lost = embedded.ranks(source.nearest(self.neighbors))
+        source, embedded = (Order.of(squared, block.rows, self.reach) for squared in (block.source, block.embedded))
+        ranks = source.ranks(embedded.nearest(self.reach), exact=self.neighbors)
+        lost = embedded.ranks(source.nearest(self.neighbors), exact=self.neighbors)
         enters = np.minimum(np.maximum(ranks, np.arange(1, self.reach + 1)), self.reach + 1) - 1
         places = np.arange(len(ranks))[:, None] * (self.reach + 1) + enters
         counts = np.bincount(places.ravel(), minlength=len(ranks) * (self.reach + 1)).reshape(len(ranks), -1)
@@ -49,32 +50,40 @@ class Neighborhoods(Measure):
 
 @dataclass(frozen=True)
 class Order:
-    """All points in the order of their distance from each anchor, the anchor itself last.
+    """The points in the order of their distance from each anchor, the anchor itself last.
 
     A key is a distance whose last bits give way to the point's number: nonnegative doubles are in
-    the order of their bits, so one sort of whole numbers orders by (distance, point). What is left
-    of a double tells distances apart to 12 digits for 2,000 points, to 9 for a million.
+    the order of their bits, so whole numbers order by (distance, point). What is left of a double
+    tells distances apart to 12 digits for 2,000 points, to 9 for a million. Of many points only
+    the nearest are sorted, and the others counted where it matters.
     """
 
     keys: Indices  # b x n, in the order of the points
-    ordered: Indices  # the same, sorted
+    ordered: Indices  # the smallest of them, or all, sorted
     mask: int  # of the bits that are the point's number
 
     @classmethod
-    def of(cls, squared: Array, rows: Indices) -> "Order":
-        """The order by squared distances (b x n) from some anchors."""
+    def of(cls, squared: Array, rows: Indices, reach: int) -> "Order":
+        """The order by squared distances (b x n) from some anchors, at least of the `reach` nearest."""
         size = squared.shape[1]
         mask = (1 << size.bit_length()) - 1
         keys = squared.view(np.int64) & ~mask
         keys |= np.arange(size)
         keys[np.arange(len(rows)), rows] = LAST
-        return cls(keys, np.sort(keys, axis=1), mask)
+        first = keys if size <= SORTED else np.partition(keys, reach, axis=1)[:, :reach]
+        return cls(keys, np.sort(first, axis=1), mask)
 
     def nearest(self, count: int) -> Indices:
         """The nearest points of each anchor, in order (b x count)."""
         return self.ordered[:, :count] & self.mask
 
-    def ranks(self, named: Indices) -> Indices:
-        """The ranks of some other points of each anchor (b x m), from 1."""
+    def ranks(self, named: Indices, exact: int) -> Indices:
+        """The ranks of some other points of each anchor (b x m), from 1.
+
+        Beyond the points sorted they are lower bounds, but for the first `exact` points of each row.
+        """
         wanted = np.take_along_axis(self.keys, named, axis=1)
-        return np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)]) + 1
+        found = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
+        for row, place in zip(*np.nonzero(found[:, :exact] == self.ordered.shape[1]), strict=True):
+            found[row, place] = np.count_nonzero(self.keys[row] < wanted[row, place])
+        return found + 1

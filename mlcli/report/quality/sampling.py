@@ -8,8 +8,9 @@ import numpy as np
 from mlcli.base.types import AnyArray, Array, Indices
 
 EXACT = 2000  # points up to which all are measured
-FEWEST, MOST = 100, 500  # anchors of an automatic sample
-WORK = 1e10  # multiplications that an automatic sample may take for its distances
+FEWEST, MOST = 32, 500  # anchors of an automatic sample
+WORK = 5e9  # multiplications that an automatic sample may take
+PAIR = 150  # multiplications that the measures of a pair take as long as, beside its distance
 
 Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first axis
 Values = Callable[[Sums], dict[str, Array]]  # measures of sums, whatever axes stand before their own
@@ -53,4 +54,4 @@ class Anchors:
 
 def automatic(size: int, width: int) -> int:
     """All points up to a limit; above it as many as keep the work bounded."""
-    return size if size <= EXACT else int(np.clip(WORK / (size * max(width, 1)), FEWEST, MOST))
+    return size if size <= EXACT else int(np.clip(WORK / (size * (width + PAIR)), FEWEST, MOST))

@@ -6,20 +6,25 @@ from typing import Protocol
 
 import numpy as np
 
+from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Given, Similarities
 from mlcli.base.scaling import exponent_of, scaled
-from mlcli.base.stage import advance
+from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.methods.base import Projector
 from mlcli.stages.distances import pair_distances, squared_distances
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
+from mlcli.stages.kernel_functions import against
+from mlcli.stages.paths import Paths
 from mlcli.stages.similarities import Geodesics, KernelValues
+from mlcli.stages.streamed import STORED
 
 REACH = 30  # binary exponents of numbers whose squares are safe in single precision
 FEW_COLUMNS = 16  # up to here distances are found by differences, as quickly as by a product
 BLOCK = 2**20  # numbers of a block of points
+PIECE = 2**14  # points whose distances from a few anchors stay in a cache
 NEAR = 1e-3  # share of the points' squared norms below which a distance is found again by differences
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
@@ -110,7 +115,7 @@ class KernelFunctionSpace:
     def rows_of(self, anchors: Indices) -> Rows:
         """k(x, x) + k(y, y) - 2 k(x, y)."""
         function, points = self.similarity.function, self.similarity.points
-        values, own = function.against(points), function.diagonal(points)
+        values, own = against(function, points), function.diagonal(points)
         return lambda part: kernel_distances(values(points[anchors[part]]), own, anchors[part])
 
 
@@ -123,7 +128,11 @@ class GeodesicSpace:
     name: str = "geodesic"
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """Squared path lengths, one source at a time."""
+        """Squared path lengths: one source at a time, or between all points by the quickest way."""
+        if len(anchors) == self.graph.size and 8 * self.graph.size**2 <= STORED:
+            with unheard():
+                squared = np.square(Paths(store="memory").distances(self.graph, Compute()))
+            return lambda part: squared[part]
         return lambda part: np.square(dijkstra_rows(self.graph, anchors[part]))
 
 
@@ -163,12 +172,14 @@ def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
 
 def by_differences(left: Array, right: Array) -> Array:
     """Squared distances (m x n) of points with few columns, a column at a time."""
-    squared = np.zeros((len(left), len(right)))
-    off = np.empty_like(squared)
-    for column in range(left.shape[1]):
-        np.subtract(left[:, column, None], right[:, column], out=off)
-        off *= off
-        squared += off
+    squared = np.empty((len(left), len(right)))
+    for start in range(0, len(right), PIECE):
+        part, columns = right[start : start + PIECE], squared[:, start : start + PIECE]
+        columns[:] = 0.0
+        for column in range(left.shape[1]):
+            off = left[:, column, None] - part[:, column]
+            off *= off
+            columns += off
     return squared
 
 

@@ -1,0 +1,84 @@
+"""How time and memory grow with the number of points: exact Isomap of a swiss roll, mlcli beside scikit-learn.
+
+    python benchmarks/growth.py                 measures, writes growth.json and draws growth.svg
+    python benchmarks/growth.py --draw          draws growth.svg again from growth.json
+
+Whole processes, by the operating system's account. scikit-learn stops at 20,000 points, where it takes
+minutes and gigabytes. Needs scikit-learn and matplotlib beside mlcli.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+from side_by_side import HERE, machine, swiss, timed
+
+SIZES = (1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000)
+MOST = {"mlcli": 100_000, "scikit-learn": 20_000}
+LONG = 10_000  # beyond this one run of each, not the median of several
+
+
+def command(peer: str, points: Path, scratch: Path) -> list[str]:
+    """What a user types."""
+    if peer == "mlcli":
+        return [sys.executable, "-P", "-m", "mlcli", "embed", str(points), "--method", "isomap", "-o",
+                str(scratch / "run"), "--force", "-q"]
+    return [sys.executable, str(HERE / "peers.py"), "isomap", str(points), str(scratch / "peer.csv")]
+
+
+def measured(rounds: int) -> list[dict]:
+    """Seconds and MiB for every size, both sides in turn."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        for size in SIZES:
+            points = swiss(size)(scratch, scratch)
+            runs: dict[str, list[tuple[float, float]]] = {peer: [] for peer, most in MOST.items() if size <= most}
+            for _ in range(rounds if size <= LONG else 1):
+                for peer, own in runs.items():
+                    own.append(timed(command(peer, points, scratch)))
+            for peer, own in runs.items():
+                seconds, memory = (statistics.median(run[i] for run in own) for i in (0, 1))
+                rows.append({"peer": peer, "points": size, "seconds": seconds, "memory": memory, "rounds": len(own)})
+                print(f"  {size:>7,} {peer:>12}: {seconds:8.2f} s {memory:8.0f} MiB", flush=True)
+    return rows
+
+
+def draw(document: dict, path: Path) -> None:
+    """Two panels with logarithmic scales."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    matplotlib.rcParams["svg.hashsalt"] = "growth"  # the same figures give the same file
+    figure, panels = pyplot.subplots(1, 2, figsize=(9, 4), layout="constrained")
+    for panel, what, unit in zip(panels, ("seconds", "memory"), ("seconds", "peak memory, MiB"), strict=True):
+        for peer, style in (("mlcli", "o-"), ("scikit-learn", "s--")):
+            own = [row for row in document["rows"] if row["peer"] == peer]
+            panel.loglog([row["points"] for row in own], [row[what] for row in own], style, label=peer)
+        panel.set(xlabel="points", ylabel=unit)
+        panel.grid(alpha=0.3)
+    panels[0].legend()
+    figure.suptitle("Exact Isomap of a swiss roll, 10 neighbors, whole process")
+    figure.text(0.5, -0.04, document["machine"], ha="center", fontsize=7)
+    figure.savefig(path, bbox_inches="tight", metadata={"Date": None})
+
+
+def main() -> None:
+    """Measures and draws, or only draws."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--draw", action="store_true")
+    chosen = parser.parse_args()
+    results = HERE / "growth.json"
+    if not chosen.draw:
+        results.write_text(json.dumps({"machine": machine(), "rows": measured(chosen.rounds)}, indent=1) + "\n")
+    draw(json.loads(results.read_text()), HERE / "growth.svg")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,21 @@
+"""What a block of work adds to a pass over a kernel that is never stored."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from mlcli.base.types import Array, Indices
+
+
+@dataclass(frozen=True)
+class Folded:
+    """What one block of work adds to a pass; the moments are needed from one pass only."""
+
+    rows: Indices | slice  # which rows of the kernel
+    product: Array  # to K[rows] Q
+    sums: Array | float = 0.0  # to the sum of each row
+    squares: float = 0.0  # to the sum of all squares
+    trace: float = 0.0  # to the sum of K[i, i]
+
+
+Parts = Iterable[Folded]
+Fold = Callable[[int, Array, bool], Parts]  # the block's number, Q, and whether moments are needed
