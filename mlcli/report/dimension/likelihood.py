@@ -5,6 +5,7 @@ from functools import partial
 import numpy as np
 
 from mlcli.base.stage import unheard
+from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
@@ -13,12 +14,13 @@ from mlcli.stages.likelihood_rules import cross_validated, factor_gaussian, mink
 
 WIDEST = 500  # columns up to which d² logarithms are a trifle
 PCA = ("pca", "ppca")
-FOLDS = 5
-BUDGET = 0.25  # seconds that fits to folds may take
-STEP, CUBE = 3e-4, 6e-9  # seconds of one step of a fit, and for d³ numbers of it
-STEPS = 12  # of a fit, about
-LONGEST = Iterate(limit=100, tolerance=1e-5)
-ROOM = 2**18  # numbers of a sample of the rows
+FOLDS = 3
+BUDGET = 0.2  # seconds that fits to folds may take
+STEP, CUBE = 1e-3, 7e-9  # seconds of one step of a fit, and for d³ numbers of it
+FALLS = 2  # counts in a row that are less likely than the best, after which no more are tried
+STEPS = 8  # of a fit, about
+LONGEST = Iterate(limit=50, tolerance=1e-3)  # of likelihoods that are compared: errors are squares of this
+ROOM = 2**17  # numbers of a sample of the rows
 
 
 def by_likelihood(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
@@ -80,17 +82,27 @@ def validated(evidence: Evidence) -> Verdict | LeftOut:
     if most < 1 or len(points) < 3 * FOLDS or len(points) * (FOLDS - 1) <= columns * FOLDS:
         return LeftOut(f"{FOLDS} folds of {len(points)} points with {columns} columns are too few, or cost too much")
     try:
-        with unheard(), np.errstate(all="ignore"):
-            found = cross_validated(points, partial(factor_gaussian, iterate=LONGEST), range(most + 1), FOLDS,
-                                    evidence.generator())
+        with unheard(), single_threaded_blas(), np.errstate(all="ignore"):
+            found = held_out(evidence, points, most)
     except NumericalError:
         return LeftOut("a column does not vary in one of the folds")
     count = int(found.argmax())
     if count == most < evidence.factors:
         return LeftOut(f"the likelihood still rises at {most} factors, the most that fit in the time")
     return Verdict(count, "The factors under which rows that the model has not seen are likeliest.",
-                   f"{FOLDS} folds, of 0 to {most} factors",
+                   f"{FOLDS} folds, of 0 to {len(found) - 1} factors",
                    {"mean_log_likelihoods": finite(found), "folds": FOLDS, "rows": len(points), "seed": evidence.seed})
+
+
+def held_out(evidence: Evidence, points: Array, most: int) -> Array:
+    """The mean log-likelihood of rows held out under 0, 1, ... factors, until it has fallen, the same folds for all."""
+    found: list[float] = []
+    for count in range(most + 1):
+        fit = partial(factor_gaussian, iterate=LONGEST)
+        found += cross_validated(points, fit, [count], FOLDS, evidence.generator()).tolist()
+        if len(found) > FALLS and max(found[-FALLS:]) < max(found):
+            break
+    return np.array(found)
 
 
 def finite(values: Array) -> list[float | None]:

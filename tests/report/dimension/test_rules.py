@@ -226,6 +226,6 @@ def test_the_curve_of_probabilistic_pca_is_that_of_its_components() -> None:
 
 
 def test_a_rising_likelihood_and_too_few_rows_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "folds" in found("fa", RANDOM.standard_normal((12, 5)))["left_out"]["fa_cross_validation"]
+    assert "folds" in found("fa", RANDOM.standard_normal((7, 5)))["left_out"]["fa_cross_validation"]
     monkeypatch.setattr("mlcli.report.dimension.likelihood.BUDGET", 0.05)
     assert "rises" in found("fa", planted(300, 12, 5, 0.7))["left_out"]["fa_cross_validation"]
