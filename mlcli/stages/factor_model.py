@@ -123,11 +123,14 @@ def most_factors(columns: int, equal: bool) -> int:
 
 
 def identified(count: int, observed: Observed) -> int:
-    """As many factors as the columns that vary can tell apart; raises GeometryError where not even one."""
+    """As many factors as the columns that vary can tell apart, one at least; raises GeometryError for one column."""
+    if observed.size < 2:
+        raise GeometryError("COLUMNS", "one column varies, and there is none that it could share a factor with",
+                            where="method.name", hint="give three columns or more, or use pca")
     most = most_factors(observed.size, observed.equal)
     if most < 1:
-        raise GeometryError("COLUMNS", f"columns that vary: {observed.size}, too few to tell what they share from what "
-                            "is their own", where="method.noise", hint="give three columns or more, or use pca")
+        note("W-NOT-IDENTIFIED", "two columns vary: one factor fits them in many ways, and this is one of them")
+        return 1
     if count > most:
         note("W-RANK", f"kept {most} of {count} factors: {observed.size} columns vary")
     return min(count, most)

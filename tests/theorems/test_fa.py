@@ -7,7 +7,7 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
 from mlcli.stages.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
 from mlcli.stages.iterate import Iterate
@@ -162,3 +162,21 @@ def test_a_small_p_value_for_too_few_factors_only() -> None:
     three = np.hstack([POINTS, GENERATOR.standard_normal((200, 1)) + 0.3 * GENERATOR.standard_normal((200, 3))])
     p_values = [fit("fa", three, components=count).fit["p_value"] for count in (1, 2, 3)]
     assert p_values[0] < p_values[1] < 1e-6 < 1e-3 < p_values[2]
+
+
+def test_one_column_shares_nothing_and_two_do_so_in_many_ways() -> None:
+    with pytest.raises(GeometryError) as caught:
+        fit("fa", np.column_stack([POINTS[:, 0], np.ones(200)]))
+    assert caught.value.code == "E-COLUMNS"
+    with Notes() as notes:
+        model = fit("fa", POINTS[:, :2], components=1)
+    assert "W-NOT-IDENTIFIED" in notes.codes
+    shared = float(np.prod(model.loadings.values))  # the covariance is met exactly, however it is shared out
+    assert shared == pytest.approx(COVARIANCE[0, 1], rel=1e-6)
+
+
+def test_without_noise_the_likelihood_has_no_bound() -> None:
+    exact = POINTS[:, :2] @ np.array([[1.0, 2, 0, 1], [0, 1, 3, -1]])
+    with Notes() as notes:
+        model = fit("fa", exact, noise="equal")
+    assert model.fit["log_likelihood"] is None and "W-NO-NOISE" in notes.codes
