@@ -20,7 +20,8 @@ PACKAGE = Path(mlcli.__file__).parent
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
 TITLES = {"pca": "Principal component analysis", "ppca": "Probabilistic principal component analysis",
           "fa": "Factor analysis", "mds": "Classical multidimensional scaling (PCoA)",
-          "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding"}
+          "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding",
+          "sde": "Semidefinite embedding (maximum variance unfolding)"}
 
 
 def pages() -> dict[Path, str]:
@@ -108,13 +109,19 @@ def raised_codes() -> list[tuple[tuple[str, int], tuple[str, str]]]:
 
 
 def noted_codes() -> dict[str, str]:
-    """The code of every warning and note, with its message where that is plain enough to show."""
-    found: dict[str, str] = {}
+    """The code of every warning and note, with its messages where those are plain enough to show."""
+    found: dict[str, list[str]] = {}
     for call in calls():
         if getattr(call.func, "id", "") == "note" and len(call.args) > 1:
             for code in texts(call.args[0]):
-                found[code] = template(call.args[1])
-    return {code: text for code, text in found.items() if not code.startswith("F-")}
+                found.setdefault(code, []).append(template(call.args[1]))
+    told = {code: "; or: ".join(dict.fromkeys(plain(said))) for code, said in found.items()}
+    return {code: text for code, text in told.items() if not code.startswith("F-")}
+
+
+def plain(said: list[str]) -> list[str]:
+    """Messages with words of their own, or where there are none all of them."""
+    return [text for text in said if text != "…"] or said
 
 
 def found_codes() -> dict[str, tuple[str, str]]:

@@ -120,7 +120,7 @@ def measured(result: Run) -> Measured | None:
         table, embedding = table.take(whole), embedding[whole]
     if not table.rows:
         return None
-    return quality(table.data(), embedding, kept=kept_space(projector), labels=table.labels, decode=projector.decode,
+    return quality(table.data(), embedding, kept=kept_space(result.model), labels=table.labels, decode=projector.decode,
                    neighbors=asked.neighbors, sample=asked.sample, generator=result.config.compute.generator())
 
 
@@ -150,7 +150,8 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
-                          "preparation": result.preparation, "projector": model.projector})
+                          "preparation": result.preparation, "projector": model.projector,
+                          "unfolded": model.unfolded})
 
 
 def certified(result: Run, folder: Path | None, journal: Journal) -> Certificate:

@@ -1,6 +1,6 @@
 """A finished run put to use: new points into its space, and coordinates back to features."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +33,8 @@ class Finished:
 def finished(folder: Path) -> Finished:
     """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed."""
     require_intact(folder, read_manifest(folder), (names.MODEL, names.ARRAYS))
-    return Finished(**archive.load(folder))
+    stored = archive.load(folder)
+    return Finished(**{part.name: stored[part.name] for part in fields(Finished)})
 
 
 def project(folder: Path, new: Input, compute: Compute) -> Table:

@@ -19,7 +19,7 @@ ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg",
           "shepard.csv", "certificate.json", "dimension.json", "dimension.csv", "model.json", "model.npz"}
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
-        "ppca-missing": {"trace.csv", "posterior.csv"}}
+        "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}}
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +125,8 @@ def test_what_the_examples_compute(
     assert document["eigenvalues"][0] == pytest.approx(leading, rel=1e-8)
 
 
-@pytest.mark.parametrize("path", [path for path in CONFIGS if path.stem.startswith(("pca", "kpca", "lle", "mds-euro"))],
+@pytest.mark.parametrize("path", [path for path in CONFIGS
+                                  if path.stem.startswith(("pca", "kpca", "lle", "mds-euro", "sde"))],
                          ids=lambda path: path.stem)
 def test_examples_whose_eigenvalues_cannot_be_negative_warn_of_dropped_rows_alone(path: Path, tmp_path: Path) -> None:
     assert run(["run", f"configs/{path.name}", "-o", str(tmp_path / "out"), "--quiet"]) == 0

@@ -17,6 +17,7 @@ from mlcli.certify.linear import is_linear, of_covariance, variances
 from mlcli.certify.projection import parameters, projected
 from mlcli.certify.spectral import spectral
 from mlcli.certify.subject import Subject
+from mlcli.certify.unfolding import unfolding_checks
 from mlcli.certify.weights import weight_checks
 from mlcli.stages.similarities import Barycenters, Geodesics
 
@@ -104,6 +105,8 @@ def _against_input(subject: Subject, budget: Budget) -> Iterator[Check]:
             largest = rows.largest
     elif subject.method.proof == "latent":
         yield from latent_checks(subject, budget)
+    if subject.model.unfolded is not None:
+        yield from unfolding_checks(subject, subject.model.unfolded, budget)
     yield from _graph(subject, budget)
     yield skipped("projection", "no time") if budget.over else projected(subject, budget, largest)
 

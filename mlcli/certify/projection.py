@@ -13,7 +13,15 @@ from mlcli.certify.recompute import NARROW, squared
 from mlcli.certify.subject import Subject
 from mlcli.certify.witness import NUMBER, PATH
 from mlcli.stages.kernel_functions import Gaussian
-from mlcli.stages.similarities import Barycenters, Columns, Distances, Geodesics, GivenDistances, KernelValues
+from mlcli.stages.similarities import (
+    Barycenters,
+    Columns,
+    Distances,
+    Geodesics,
+    GivenBarycenters,
+    GivenDistances,
+    KernelValues,
+)
 
 MOST = 64  # rows that are projected
 PAIRS = 400  # points whose distances tell whether a rate is one over their median
@@ -35,7 +43,7 @@ def projected(subject: Subject, budget: Budget, largest: float) -> Check:
     gap = np.abs(found - expected)
     if len(subject.fit) != subject.size:  # points may be farther from landmarks than these from each other
         largest = max(largest, float(np.abs(subject.projector.similarity.rows(subject.data.values[rows])).max()))
-    if isinstance(subject.projector.similarity, Barycenters):
+    if isinstance(subject.projector.similarity, Barycenters | GivenBarycenters):
         gap = _from_any_twin(subject, rows, found, gap)
     error, scale = _error(subject, gap, largest)
     return ratio("projection", error, scale, f"{len(rows)} training rows, projected, against their coordinates",
@@ -49,7 +57,7 @@ def _rows(subject: Subject, budget: Budget) -> Indices:
     if isinstance(similarity, Geodesics):
         cost += PATH * (similarity.graph.size + len(similarity.graph.indices))
         cost += MATRIX * len(similarity.graph.indices) / MOST
-    if isinstance(similarity, Barycenters):
+    if isinstance(similarity, Barycenters | GivenBarycenters):
         cost += NUMBER * subject.size
     few = min(budget.affordable(0.15, cost, subject.size, least=4), MOST if not budget.full else subject.size)
     chosen = np.random.default_rng(subject.seed + 3).permutation(subject.size)[:few]
@@ -117,12 +125,12 @@ def parameters(subject: Subject) -> Iterator[Check]:
             wrong.append("origin")
         if isinstance(asked, Gaussian) and asked.rate is None:
             yield _median(subject, similarity)
-    if isinstance(similarity, Geodesics | Barycenters):
+    if isinstance(similarity, Geodesics | Barycenters | GivenBarycenters):
         asked_radius = method.neighbors.radius  # type: ignore[attr-defined]
         radius = None if asked_radius is None else float(np.ldexp(asked_radius, -exponent))
         wrong += [name for name, same in (("neighbors", similarity.neighbors == method.neighbors),  # type: ignore[attr-defined]
                                           ("radius", similarity.radius == radius)) if not same]
-    if isinstance(similarity, Barycenters) and similarity.ridge != method.ridge:  # type: ignore[attr-defined]
+    if isinstance(similarity, Barycenters | GivenBarycenters) and similarity.ridge != method.ridge:  # type: ignore[attr-defined]
         wrong.append("ridge")
     if isinstance(similarity, Distances | GivenDistances):
         wrong += [] if similarity.correction.rule == method.correction else ["correction"]  # type: ignore[attr-defined]

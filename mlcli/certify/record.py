@@ -42,7 +42,8 @@ def certify(record: Record, folder: Path | None, budget: Budget) -> Certificate:
     with unheard(), single_threaded_blas():  # the pieces of work are too small to be shared
         stored, checks = _read_back(record, folder, budget)
         projector = stored.get("projector", record.model.projector)
-        model = replace(record.model, embedding=record.embedding.values, projector=projector)
+        model = replace(record.model, embedding=record.embedding.values, projector=projector,
+                        unfolded=stored.get("unfolded", record.model.unfolded))
         given = None if record.given is None else record.given.data()
         subject = Subject.of(record.config.method, given, model, record.config.compute.seed)
         checks += _rows(record, budget)

@@ -17,7 +17,7 @@ class Quality(Options):
     neighbors: int = option(12, "Size of the neighborhoods that are compared.", ge=1)
     sample: SampleSize | Literal["auto"] = option(
         "auto", "Points whose neighborhoods and distances are measured (auto: all up to 2,000 points, above that a "
-        "seeded sample of 100 to 500, with standard errors).")
+        "seeded sample of 32 to 250, with standard errors).")
 
 
 class Report(Options):

@@ -22,6 +22,7 @@ from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Centering
 from mlcli.stages.similarities import Similarity
 from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.unfolded import Unfolded
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ class Model:
     trace: Array | None = None  # the objective after each iteration, of an iterative method
     loadings: Loadings | None = None
     spreads: Array | None = None  # n x p x p, posterior covariances, where they differ from row to row
+    unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
 
     def project(self, new: Array) -> Array:
         """Coordinates (m x p) of new points; raises ConfigError where there is nothing to place them by."""

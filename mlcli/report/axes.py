@@ -13,6 +13,7 @@ from mlcli.report.drawing import Bar, Line, Mark, Text
 from mlcli.report.text import number
 
 MOST_TICKS = 6
+ALIKE = 1e-12  # share of their size that values differ by where that is rounding
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ def extent(values: Iterable[float]) -> tuple[float, float]:
     """The least and the largest finite value, told apart; 0 to 1 where there is none."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
-    if high / 2 - low / 2 > 1e-300:
+    if high / 2 - low / 2 > max(1e-300, ALIKE * max(abs(low), abs(high))):
         return low, high
     room = abs(high) / 2 if abs(high) > 1e-290 else 0.5
     most = sys.float_info.max

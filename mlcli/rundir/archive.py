@@ -33,9 +33,11 @@ from mlcli.stages.similarities import (
     Completed,
     Distances,
     Geodesics,
+    GivenBarycenters,
     GivenDistances,
     KernelValues,
 )
+from mlcli.stages.unfolded import Unfolded
 
 FORMAT = 1
 LARGEST_HEADER = 2**20  # bytes
@@ -44,8 +46,10 @@ TYPES: dict[str, type[Any]] = {
     "preparation": Preparation, "projector": Projector, "decoder": Decoder, "centering": Centering,
     "columns": Columns, "completed": Completed, "latent": Latent, "kernel-values": KernelValues,
     "distances": Distances, "given-distances": GivenDistances,
-    "geodesics": Geodesics, "barycenters": Barycenters, "correction": Correction, "neighbors": Neighbors,
+    "geodesics": Geodesics, "barycenters": Barycenters,
+    "given-barycenters": GivenBarycenters, "correction": Correction, "neighbors": Neighbors,
     "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
+    "unfolded": Unfolded,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}
 

@@ -102,19 +102,19 @@ def over_tiles(work: Callable[[slice], None], size: int, step: int = 64) -> None
 
 @dataclass(frozen=True)
 class Inverse:
-    """K = M⁺ for a sparse cost M = RᵀR whose null vector is the constant one (LLE).
+    """K = M⁺ for a sparse cost M = RᵀR whose null vector is the constant one (LLE, a graph's Laplacian).
 
     `trace` is unknown until the whole spectrum is computed.
     """
 
-    root: "sparse.csr_array"  # R, n x n, rows that sum to zero
+    root: "sparse.csr_array"  # R, m x n, rows that sum to zero
 
     trace = float("nan")
 
     @property
     def size(self) -> int:
         """The number of points."""
-        return int(self.root.shape[0])
+        return int(self.root.shape[1])
 
     @property
     def centering(self) -> Centering:
@@ -124,7 +124,7 @@ class Inverse:
     @cached_property
     def shift(self) -> float:
         """A tiny positive addition to M that makes it safe to factor."""
-        return 1e-10 * float((self.root.multiply(self.root)).sum()) / self.root.shape[0]
+        return 1e-10 * float((self.root.multiply(self.root)).sum()) / self.size
 
     @property
     def noise(self) -> float:

@@ -149,6 +149,8 @@ def independent_columns(gram: Array, tolerance: float) -> Indices:
     require_finite(gram, "the matrix to be factored")
     _, pivots, rank, _ = dpstrf(gram.T, tol=tolerance, lower=1, overwrite_a=1)
     return np.sort(pivots[:rank].astype(np.int64) - 1)
+
+
 def inverse(matrices: Array) -> Array:
     """Inverses of a stack of matrices (... x k x k); raises NumericalError for singular ones."""
     require_finite(matrices, "the matrix to be inverted")

@@ -53,8 +53,7 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
     costs = _costs(graph, elimination)
     chosen = min(costs.values(), key=lambda c: c.preparation + c.seconds) if algorithm == "auto" else costs[algorithm]
     stored = _store(graph.size, store, chosen, compute)
-    small = 8.0 * graph.size**2 <= STORED
-    narrow = precision == "float32" or (precision == "auto" and stored == "streamed" and not small)
+    narrow = precision == "float32" or (precision == "auto" and stored == "streamed")
     kind: Kind = "float32" if narrow and chosen.algorithm == "elimination" else "float64"
     eliminated = elimination if chosen.algorithm == "elimination" else None
     keep = store == "auto" and stored == "streamed" and _worth_keeping(graph.size, chosen, kind, compute)

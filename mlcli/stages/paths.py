@@ -35,7 +35,7 @@ class Paths(Options):
     store: Store = option(
         "auto", "Where distances are kept: in memory, in a temporary file (disk), nowhere (streamed), or by size.")
     precision: Precision = option(
-        "auto", "Precision of the distances (auto: double up to 8,192 points or where they are kept).")
+        "auto", "Precision of distances (auto: double where they are stored; streamed, single with sums in double).")
 
     @stage("paths")
     def kernel(self, graph: Graph, compute: Compute) -> Dense | Streamed:

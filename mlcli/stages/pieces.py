@@ -18,11 +18,11 @@ from mlcli.stages.weights import closed_groups
 Edges = tuple[Indices, Indices, Array]
 
 
-def connected_graph(data: Spatial, neighbors: Neighbors,
-                    rule: Literal["union", "mutual"]) -> tuple[Graph, Indices | None]:
+def connected_graph(data: Spatial, neighbors: Neighbors, rule: Literal["union", "mutual"],
+                    consequence: str = "") -> tuple[Graph, Indices | None]:
     """The neighbor graph in one piece, and the rows kept where the policy leaves some out.
 
-    Raises GeometryError under the policy `error`, naming the pieces and what would connect them.
+    Raises GeometryError under the policy `error`, naming the pieces, the consequence and what would connect them.
     """
     graph = graph_of(neighbors.lists(data), rule)
     pieces = graph.pieces()
@@ -31,7 +31,7 @@ def connected_graph(data: Spatial, neighbors: Neighbors,
     if neighbors.pieces == "error":
         raise _error_of_pieces(data, neighbors, pieces, lambda: (
             connecting_count(data, nearest_lists(data, neighbors.count or 1)) if rule == "union" else
-            _fewest(data, neighbors.count or 1, lambda lists: graph_of(lists, rule).pieces().max() == 0)))
+            _fewest(data, neighbors.count or 1, lambda lists: graph_of(lists, rule).pieces().max() == 0)), consequence)
     if neighbors.pieces == "largest":
         kept = _kept_rows(pieces)
         return graph.subgraph(kept), kept
@@ -81,11 +81,11 @@ def _note_connected(edges: int) -> None:
 
 
 def _error_of_pieces(data: Spatial, neighbors: Neighbors, pieces: Indices,
-                     fewest: Callable[[], int]) -> GeometryError:
+                     fewest: Callable[[], int], consequence: str = "") -> GeometryError:
     """The error that names the pieces' sizes, members of the small ones, and what would connect them."""
     sizes = np.bincount(pieces)
     listed = ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
-    return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed} points",
+    return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed} points{consequence}",
                          where=f"outside the largest: {_first_ids(data.ids, pieces > 0)}",
                          hint=f"{_remedy(data, neighbors, pieces, fewest)}, or set method.neighbors.pieces "
                          "to largest or connect")

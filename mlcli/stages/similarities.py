@@ -17,7 +17,7 @@ from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.latent import Grouped, Latent, posterior
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import paths_of_new
-from mlcli.stages.weights import barycentric_weights, weight_matrix
+from mlcli.stages.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
 
 
 @dataclass(frozen=True)
@@ -116,12 +116,25 @@ class Barycenters:
         """Weights that sum to one (m x n); all weight on one point where the new point equals it."""
         lists = self.neighbors.lists_of_new(new, self.points, self.radius)
         weights = barycentric_weights(new, self.points, lists, self.ridge)
-        rows = weight_matrix(weights, lists, len(self.points)).toarray()
-        same = lists.starts[:-1][lists.lengths[lists.starts[:-1]] == 0]
-        equal = np.flatnonzero(lists.lengths[lists.starts[:-1]] == 0)
-        rows[equal] = 0.0
-        rows[equal, lists.indices[same]] = 1.0
-        return rows
+        return placed_on_equals(weight_matrix(weights, lists, len(self.points)).toarray(), lists)
 
 
-Similarity = Columns | Completed | KernelValues | Distances | GivenDistances | Geodesics | Barycenters
+@dataclass(frozen=True)
+class GivenBarycenters:
+    """The same weights from dissimilarities that the user gives: SDE of dissimilarities."""
+
+    neighbors: Neighbors
+    radius: float | None
+    distances: Array  # n x n, between the training points
+    ridge: float
+
+    def rows(self, new: Array) -> Array:
+        """Weights that sum to one (m x n); all weight on one point where the new point is no distance from it."""
+        lists = self.neighbors.lists_of_rows(new, self.radius)
+        weights = weights_by_distances(lists, self.distances, self.ridge)
+        rows = weight_matrix(weights, lists, len(self.distances)).toarray()
+        return placed_on_equals(rows, lists)
+
+
+Similarity = (Columns | Completed | KernelValues | Distances | GivenDistances | Geodesics | Barycenters
+              | GivenBarycenters)

@@ -10,13 +10,15 @@ from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array
+from mlcli.errors import GeometryError
 from mlcli.stages.costs import product_rate
 from mlcli.stages.factored import Factored
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernels import uncentered
 from mlcli.stages.neighbors import Spatial
 from mlcli.stages.paths import Paths
+from mlcli.stages.unfolded import Unfolded
 from mlcli.stages.unfolding_basis import Penalized, laplacian_basis, maximize_over_basis
 from mlcli.stages.unfolding_certificate import (
     Certificate,
@@ -34,7 +36,22 @@ from mlcli.stages.unfolding_pairs import Pairs, coincident, neighbor_pairs
 FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
 MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
+UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 USUAL = 25  # iterations of most programs
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A learned kernel, how good it is, and how it was found."""
+
+    unfolded: Unfolded
+    certificate: Certificate
+    trace: Array  # the objective after each iteration
+
+    @property
+    def kernel(self) -> Factored:
+        """The kernel to be solved."""
+        return Factored(self.unfolded.factor, "auto", uncentered(self.unfolded.factor.shape[1]))
 
 
 @dataclass(frozen=True)
@@ -50,18 +67,21 @@ class Unfolding:
     accepted: bool  # a result that is not proven within the tolerance
 
     @stage("unfold")
-    def __call__(self, graph: Graph, data: Spatial, compute: Compute) -> tuple[Factored, Certificate]:
+    def __call__(self, graph: Graph, data: Spatial, compute: Compute) -> Outcome:
         """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
         pairs = neighbor_pairs(graph, data, self.common)
+        if not pairs.squared.any():
+            raise GeometryError("ALL-EQUAL", f"the {graph.size} points of the neighbor graph are all equal",
+                                where="method.neighbors", hint="use more neighbors, or leave repeated rows out")
         count = self._vectors(len(pairs))
         if count and self.basis is None:
             note("N-BASIS", f"with {len(pairs)} pairs the kernel is sought over {count} vectors of the graph's "
                  "Laplacian; method.basis changes that")
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
-            factor, found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
-                             else self._whole(pairs, data, compute))
-        require_trust(found, self.equal, data.exponent, self.accepted)
-        return Factored(factor, "auto", uncentered(factor.shape[1])), found
+            found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
+                     else self._whole(pairs, data, compute))
+        require_trust(found.certificate, self.equal, data.exponent, self.accepted)
+        return found
 
     def step(self, graph: Graph, data: Spatial, compute: Compute) -> Step:
         """What the program would cost."""
@@ -79,7 +99,7 @@ class Unfolding:
         """How many vectors the basis has, 0 for none."""
         return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 
-    def _whole(self, pairs: Pairs, data: Spatial, compute: Compute) -> tuple[Array, Certificate]:
+    def _whole(self, pairs: Pairs, data: Spatial, compute: Compute) -> Outcome:
         """The best of all kernels."""
         compute.require(_whole_memory(len(pairs), pairs.size), f"sde with {len(pairs)} pairs",
                         f"use fewer neighbors, or set method.basis={VECTORS}")
@@ -91,18 +111,21 @@ class Unfolding:
             points = data.values if isinstance(data, Features) else None
             basis = face_basis(pairs, groups, points, self.tolerance)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size if points is None else floor
-        merged, rows = _merged_rows(pairs, groups, basis)
-        program = Program(rows, merged.squared, self.equal)
-        if basis.shape[1] < merged.size - 1:
+        places = pairs.between(groups)
+        rows, even = pairs.take(places).differences(basis), None
+        if basis.shape[1] < groups.max():
             chosen, even = independent(rows)
-            program = Program(rows[chosen], merged.squared[chosen], self.equal, even)
+            places, rows = places[chosen], rows[chosen]
+        program = Program(rows, pairs.squared[places], self.equal, even)
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
         found = certificate(program, solution, factor, pairs, self.tolerance)
         require_feasible(found, floor, data.exponent)
-        return factor, found
+        face = basis if basis.shape[1] < pairs.size - 1 else None
+        unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, face)
+        return Outcome(unfolded, found, solution.trace)
 
-    def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> tuple[Array, Certificate]:
+    def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> Outcome:
         """The best of the kernels over a Laplacian basis; `reach` bounds the trace of all kernels.
 
         The penalty is such that a usual weight, trace over pairs and mean, is worth `softness`.
@@ -110,20 +133,16 @@ class Unfolding:
         compute.require(_basis_memory(len(pairs), count), f"sde over {count} vectors", "set method.basis lower")
         groups = coincident(pairs)
         basis = laplacian_basis(pairs, groups, count, compute)
-        merged, rows = _merged_rows(pairs, groups, basis)
-        mean = float(merged.squared.mean())
-        program = Penalized(rows, merged.squared, self.equal,
-                            penalty=reach / (self.softness * len(merged) * mean**2))
+        places = pairs.between(groups)
+        squared = pairs.squared[places]
+        program = Penalized(pairs.take(places).differences(basis), squared, self.equal,
+                            penalty=reach / (self.softness * len(squared) * float(squared.mean()) ** 2))
         solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root
         found = certificate(program, solution, factor, pairs, self.tolerance)
-        return factor, softened(found, program, solution, reach, pairs.misses(factor, self.equal))
-
-
-def _merged_rows(pairs: Pairs, groups: Indices, basis: Array) -> tuple[Pairs, Array]:
-    """The pairs among groups of points, and the difference of a basis's rows for each."""
-    merged = pairs.merged(groups)
-    return merged, merged.differences(basis[np.unique(groups, return_index=True)[1]])
+        found = softened(found, program, solution, reach, pairs.misses(factor, self.equal))
+        unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, basis, program.penalty)
+        return Outcome(unfolded, found, solution.trace)
 
 
 def _whole_memory(pairs: int, size: int) -> float:

@@ -5,20 +5,19 @@ small whatever the number of points, and the semidefinite program is solved over
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.stage import advance
 from mlcli.base.types import Array, Indices
 from mlcli.stages.kernels import Inverse
 from mlcli.stages.krylov import SPARE, krylov
 from mlcli.stages.linalg import cholesky, orthonormal, positive_solver, symmetric_eigen
 from mlcli.stages.unfolding_cone import (
-    PATIENCE,
     Program,
-    Progress,
     Solution,
+    climb,
     inverse_root,
     longest,
     longest_linear,
@@ -111,11 +110,41 @@ class Small:
 
 @dataclass(frozen=True)
 class Iterate:
-    """A point inside the cones, from which distances may still be as far off as `miss`."""
+    """A point inside the cones."""
 
     kernel: Array  # q x q, A
     weights: Array  # m, y
     slack: Array  # m; left alone where distances are kept
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What one iteration computes of its iterate before it looks for directions."""
+
+    small: Small
+    now: Iterate
+    root: Array  # L with A = L Lᵀ
+    cost_root: Array  # L with Σ y vvᵀ - I = L Lᵀ
+
+    @property
+    def weights(self) -> Array:
+        """The weights of the dual."""
+        return self.now.weights
+
+    @cached_property
+    def value(self) -> float:
+        """The penalized trace."""
+        return self.small.program.value(self.root)
+
+    @cached_property
+    def bound(self) -> float:
+        """The dual objective."""
+        return self.small.program.bound(self.weights, 1.0)
+
+    @property
+    def merit(self) -> float:
+        """The relative gap."""
+        return relative_gap(self.value, self.bound, float(np.trace(self.now.kernel)))
 
 
 @dataclass(frozen=True)
@@ -137,23 +166,11 @@ class Direction:
 
 def maximize_over_basis(program: Penalized, tolerance: float, limit: int) -> Solution:
     """The penalized program solved until its gap is below `tolerance`, or as far as rounding allows."""
-    small, now = Small.of(program), _start(program)
-    best = Progress(np.zeros_like(now.kernel), now.weights, np.inf, 0)
-    for iteration in range(limit + 1):
-        cost = program.weighted(now.weights) - np.eye(len(now.kernel))
-        root, cost_root = cholesky(now.kernel), cholesky(cost)
-        if root is None or cost_root is None:
-            break
-        merit = relative_gap(program.value(root), program.bound(now.weights, 1.0), float(np.trace(now.kernel)))
-        best = Progress(root, now.weights, merit, iteration).better(best)
-        advance(iteration, limit)
-        if best.merit <= tolerance or iteration == limit or iteration - best.at > PATIENCE:
-            break
-        following = _step(small, now, root, cost_root)
-        if following is None:
-            break
-        now = following
-    return Solution(best.root, best.weights, iteration)
+    now = _start(program)
+    start = _frame(Small.of(program), now)
+    if start is None:
+        return Solution(np.zeros_like(now.kernel), now.weights, np.zeros(0))
+    return climb(start, _step, tolerance, limit)
 
 
 def _start(program: Penalized) -> Iterate:
@@ -163,8 +180,16 @@ def _start(program: Penalized) -> Iterate:
     return Iterate(share * np.eye(size), program.dual_start(), np.full(len(program.rows), program.squared.mean()))
 
 
-def _step(small: Small, now: Iterate, root: Array, cost_root: Array) -> Iterate | None:
+def _frame(small: Small, now: Iterate) -> Frame | None:
+    """The factorizations of an iterate; None where it lies on the boundary to rounding."""
+    cost = small.program.weighted(now.weights) - np.eye(len(now.kernel))
+    root, cost_root = cholesky(now.kernel), cholesky(cost)
+    return None if root is None or cost_root is None else Frame(small, now, root, cost_root)
+
+
+def _step(frame: Frame) -> Frame | None:
     """A predictor says how far to center, a corrector goes; None where the system cannot be solved."""
+    small, now, root, cost_root = frame.small, frame.now, frame.root, frame.cost_root
     program, equal = small.program, small.program.equal
     kernel, cost, half = now.kernel, cost_root @ cost_root.T, inverse_root(root)
     inverse = half.T @ half
@@ -197,5 +222,5 @@ def _step(small: Small, now: Iterate, root: Array, cost_root: Array) -> Iterate 
     length = min(1.0, (0.9 + 0.08 * length) * corrector.step(root, cost_root, now, equal))
     if length < LEAST:
         return None
-    return Iterate(symmetric(kernel + length * corrector.kernel), now.weights + length * corrector.weights,
-                   now.slack + length * corrector.slack)
+    return _frame(small, Iterate(symmetric(kernel + length * corrector.kernel),
+                                 now.weights + length * corrector.weights, now.slack + length * corrector.slack))

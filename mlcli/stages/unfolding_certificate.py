@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.scaling import scaled, shown
+from mlcli.base.scaling import scaled_number, shown
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
@@ -59,7 +59,8 @@ class Certificate:
         """The figures of run.json, for data that are 2**exponent times those solved."""
 
         def whole(value: float) -> float | None:
-            return float(scaled(np.asarray(value), 2 * exponent)) if np.isfinite(value) else None
+            found = scaled_number(value, 2 * exponent)
+            return found if np.isfinite(found) else None
 
         facts = {"trace": whole(self.trace), "dual_bound": whole(self.bound),
                  "duality_gap": self.gap if np.isfinite(self.gap) else None, "constraint_violation": self.violation,
@@ -76,7 +77,7 @@ def certificate(program: Program, solution: Solution, factor: Array, pairs: Pair
     bound = program.bound(solution.weights, least) if least > 0 else float("inf")
     terms = float(program.squared @ np.abs(solution.weights)) / max(least, np.finfo(float).tiny)
     off = pairs.misses(factor, program.equal)
-    return Certificate(float(np.sum(factor**2)), bound, float(off.max(initial=0.0)), solution.iterations, tolerance,
+    return Certificate(float(np.sum(factor**2)), bound, float(off.max(initial=0.0)), len(solution.trace), tolerance,
                        terms / max(abs(bound), np.finfo(float).tiny), len(pairs))
 
 
@@ -126,7 +127,7 @@ def require_trust(found: Certificate, equal: bool, exponent: int, accepted: bool
     said = (f"trace {trace}, bound {bound}, relative gap {found.gap:.1e}, violation {found.violation:.1e} "
             f"after {found.iterations} iterations")
     if accepted:
-        note("W-UNCERTIFIED", f"the unfolding is not proven to be the best: {said}", gap=found.gap,
+        note("W-UNCONVERGED", f"the unfolding is not proven to be the best: {said}", gap=found.gap,
              violation=found.violation)
         return
     if equal and found.runaway > RUNAWAY:

@@ -1,9 +1,12 @@
-"""What interior-point methods for unfoldings share: the program, its solution, and steps that stay inside."""
+"""What interior-point methods for unfoldings share: the program, the way to its solution, steps that stay inside."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.stages.linalg import EPS, lower_solve, symmetric_eigenvalues
 
@@ -54,23 +57,68 @@ class Solution:
 
     root: Array  # r x r, R = root rootᵀ
     weights: Array  # m, dual feasible
-    iterations: int
+    trace: Array  # the objective after each iteration
+
+
+class Frame(Protocol):
+    """What one iteration computes of its iterate before it looks for directions."""
+
+    @property
+    def root(self) -> Array:
+        """L with R = L Lᵀ (r x r)."""
+
+    @property
+    def weights(self) -> Array:
+        """The weights of the dual (m)."""
+
+    @property
+    def value(self) -> float:
+        """The objective."""
+
+    @property
+    def bound(self) -> float:
+        """That of the dual."""
+
+    @property
+    def merit(self) -> float:
+        """The larger of relative gap and violation."""
+
+
+F = TypeVar("F", bound=Frame)
 
 
 @dataclass(frozen=True)
-class Progress:
-    """The best iterate so far, and how long ago it was."""
+class Progress(Generic[F]):
+    """The best iterate so far, and when the last gain worth its time was."""
 
-    root: Array
-    weights: Array
-    merit: float  # the larger of relative gap and violation
+    best: F
     at: int
 
-    def better(self, other: "Progress") -> "Progress":
+    def with_next(self, frame: F, iteration: int) -> "Progress[F]":
         """The one with the smaller merit; a gain of less than a tenth does not count as one in time."""
-        if self.merit < other.merit:
-            return self if self.merit < 0.9 * other.merit else Progress(self.root, self.weights, self.merit, other.at)
-        return other
+        if frame.merit >= self.best.merit:
+            return self
+        return Progress(frame, iteration if frame.merit < 0.9 * self.best.merit else self.at)
+
+
+def climb(start: F, step: Callable[[F], F | None], tolerance: float, limit: int, floor: float = -np.inf) -> Solution:
+    """Steps until gap and violation are below `tolerance`, or as far as rounding allows.
+
+    Stops as soon as the dual bound falls below `floor`, a value that every kernel reaches: then there is none.
+    """
+    progress, frame, trace = Progress(start, 0), start, []
+    for iteration in range(1, limit + 1):
+        if progress.best.merit <= tolerance or frame.bound < floor or iteration - progress.at > PATIENCE:
+            break
+        following = step(frame)
+        if following is None:
+            break
+        frame = following
+        trace.append(frame.value)
+        progress = progress.with_next(frame, iteration)
+        advance(iteration, limit)
+    best = frame if frame.bound < floor else progress.best
+    return Solution(best.root, best.weights, np.array(trace))
 
 
 def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:

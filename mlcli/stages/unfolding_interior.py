@@ -10,14 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.stages.linalg import cholesky, positive_solver
 from mlcli.stages.unfolding_cone import (
-    PATIENCE,
     Program,
-    Progress,
     Solution,
+    climb,
     inverse_root,
     longest,
     longest_linear,
@@ -53,6 +51,11 @@ class Frame:
     mean: float  # complementarity, per eigenvalue and slack
 
     @property
+    def weights(self) -> Array:
+        """The weights of the dual."""
+        return self.now.weights
+
+    @property
     def value(self) -> float:
         """tr R."""
         return float(np.trace(self.now.kernel))
@@ -61,6 +64,11 @@ class Frame:
     def bound(self) -> float:
         """bᵀy."""
         return float(self.program.squared @ self.now.weights)
+
+    @property
+    def merit(self) -> float:
+        """The larger of relative gap and violation."""
+        return max(relative_gap(self.value, self.bound), self.program.violation(self.lengths))
 
 
 @dataclass(frozen=True)
@@ -87,23 +95,10 @@ def maximize(program: Program, tolerance: float, limit: int, floor: float) -> So
     Stops as soon as the dual bound falls below `floor`, a value that every kernel reaches: then there is none.
     """
     now = _start(program)
-    best = Progress(np.zeros_like(now.kernel), now.weights, np.inf, 0)
-    for iteration in range(limit + 1):
-        frame = _frame(program, now)
-        if frame is None:
-            break
-        merit = max(relative_gap(frame.value, frame.bound), program.violation(frame.lengths))
-        best = Progress(frame.root, now.weights, merit, iteration).better(best)
-        advance(iteration, limit)
-        if frame.bound < floor:
-            return Solution(frame.root, now.weights, iteration)
-        if best.merit <= tolerance or iteration == limit or iteration - best.at > PATIENCE:
-            break
-        following = _step(frame)
-        if following is None:
-            break
-        now = following
-    return Solution(best.root, best.weights, iteration)
+    start = _frame(program, now)
+    if start is None:
+        return Solution(np.zeros_like(now.kernel), now.weights, np.zeros(0))
+    return climb(start, _step, tolerance, limit, floor)
 
 
 def _start(program: Program) -> Iterate:
@@ -132,7 +127,7 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
                  squared_norms(program.rows @ half.T), mean)
 
 
-def _step(frame: Frame) -> Iterate | None:
+def _step(frame: Frame) -> Frame | None:
     """The next iterate: a predictor says how far to center, a corrector goes; None where there is no way on."""
     solver = _schur(frame)
     if solver is None:
@@ -149,8 +144,9 @@ def _step(frame: Frame) -> Iterate | None:
     if max(primal, dual) < LEAST:
         return None
     now = frame.now
-    return Iterate(symmetric(now.kernel + primal * direction.kernel), now.slack + primal * direction.slack,
-                   now.weights + dual * direction.weights)
+    return _frame(frame.program, Iterate(
+        symmetric(now.kernel + primal * direction.kernel), now.slack + primal * direction.slack,
+        now.weights + dual * direction.weights))
 
 
 def _schur(frame: Frame) -> Callable[[Array], Array] | None:

@@ -23,6 +23,10 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.left)
 
+    def take(self, places: Indices) -> "Pairs":
+        """Some of the pairs."""
+        return Pairs(self.size, self.left[places], self.right[places], self.squared[places])
+
     def differences(self, columns: Array) -> Array:
         """Rows xᵢ - xⱼ (m x r) of a matrix with a row for each point."""
         return np.asarray(columns[self.left] - columns[self.right])
@@ -32,14 +36,19 @@ class Pairs:
         excess = squared_norms(self.differences(factor)) - self.squared
         return np.asarray((np.abs(excess) if equal else np.maximum(excess, 0.0)) / self.squared.mean())
 
-    def merged(self, groups: Indices) -> "Pairs":
-        """The pairs among groups of points, each once, at the least of their distances."""
+    def between(self, groups: Indices) -> Indices:
+        """Places of pairs, one for every two groups of points that any pair joins: the shortest."""
         low, high = np.sort(np.stack([groups[self.left], groups[self.right]]), axis=0)
         apart = np.flatnonzero(low != high)
         order = apart[np.lexsort((self.squared[apart], high[apart], low[apart]))]
         low, high = low[order], high[order]
-        first = np.append(True, (low[1:] != low[:-1]) | (high[1:] != high[:-1]))[: len(order)]
-        return Pairs(int(groups.max()) + 1, low[first], high[first], self.squared[order][first])
+        return order[np.append(True, (low[1:] != low[:-1]) | (high[1:] != high[:-1]))[: len(order)]]
+
+    def merged(self, groups: Indices) -> "Pairs":
+        """The pairs among groups of points, each once, at the least of their distances."""
+        places = self.between(groups)
+        low, high = np.sort(np.stack([groups[self.left[places]], groups[self.right[places]]]), axis=0)
+        return Pairs(int(groups.max()) + 1, low, high, self.squared[places])
 
 
 def neighbor_pairs(graph: Graph, data: Spatial, common: bool) -> Pairs:

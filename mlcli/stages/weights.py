@@ -40,13 +40,43 @@ def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: floa
 def _solve(targets: Array, neighbors: Array, ridge: float) -> Array:
     """Weights (m x k) for targets (m x d) with k neighbors each (m x k x d)."""
     differences = np.subtract(neighbors, targets[:, None, :], out=neighbors)
-    gram = differences @ differences.transpose(0, 2, 1)
+    return weights_of_gram(differences @ differences.transpose(0, 2, 1), ridge)
+
+
+def weights_of_gram(gram: Array, ridge: float) -> Array:
+    """Weights (m x k) from the local Gram matrices (m x k x k), which are changed in place."""
     traces = np.einsum("mii->m", gram)
     indices = np.arange(gram.shape[1])
     gram[:, indices, indices] += (ridge * np.where(traces > 0, traces, 1.0))[:, None]
     require_finite(gram, "a local Gram matrix")
     weights = solve_positive(gram, np.ones(gram.shape[:2]))
     return weights / weights.sum(axis=1, keepdims=True)
+
+
+def weights_by_distances(lists: Lists, distances: Array, ridge: float) -> Array:
+    """The same weights where only distances are known: the lists' own, and those between the points (n x n).
+
+    The Gram matrix of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; what is negative in it is no extent.
+    """
+    weights = np.empty(len(lists.indices))
+    for count in np.unique(lists.counts):
+        entries = lists.starts[:-1][lists.counts == count][:, None] + np.arange(count)
+        names, squared = lists.indices[entries], lists.lengths[entries] ** 2
+        gram = (squared[:, :, None] + squared[:, None, :] - distances[names[:, :, None], names[:, None, :]] ** 2) / 2
+        require_finite(gram, "a local Gram matrix")
+        values, vectors = np.linalg.eigh(gram)
+        weights[entries] = weights_of_gram((vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1),
+                                           ridge)
+    return weights
+
+
+def placed_on_equals(rows: Array, lists: Lists) -> Array:
+    """Rows of weights (m x n), changed in place, with all weight on the first neighbor where it is at no distance."""
+    firsts = lists.starts[:-1]
+    equal = np.flatnonzero(lists.lengths[firsts] == 0)
+    rows[equal] = 0.0
+    rows[equal, lists.indices[firsts[equal]]] = 1.0
+    return rows
 
 
 def weight_matrix(weights: Array, lists: Lists, columns: int) -> "sparse.csr_array":

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.errors import NumericalError
 from mlcli.report.quality import kept_space, quality
 from mlcli.stages.graph import graph_of
 from mlcli.stages.neighbors import Neighbors
@@ -66,7 +67,7 @@ def test_neighborhoods_are_kept_as_other_tools_find(path: str, method: str, opti
     """Trustworthiness and continuity in neighborhoods of 12, two axes, unscaled."""
     points = support.features(np.load(DATA / path, allow_pickle=False))
     model = support.fit(method, points, **options)
-    found = quality(points, model.embedding, kept=kept_space(model.projector),
+    found = quality(points, model.embedding, kept=kept_space(model),
                     generator=np.random.default_rng(0)).figures
     assert (round(found["trustworthiness"], 5), round(found["continuity"], 5)) == expected
 
@@ -92,6 +93,52 @@ def test_eurodist_has_the_published_eigenvalues() -> None:
     distances = table(DATA / "tables" / "eurodist.csv")
     values = support.fit("mds", support.dissimilarities(distances)).spectrum.eigenvalues
     assert np.round(values[[0, 1, -1]], 2).tolist() == [19538377.09, 11856555.33, -2251844.33]
+
+
+def test_coil_unfolds_to_the_optimum_of_csdp() -> None:
+    """72 views of one object, 4 neighbors, 153 pairs: trace and eigenvalues of an independent solver."""
+    distances = support.dissimilarities(table(EXPECTED / "mvu" / "coil20_obj1_k4" / "D_input.csv"))
+    model = support.fit("sde", distances, neighbors=4, tolerance=1e-7)
+    assert model.fit["pairs"] == 153
+    assert model.fit["trace"] == pytest.approx(34553.2981441393, rel=1e-6)
+    assert model.fit["dual_bound"] == pytest.approx(34553.2980726312, rel=1e-6)
+    assert model.spectrum.values[:2] == pytest.approx([23190.7505407374, 11323.8691138309], rel=1e-4)
+    assert support.fit("sde", distances, neighbors=4).fit["trace"] == pytest.approx(34553.298, rel=1e-4)
+
+
+def test_road_distances_cannot_be_kept() -> None:
+    """CSDP finds eurodist with 5 neighbors infeasible: two cities are farther apart than by way of others."""
+    with pytest.raises(NumericalError) as caught:
+        support.fit("sde", support.dissimilarities(table(DATA / "tables" / "eurodist.csv")), neighbors=5)
+    assert caught.value.code == "E-INFEASIBLE"
+
+
+def test_a_swiss_roll_of_300_points_is_unfolded_within_a_thousandth() -> None:
+    points = np.load(DATA / "swiss_roll_tenenbaum" / "X.npy", allow_pickle=False)[:300]
+    model = support.fit("sde", points, neighbors=5, constraints="at_most", tolerance=1e-3)
+    assert model.fit["duality_gap"] <= 1e-3 and model.fit["constraint_violation"] <= 1e-6
+    assert model.fit["trace"] == pytest.approx(106589.0, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "trace"), [(1000, 1119667.5), (5000, None)])
+def test_large_swiss_rolls_are_unfolded(count: int, trace: float | None) -> None:
+    """1,000 points over all kernels; 5,000 over a Laplacian basis, with the bound of the penalized trace."""
+    points = np.load(DATA / "swiss_roll_tenenbaum" / "X.npy", allow_pickle=False)[:count]
+    figures = support.fit("sde", points, neighbors=5, constraints="at_most", tolerance=1e-3).fit
+    assert figures["converged"]
+    if trace is not None:
+        assert figures["trace"] == pytest.approx(trace, rel=1e-3)
+    else:
+        assert figures["basis"] == 50 and figures["trace"] <= figures["bound_without_basis"]
+
+
+@pytest.mark.slow
+def test_faces_unfold_within_a_thousandth() -> None:
+    points = np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False)
+    figures = support.fit("sde", points, neighbors=4, tolerance=1e-3).fit
+    assert figures["converged"] and figures["constraint_violation"] <= 1e-4
+    assert figures["trace"] == pytest.approx(371026.4, rel=1e-3)
 
 
 @pytest.mark.parametrize("route", ["auto", "covariance", "dual", "svd"])

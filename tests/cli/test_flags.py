@@ -84,11 +84,11 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
         if flag.constant is None:
             assert rows_at(flag.path)[0].sentence.removesuffix(".").split("(")[0].split("-")[0] in text
     assert "auto|dijkstra|floyd|elimination" in text
-    assert "(isomap, lle). [default: 10]" in text
+    assert "(isomap, lle, sde). [default: 10]" in text
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["-k", "5"], "E-CONFIG]: method.neighbors: pca has no option 'neighbors'; isomap and lle have it; -k"),
+    (["-k", "5"], "E-CONFIG]: method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; -k"),
     (["-k", "x", *ISOMAP], "E-CONFIG]: method.neighbors.count must be a whole number of at least 1, not 'x'; -k"),
     (["-m", "isomp"], "E-CONFIG]: method.name: unknown method 'isomp'; -m; did you mean 'isomap'?"),
     (["--paths", "floid", *ISOMAP],

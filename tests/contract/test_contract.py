@@ -42,8 +42,11 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "isomap landmarks": ("isomap", {"neighbors": 9, "landmarks": 30}),
     "lle": ("lle", {"neighbors": 9}),
     "lle krylov": ("lle", {"neighbors": 9, "eigensolve": {"solver": "krylov"}}),
+    "sde": ("sde", {"neighbors": 6}),
+    "sde at most": ("sde", {"neighbors": 6, "constraints": "at_most"}),
+    "sde basis": ("sde", {"neighbors": 6, "basis": 12}),
 }
-NEEDS_NEIGHBORS = ("isomap", "lle")
+NEEDS_NEIGHBORS = ("isomap", "lle", "sde")
 # LLE's axes are eigenvectors of M⁺ whose gaps are small beside rounding in the weights
 LOOSE = {"lle": 1e-5}
 PARTIAL = ("mds krylov", "isomap streamed", "lle krylov", "pca power",  # only the top of the spectrum is computed
@@ -57,7 +60,7 @@ MOST = {"fa": 2, "fa varimax": 2, "fa promax": 2}  # factors that five columns c
 
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 every_method = pytest.mark.parametrize("method", METHODS)
-OPTIONS: dict[str, dict[str, Any]] = {"isomap": {"neighbors": 9}, "lle": {"neighbors": 9}}
+OPTIONS: dict[str, dict[str, Any]] = {"isomap": {"neighbors": 9}, "lle": {"neighbors": 9}, "sde": {"neighbors": 6}}
 
 
 def model_of(name: str, points: Array = POINTS, **options: Any) -> Model:

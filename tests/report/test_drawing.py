@@ -36,6 +36,13 @@ def test_steps_are_one_two_or_five(low: float, high: float, step: float) -> None
     assert round_step(low, high) == pytest.approx(step)
 
 
+@pytest.mark.parametrize("value", [7.535921812, -7.5, 1e-200, 1e300])
+def test_values_that_differ_by_rounding_share_a_scale_wider_than_that(value: float) -> None:
+    scale = Scale.over([value, float(np.nextafter(value, np.inf)), value * (1 + 1e-15)], 0.0, 100.0)
+    assert len(set(scale.ticks())) > 1
+    assert scale.high - scale.low > abs(value) / 2
+
+
 def test_a_place_beyond_the_scale_lies_at_its_edge() -> None:
     scale = Scale.over([0.0, 10.0], 0.0, 100.0)
     assert (scale(-5.0), scale(5.0), scale(50.0)) == (0.0, 50.0, 100.0)

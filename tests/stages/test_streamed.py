@@ -108,8 +108,8 @@ def test_single_precision_only_begins(spread: float, single: bool, monkeypatch: 
     found = next(note for note in notes.notes if note.code == "F-KRYLOV")
     assert (found.facts["single_precision"] > 0) == single
     assert max(found.facts["residuals"][:2]) <= 1e-9
-    assert np.abs(model.spectrum.values[:2] / whole.spectrum.values[:2] - 1).max() < 1e-11
-    assert model.spectrum.trace == pytest.approx(whole.spectrum.trace, rel=1e-11)
+    assert np.abs(model.spectrum.values[:2] / whole.spectrum.values[:2] - 1).max() < 1e-9
+    assert model.spectrum.trace == pytest.approx(whole.spectrum.trace, rel=1e-9)
 
 
 def test_streamed_kernel_pca_is_kernel_pca(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -105,6 +105,9 @@ def axes_of(model: Model) -> Array:
 def kept_distances(model: Model, data: Points) -> Pairs | None:
     """The distances that the method set out to keep; None for one that keeps none."""
     similarity = existing(model.projector).similarity
+    if model.unfolded is not None:
+        factor = model.unfolded.factor
+        return lambda sources, targets: np.sqrt(squared_distances(factor[sources], factor[targets]))
     if isinstance(similarity, Barycenters):
         return None
     if isinstance(similarity, Geodesics):

@@ -48,8 +48,8 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     `decode` leads from coordinates to features. A measure that does not apply is None.
     """
     size = len(embedding)
-    width = source.values.shape[1] if isinstance(source, Features) else 1
-    anchors = Anchors.chosen(size, width, sample, generator)
+    work = (source.values.shape[1] if isinstance(source, Features) else 1) + (kept.work if kept else 0)
+    anchors = Anchors.chosen(size, work, sample, generator)
     space = input_space(source, anchors.rows)
     spaces = Spaces(space, kept or space, Euclidean.of(embedding, anchors.rows))
     classes, near = Labels.first_of(labels or {}), clipped(neighbors, size)

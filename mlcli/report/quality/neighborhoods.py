@@ -9,6 +9,7 @@ from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
 
 LAST = np.iinfo(np.int64).max
+PIECE = 2**15  # points whose keys are looked at together
 SORTED = 2**14  # points up to which all are sorted: faster than counting a few
 
 
@@ -67,8 +68,10 @@ class Order:
         """The order by squared distances (b x n) from some anchors, at least of the `reach` nearest."""
         size = squared.shape[1]
         mask = (1 << size.bit_length()) - 1
-        keys = squared.view(np.int64) & ~mask
-        keys |= np.arange(size)
+        keys = np.empty(squared.shape, dtype=np.int64)
+        for columns in pieces_of(size):
+            np.bitwise_and(squared[:, columns].view(np.int64), ~mask, out=keys[:, columns])
+            keys[:, columns] |= np.arange(columns.start, columns.stop)
         keys[np.arange(len(rows)), rows] = LAST
         first = keys if size <= SORTED else np.partition(keys, reach, axis=1)[:, :reach]
         return cls(keys, np.sort(first, axis=1), mask)
@@ -84,6 +87,15 @@ class Order:
         """
         wanted = np.take_along_axis(self.keys, named, axis=1)
         found = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
-        for row, place in zip(*np.nonzero(found[:, :exact] == self.ordered.shape[1]), strict=True):
-            found[row, place] = np.count_nonzero(self.keys[row] < wanted[row, place])
+        far = np.argwhere(found[:, :exact] == self.ordered.shape[1]).tolist()
+        if far:
+            found[tuple(zip(*far, strict=True))] = 0
+            for columns in pieces_of(self.keys.shape[1]):
+                for row, place in far:
+                    found[row, place] += np.count_nonzero(self.keys[row, columns] < wanted[row, place])
         return found + 1
+
+
+def pieces_of(size: int) -> list[slice]:
+    """The points in pieces whose keys stay in a cache."""
+    return [slice(start, min(start + PIECE, size)) for start in range(0, size, PIECE)]

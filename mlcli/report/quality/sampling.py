@@ -8,8 +8,8 @@ import numpy as np
 from mlcli.base.types import AnyArray, Array, Indices
 
 EXACT = 2000  # points up to which all are measured
-FEWEST, MOST = 32, 500  # anchors of an automatic sample
-WORK = 5e9  # multiplications that an automatic sample may take
+FEWEST, MOST = 32, 250  # anchors of an automatic sample
+WORK = 1.5e9  # multiplications that an automatic sample may take
 PAIR = 150  # multiplications that the measures of a pair take as long as, beside its distance
 
 Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first axis
@@ -29,9 +29,9 @@ class Anchors:
         return len(self.rows) == self.size
 
     @classmethod
-    def chosen(cls, size: int, width: int, sample: int | str, generator: np.random.Generator) -> "Anchors":
-        """All points, or a simple random sample; `width` is what one distance costs in multiplications."""
-        count = int(sample) if sample != "auto" else automatic(size, width)
+    def chosen(cls, size: int, work: float, sample: int | str, generator: np.random.Generator) -> "Anchors":
+        """All points, or a simple random sample; `work` is what one pair's distances cost in multiplications."""
+        count = int(sample) if sample != "auto" else automatic(size, work)
         rows = np.arange(size) if count >= size else np.sort(generator.choice(size, count, replace=False))
         return cls(rows, size)
 
@@ -52,6 +52,6 @@ class Anchors:
         return found | {f"{name}_se": error for name, error in errors.items()}
 
 
-def automatic(size: int, width: int) -> int:
+def automatic(size: int, work: float) -> int:
     """All points up to a limit; above it as many as keep the work bounded."""
-    return size if size <= EXACT else int(np.clip(WORK / (size * (width + PAIR)), FEWEST, MOST))
+    return size if size <= EXACT else int(np.clip(WORK / (size * (work + PAIR)), FEWEST, MOST))

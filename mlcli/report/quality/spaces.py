@@ -12,7 +12,7 @@ from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.methods.base import Projector
+from mlcli.methods.base import Model, existing
 from mlcli.stages.distances import pair_distances, squared_distances
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
@@ -25,6 +25,7 @@ REACH = 30  # binary exponents of numbers whose squares are safe in single preci
 FEW_COLUMNS = 16  # up to here distances are found by differences, as quickly as by a product
 BLOCK = 2**20  # numbers of a block of points
 PIECE = 2**14  # points whose distances from a few anchors stay in a cache
+FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
 NEAR = 1e-3  # share of the points' squared norms below which a distance is found again by differences
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
@@ -40,6 +41,10 @@ class Space(Protocol):
     @property
     def exponent(self) -> int:
         """The power of two that the rows leave out."""
+
+    @property
+    def work(self) -> float:
+        """Multiplications that one distance takes as long as."""
 
     def rows_of(self, anchors: Indices) -> Rows:
         """The rows of some anchors, given piece by piece."""
@@ -58,6 +63,11 @@ class Euclidean:
         """The space of some points, scaled where the anchors' squares would leave the range of single precision."""
         values, exponent = in_range(points, points[anchors])
         return cls(values, exponent)
+
+    @property
+    def work(self) -> float:
+        """One for each column."""
+        return self.points.shape[1]
 
     def rows_of(self, anchors: Indices) -> Rows:
         """With few columns found when asked for; with many, all at once in one pass over the points."""
@@ -85,6 +95,7 @@ class GivenDissimilarities:
     values: Array  # n x n
     exponent: int
     name: str = "given"
+    work: float = 1.0
 
     def rows_of(self, anchors: Indices) -> Rows:
         """Their squares."""
@@ -98,6 +109,7 @@ class GivenKernel:
     values: Array  # n x n
     exponent: int
     name: str = "kernel"
+    work: float = 1.0
 
     def rows_of(self, anchors: Indices) -> Rows:
         """K_ii + K_jj - 2 K_ij, and zero where rounding or an indefinite kernel makes it negative."""
@@ -111,6 +123,11 @@ class KernelFunctionSpace:
     similarity: KernelValues
     exponent: int
     name: str = "kernel"
+
+    @property
+    def work(self) -> float:
+        """One for each column, and a function."""
+        return self.similarity.points.shape[1] + FUNCTION
 
     def rows_of(self, anchors: Indices) -> Rows:
         """k(x, x) + k(y, y) - 2 k(x, y)."""
@@ -126,6 +143,11 @@ class GeodesicSpace:
     graph: Graph
     exponent: int
     name: str = "geodesic"
+
+    @property
+    def work(self) -> float:
+        """A step of Dijkstra's algorithm for each edge, and for each level of the heap."""
+        return STEP * (2 * self.graph.edges / max(self.graph.size, 1) + np.log2(self.graph.size + 1))
 
     def rows_of(self, anchors: Indices) -> Rows:
         """Squared path lengths: one source at a time, or between all points by the quickest way."""
@@ -146,9 +168,12 @@ def input_space(source: Given, anchors: Indices) -> Space:
     return Euclidean.of(source.values, anchors)
 
 
-def kept_space(projector: Projector) -> Space | None:
-    """The space whose distances the method set out to keep, where it is another than the input's."""
+def kept_space(model: Model) -> Space | None:
+    """The space whose distances the axes are to keep, where it is another than the input's."""
+    projector = existing(model.projector)
     similarity = projector.similarity
+    if model.unfolded is not None:
+        return Euclidean(model.unfolded.factor, projector.exponent_out, "kernel")
     if isinstance(similarity, Geodesics):
         return GeodesicSpace(similarity.graph, projector.exponent_in)
     if isinstance(similarity, KernelValues):

@@ -91,7 +91,7 @@ def test_a_seed_gives_one_sample_and_threads_change_nothing() -> None:
             return measured(MANY, MANY[:, :2], labels=LABELS)
 
     once = found(1)
-    assert (once["exact"], once["anchors"], once["rows"]) == (False, 500, 2500)
+    assert (once["exact"], once["anchors"], once["rows"]) == (False, 250, 2500)
     np.testing.assert_allclose(numbers(found(3)), numbers(once), rtol=1e-12)
 
 
@@ -127,7 +127,7 @@ def test_points_all_alike() -> None:
 
 def test_geodesic_distances_are_those_that_isomap_keeps() -> None:
     model = support.fit("isomap", POINTS * 2.0**40, neighbors=6)
-    found = measured(POINTS * 2.0**40, model.embedding, kept=kept_space(model.projector))
+    found = measured(POINTS * 2.0**40, model.embedding, kept=kept_space(model))
     graph = model.projector.similarity.graph
     from mlcli.stages.geodesics import dijkstra_rows
 
@@ -143,7 +143,7 @@ def test_geodesic_distances_are_those_that_isomap_keeps() -> None:
 
 def test_isomap_with_all_neighbors_keeps_euclidean_distances() -> None:
     model = support.fit("isomap", POINTS, neighbors=89)
-    found = measured(POINTS, model.embedding, kept=kept_space(model.projector))
+    found = measured(POINTS, model.embedding, kept=kept_space(model))
     np.testing.assert_allclose(numbers(found), numbers(measured(POINTS, model.embedding)), rtol=1e-9)
 
 
@@ -151,7 +151,7 @@ def test_isomap_with_all_neighbors_keeps_euclidean_distances() -> None:
 def test_kernel_pca_keeps_the_distances_of_its_feature_space(kernel: dict[str, object]) -> None:
     """With all axes it keeps them exactly; a kernel given as a matrix has the same."""
     model = support.fit("kpca", POINTS, kernel=kernel, components=89 if kernel["name"] == "gaussian" else 6)
-    found = measured(POINTS, model.embedding, kept=kept_space(model.projector))
+    found = measured(POINTS, model.embedding, kept=kept_space(model))
     similarity = model.projector.similarity
     values = similarity.function(similarity.points, similarity.points) * 4.0**model.projector.exponent_out
     given = measured(support.similarities(values), model.embedding)
@@ -184,6 +184,18 @@ def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(measure, "GROUP", 2500 * 7)
     monkeypatch.setattr(measure, "BLOCK", 2500 * 3)
     np.testing.assert_allclose(numbers(measured(MANY, MANY[:, :2], sample=60)), expected, rtol=1e-6)
+
+
+def test_sorting_the_nearest_alone_gives_what_sorting_all_gives(monkeypatch: pytest.MonkeyPatch) -> None:
+    from mlcli.report.quality import neighborhoods
+
+    scattered = RANDOM.standard_normal((len(MANY), 2))
+    for embedding in (MANY[:, :2], scattered):
+        monkeypatch.setattr(neighborhoods, "SORTED", len(MANY))
+        expected = numbers(measured(MANY, embedding, sample=60))
+        monkeypatch.setattr(neighborhoods, "SORTED", 0)
+        monkeypatch.setattr(neighborhoods, "PIECE", 700)
+        np.testing.assert_array_equal(numbers(measured(MANY, embedding, sample=60)), expected)
 
 
 def test_no_copy_of_the_data_is_made() -> None:

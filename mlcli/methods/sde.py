@@ -1,0 +1,80 @@
+"""Semidefinite embedding, or maximum variance unfolding."""
+
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.options import option
+from mlcli.base.scaling import scaled
+from mlcli.base.steps import Step
+from mlcli.methods.base import Method, Model, Projector
+from mlcli.stages.eigensolve import Eigensolve
+from mlcli.stages.kernels import uncentered
+from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.pieces import connected_graph
+from mlcli.stages.similarities import Barycenters, GivenBarycenters
+from mlcli.stages.unfolding import UNBOUNDED, Unfolding
+
+
+class SDE(Method):
+    """Points pulled as far apart as the distances of neighbors allow (maximum variance unfolding).
+
+    The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
+    every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, whose dual
+    bounds the trace of all others: the run states trace, bound, gap and violation, and fails above the tolerance.
+
+    It fails where no points have the given distances, where the graph is in pieces, which could drift apart without
+    end, and where flat neighborhoods leave `equal` no room (`at_most` helps, and is another embedding). Many points
+    are unfolded over a basis of smooth vectors, which cannot keep all distances: what they are off by costs a
+    penalty, and gap and bound are those of the penalized trace over the basis.
+
+    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul,
+    "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger, Sha, Zhu and Saul,
+    2006; Sun, Boyd, Xiao and Diaconis, 2006.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities)
+    proof: ClassVar = "spectrum"
+    name: Literal["sde"] = "sde"
+    neighbors: Neighbors = Neighbors()
+    graph: Literal["union", "mutual"] = option(
+        "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
+    constraints: Literal["equal", "at_most"] = option(
+        "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
+    common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
+    basis: int | None = option(
+        None, "Laplacian vectors that the kernel is sought over, 0 for all (default: by the number of pairs).", ge=0)
+    softness: float = option(0.03, "With a basis, about how much squared distances may be off.", gt=0)
+    tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
+    iterations: int = option(100, "Most steps of the interior-point method.", ge=1)
+    accept_uncertified: bool = option(False, "Whether a result that is not proven to the tolerance is a warning only.")
+    ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
+    eigensolve: Eigensolve = Eigensolve()
+
+    def unfolding(self) -> Unfolding:
+        """The semidefinite program that the options ask for."""
+        return Unfolding(self.constraints == "equal", self.common_neighbors, self.basis, self.softness, self.tolerance,
+                         self.iterations, self.accept_uncertified)
+
+    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+        """The graph is made, for its pairs decide the rest."""
+        program = self.unfolding().step(connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0], data, compute)
+        return [self.neighbors.step(data, compute), program]
+
+    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
+        """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
+        graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
+        data = data if kept is None else data.take(kept)
+        found = self.unfolding()(graph, data, compute)
+        spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
+        embedding = spectrum.coordinates()
+        similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
+            self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
+        projector = Projector(similarity, uncentered(graph.size), embedding)
+        return Model(embedding, spectrum, projector, kept, found.certificate.facts(data.exponent),
+                     scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """Neighbors, at most n - 1 of them."""
+        return {"neighbors": self.neighbors.settled(len(data.values))}
