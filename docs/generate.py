@@ -50,7 +50,7 @@ def config_page() -> str:
              "(`MLCLI__COMPUTE__THREADS=4`), `--set compute.threads=4`, flags. Unknown and repeated keys are errors. "
              "A top-level `sweep:` maps option paths to lists and makes one numbered run of each combination.\n\n"
              "The method's options are on the pages in [methods](methods/).")
-    general = [row for row in rows(RunConfig) if not row.path.startswith("method") and not row.type.startswith("a sec")]
+    general = [row for row in rows(RunConfig) if not row.path.startswith("method") and row.type != "a section"]
     return "\n\n".join(["# Configuration", intro, table(general)]) + "\n"
 
 
@@ -59,7 +59,8 @@ def table(described: list[Row]) -> str:
     lines = ["| option | values | default | what it is for |", "|---|---|---|---|"]
     for row in described:
         words = row.words.replace("|", "\\|")
-        lines.append(f"| `{row.path}` | {words} | `{row.default}` | {row.sentence} |")
+        default = f"`{row.default}`" if row.default else ""
+        lines.append(f"| `{row.path}` | {words} | {default} | {row.sentence} |")
     return "\n".join(lines)
 
 

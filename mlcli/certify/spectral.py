@@ -43,7 +43,7 @@ def _orthogonality(subject: Subject) -> Check:
         gap = product - scale * np.eye(len(product))
         return ratio("orthogonality", float(np.abs(gap).max(initial=0.0)), subject.rounding * scale, "YᵀY = n I")
     gap = product - np.diag(subject.values)
-    allowed = (subject.rounding + subject.model.spectrum.tolerance) * subject.top
+    allowed = (subject.rounding + subject.model.spectrum.tolerance) * subject.top * subject.placing
     return ratio("orthogonality", float(np.abs(gap).max(initial=0.0)), allowed, "YᵀY = Λ, the eigenvalues kept")
 
 

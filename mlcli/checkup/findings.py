@@ -68,7 +68,8 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
 def _of_euclidean(report: Report) -> Iterator[Finding]:
     found, corrections = report.euclidean, report.corrections
     if found is not None and corrections is not None and not found.is_euclidean:
-        cailliez = "" if corrections.cailliez is None else f"; Cailliez' constant is {corrections.cailliez:.6g}"
+        cailliez = ("; Cailliez' constant was not computed" if corrections.cailliez is None else
+                    f"; Cailliez' constant is {corrections.cailliez:.6g}")
         yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space lie so far apart: the smallest "
                       f"eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
                       "mds leaves the negative part out; --set method.correction=cailliez or lingoes mends it")
@@ -105,8 +106,9 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
         yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: as many rows as columns, "
                       "symmetric, nowhere negative, zero on the diagonal", "give --dissimilarities")
     if features.constant_columns:
+        names = listed(features.constant_column_names, total=features.constant_columns)
         yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
-                      f"variation: {listed(features.constant_column_names)}", "they say nothing; leave them out")
+                      f"variation: {names}", "they say nothing; leave them out")
     if features.duplicate_columns:
         later, earlier = features.duplicate_column_names[0]
         yield Finding("C-DUPLICATE-COLUMNS", "warning", f"{counted(features.duplicate_columns, 'column')} equal to "

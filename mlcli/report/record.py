@@ -78,9 +78,10 @@ def certificate(run: Contents) -> Part:
 
 
 def _checks(found: Mapping[str, Any]) -> Part:
-    rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")), number(check.get("tolerance")),
+    rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")),
+             "" if check.get("verdict") == "skipped" else number(check.get("tolerance")),
              check.get("verdict"), check.get("how") or "") for check in found.get("checks", ())]
-    return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2))
+    return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2), (0, 3))
 
 
 def _figure(value: float | None) -> str:

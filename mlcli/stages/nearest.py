@@ -174,7 +174,7 @@ def _products(new: Array, points: Array, count: int, own: Indices | None) -> Fin
     rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
 
     def find(block: slice) -> tuple[Indices, Array]:
-        left = (new[block] - center).astype(np.float32)
+        left = right[block] if new is points else (new[block] - center).astype(np.float32)
         own_norms = np.einsum("ij,ij->i", left, left)
         quick = left @ right.T
         quick *= -2

@@ -31,6 +31,13 @@ def test_honest_runs_pass(first: int, tmp_path: Path) -> None:
     assert found["pass"] >= 10
 
 
+@pytest.mark.parametrize("number", [617, 729, 826, 934, 1130, 1746, 1748])
+@pytest.mark.filterwarnings("ignore")
+def test_runs_that_once_raised_an_alarm_pass(number: int, tmp_path: Path) -> None:
+    """Ties among tiny singular values, costs of zero, landmarks far from each other, outliers in many columns."""
+    assert verdict(number, tmp_path, 2000) == "pass"
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 @pytest.mark.filterwarnings("ignore")
