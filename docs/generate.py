@@ -70,7 +70,10 @@ def errors_page() -> str:
     head = ["# Exit codes, errors and warnings",
             "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
             "on standard error. After any nonzero exit the output directory is absent, with one exception: where the "
-            "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays. "
+            "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays; "
+            "and after 80 what was computed lies in `OUTPUT.failed/`. Under `--strict` the first warning ends a "
+            "run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` too, "
+            "else with 65. "
             "Codes from 130 to 143 are "
             "ended by a signal or by memory, and a retry can help; the others want something changed first.",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]

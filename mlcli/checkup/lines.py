@@ -25,7 +25,7 @@ NOT_FOUND = "not computed, for there are too many points"
 def lines_of(report: Report) -> Iterator[str]:
     """The whole report, findings last."""
     size = (f"{counted(report.rows, 'row')} x {counted(report.columns, 'column')}" if report.kind == "features"
-            else counted(report.rows, "point"))
+            else counted(report.rows, "column" if report.kind == "covariance" else "point"))
     yield f"{place(report.path)}: {report.kind}, {size}"
     if report.features:
         yield from _section("Table, as it stands in the file", _features(report.features))
@@ -34,7 +34,7 @@ def lines_of(report: Report) -> Iterator[str]:
     if report.euclidean and report.corrections:
         yield from _section("Euclidean", _euclidean(report.euclidean, report.corrections))
     if report.kernel:
-        yield from _section("Kernel", _kernel(report.kernel))
+        yield from _section(report.kind.capitalize(), _kernel(report.kernel))
     if report.graph:
         partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
         sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""

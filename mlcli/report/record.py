@@ -16,8 +16,11 @@ def heading(run: Contents) -> str:
     badges += [badge(f"{warnings} warning{'' if warnings == 1 else 's'}", "bad")] if warnings else []
     given, made = run.manifest["input"], run.manifest["embedding"]
     what = "columns" if given.get("kind") == "features" else "points"
-    line = (f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × "
-            f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}, "
+    axes = f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}"
+    sizes = (f"the covariance of {number(given['columns'])} columns → loadings on {axes}"
+             if given.get("kind") == "covariance" else
+             f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × {axes}")
+    line = (f"{sizes}, "
             f"{run.manifest.get('seconds', 0):.3g} s, finished {run.manifest.get('finished', 'unknown')}")
     return f"{''.join(badges)}\n<p class=\"soft\">{safe(line, 300)}</p>"
 

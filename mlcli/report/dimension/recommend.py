@@ -7,12 +7,15 @@ from mlcli.report.dimension.verdict import Verdict
 
 # Why in this order: docs/dimension.md
 ORDER = {"pca": ("parallel_analysis", "velicer_map", "broken_stick"),
+         "ppca": ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map"),
+         "fa": ("fa_cross_validation", "parallel_analysis", "velicer_map"),
          "mds": ("broken_stick", "residual_variance", "elbow"),
          "kpca": ("broken_stick", "elbow"),
          "isomap": ("residual_variance", "two_nn", "broken_stick"),
          "lle": ("two_nn", "maximum_likelihood")}
 ELSE = ("broken_stick", "elbow", "two_nn")
-WORDS = {"velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser"}
+WORDS = {"velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",
+         "minka_evidence": "Minka's evidence", "ppca_bic": "BIC of ppca", "fa_cross_validation": "cross-validation"}
 
 
 def recommendation(method: str, verdicts: Mapping[str, Verdict]) -> dict[str, Any]:

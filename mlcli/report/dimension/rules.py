@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from mlcli.base.inputs import Input
@@ -9,6 +11,7 @@ from mlcli.base.stage import stage
 from mlcli.methods.base import Method, Model
 from mlcli.report.dimension.evidence import evidence_of
 from mlcli.report.dimension.intrinsic import estimates
+from mlcli.report.dimension.likelihood import by_likelihood
 from mlcli.report.dimension.parallel import parallel_analysis
 from mlcli.report.dimension.recommend import recommendation
 from mlcli.report.dimension.residual import residual_variance
@@ -39,10 +42,18 @@ def dimension(method: Method, model: Model, data: Input, seed: int) -> dict[str,
 
 def verdicts(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
     """What every rule says."""
-    return {**{f"variance_{share:.0%}".rstrip("%"): variance_kept(evidence, share) for share in SHARES},
-            "elbow": elbow(evidence), "broken_stick": broken_stick(evidence), "kaiser": kaiser(evidence),
-            "parallel_analysis": parallel_analysis(evidence), "velicer_map": velicer(evidence),
-            "eigengap": eigengap(evidence), "residual_variance": residual_variance(evidence), **estimates(evidence)}
+    return {**of_eigenvalues(evidence), **by_likelihood(evidence), "residual_variance": residual_variance(evidence),
+            **estimates(evidence)}
+
+
+def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
+    """The rules that look at eigenvalues or at columns; none of them where a spectrum holds something else."""
+    rules: dict[str, Callable[[Evidence], Verdict | LeftOut]] = {
+        **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
+        "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
+        "velicer_map": velicer, "eigengap": eigengap}
+    return {name: LeftOut(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
+            for name, rule in rules.items()}
 
 
 def dimension_table(found: dict[str, Any]) -> str:
