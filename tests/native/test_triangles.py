@@ -37,5 +37,5 @@ def test_shapes_that_do_not_belong_together_are_refused() -> None:
     square, wanted = np.zeros((4, 4)), np.ones((2, 4), dtype=bool)
     for lengths, first, chosen in ((square, 3, wanted), (square, -1, wanted), (square[:, :3].copy(), 0, wanted),
                                    (square, 0, np.ones((2, 5), dtype=bool))):
-        with pytest.raises(ValueError, match="must be|out of range"):
+        with pytest.raises(ValueError, match=r"must be|out of range"):
             native.undercuts(lengths, first, chosen, 0.0)
