@@ -21,7 +21,10 @@ MADE = "<!-- made by `python docs/generate.py`; change the declarations instead 
 TITLES = {"pca": "Principal component analysis", "ppca": "Probabilistic principal component analysis",
           "fa": "Factor analysis", "mds": "Classical multidimensional scaling (PCoA)",
           "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding",
-          "sde": "Semidefinite embedding (maximum variance unfolding)"}
+          "sde": "Semidefinite embedding (maximum variance unfolding)",
+          "lda": "Linear discriminant analysis", "cca": "Canonical correlation analysis",
+          "ibfa": "Inter-battery factor analysis", "sfa": "Slow feature analysis",
+          "lgssm": "Linear-Gaussian state-space model", "ica": "Independent component analysis"}
 
 
 def pages() -> dict[Path, str]:
@@ -36,7 +39,7 @@ def pages() -> dict[Path, str]:
 def method_page(name: str, kind: type[Method]) -> str:
     """A method's docstring and its options."""
     paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
-    inputs = " or ".join(dict.fromkeys(accepted.kind for accepted in kind.accepts))
+    inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
     takes = f"Takes: {inputs}. `spectrum.csv` holds {kind.ranked_by}."
     return "\n\n".join([f"# {TITLES[name]}: `{name}`", *paragraphs, takes, "## Options", table(own),

@@ -181,7 +181,10 @@ def require_passed(certificate: Certificate, output: Path | None) -> None:
 def certificate_text(result: Run, certificate: Certificate, files: dict[str, dict[str, Any]]) -> str:
     """certificate.json: the checks, and hashes of the input and of all files."""
     document, origin = certificate.document(), result.source.source
-    hashes = {"input": {"path": result.config.input.path, "sha256": origin.sha256 if origin else None}, "files": files}
+    hashes: dict[str, Any] = {
+        "input": {"path": result.config.input.path, "sha256": origin.sha256 if origin else None}, "files": files}
+    if other := result.source.view and result.source.view.source:
+        hashes["input"]["view"] = {"path": result.config.input.view.path, "sha256": other.sha256}
     threads = result.config.compute.allowed_threads().count
     return json_text({**document, "facts": {**document["facts"], "threads": threads, "blas": libraries(), **hashes}})
 
@@ -212,12 +215,10 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     """What run.json says of a run, besides versions and file hashes."""
     source, config = result.source, result.config
     threads = config.compute.allowed_threads()
-    origin = source.source
+    view = {} if source.view is None else {"view": input_facts(config.input.view.path, source.view)}
     return {
         "method": config.method.name,
-        "input": {"path": config.input.path, "kind": source.kind, "rows": source.rows,
-                  "columns": len(source.columns), "format": origin.format if origin else None,
-                  "bytes": origin.bytes if origin else None, "sha256": origin.sha256 if origin else None},
+        "input": {**input_facts(config.input.path, source), **view},
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
         "spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(result.model.spectrum)},
@@ -227,6 +228,14 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
         "seconds": journal.seconds, "stages": journal.stages,
         "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),
     }
+
+
+def input_facts(path: str | None, table: Table) -> dict[str, Any]:
+    """What was read from a file, and its hash."""
+    origin = table.source
+    return {"path": path, "kind": table.kind, "rows": table.rows, "columns": len(table.columns),
+            "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
+            "sha256": origin.sha256 if origin else None}
 
 
 def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
@@ -248,9 +257,14 @@ def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
 
 
 def _with_absolute_input(config: RunConfig) -> RunConfig:
-    if config.input.path == "-":
-        return config
-    return config.replace(input=config.input.replace(path=str(Path(config.input.path).absolute())))
+    view = config.input.view
+    if view.path is not None:
+        view = view.replace(path=_absolute(view.path))
+    return config.replace(input=config.input.replace(path=_absolute(config.input.path), view=view))
+
+
+def _absolute(path: str) -> str:
+    return path if path == "-" else str(Path(path).absolute())
 
 
 def _left_out(model: Model, table: Table, dropped: tuple[Dropped, ...]) -> list[Dropped]:

@@ -61,7 +61,7 @@ def verify(folder: Path, given: str | None = None, *, full: bool = False) -> Ver
         return Verified(changed, "not looked at", Certificate((), {}))
     config = build(layers_of(folder / names.CONFIG, Layer({}, {}))[0])
     config = config if given is None else config.replace(input=config.input.replace(path=given))
-    state = input_state(config.input.path, manifest["input"]["sha256"])
+    state = input_state(config, manifest["input"])
     with threads_limited(config.compute.thread_count()):
         stored = archive.load(folder)
         width = int(manifest["embedding"]["components"])
@@ -77,8 +77,16 @@ def verify(folder: Path, given: str | None = None, *, full: bool = False) -> Ver
         return Verified((), state, certify(record, folder, Budget(SECONDS, full)))
 
 
-def input_state(path: str, sha256: str | None) -> str:
-    """Whether the input is still the one that the run read."""
+def input_state(config: RunConfig, known: dict[str, Any]) -> str:
+    """Whether the input, with its second view, is still what the run read."""
+    states = [file_state(config.input.path, known["sha256"])]
+    if config.input.view.path is not None:
+        states.append(file_state(config.input.view.path, known["view"]["sha256"]))
+    return next((state for state in ("missing", "changed") if state in states), "unchanged")
+
+
+def file_state(path: str, sha256: str | None) -> str:
+    """Whether a file is still the one that the run read."""
     if path == "-" or not Path(path).is_file():
         return "missing"
     return "unchanged" if sha256_of(Path(path)) == sha256 else "changed"
@@ -94,7 +102,7 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
     kept = np.flatnonzero(~np.isin(numbers, [d.row for d in gone]))
     table = prepared.table if len(kept) == len(numbers) else prepared.table.take(kept)
     chosen: Indices | None = None if len(kept) == len(numbers) else kept
-    embedding = replace(table, values=model.embedding, columns=axes(model), kind="features")
+    embedding = replace(table, values=model.embedding, columns=axes(model), kind="features", view=None)
     if texts is not None:
         labels = dict(zip(table.labels, map(tuple, texts[1:]), strict=True))
         numbered = isinstance(table.ids, RowNumbers) and list(table.ids) == list(texts[0])

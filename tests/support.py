@@ -6,7 +6,8 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input, Similarities
+from mlcli.base.inputs import Dissimilarities, Features, Given, Input, Labeled, Similarities, TwoViews
+from mlcli.base.signs import leading_signs
 from mlcli.base.stage import Note, listening
 from mlcli.base.types import Array
 from mlcli.methods import METHODS, Model
@@ -37,11 +38,33 @@ def fit(method: str, data: Input | Array, **options: Any) -> Model:
     """The model of a method with options as they would stand in YAML."""
     if isinstance(data, np.ndarray):
         data = features(data)
+    if type(data) is Features and not issubclass(Features, METHODS[method].accepts):
+        data = furnished(data, METHODS[method].accepts)
     if "components" in options:
         options["eigensolve"] = {**options.get("eigensolve", {}), "components": options.pop("components")}
     if isinstance(options.get("neighbors"), int):
         options["neighbors"] = {"count": options["neighbors"]}
     return METHODS[method](**options).settle(data).fit(data, Compute())
+
+
+def furnished(data: Features, accepts: tuple[type[Given], ...]) -> Features:
+    """Points with the labels or the second view that a method needs.
+
+    Both are made of the points' leading principal scores, so that they follow them under permutation, rotation,
+    shift and reflection.
+    """
+    centered = data.values - data.values.mean(axis=0)
+    left, sizes, _ = np.linalg.svd(centered, full_matrices=False)
+    left = np.where(sizes > 1e-13 * np.abs(data.values).max(), left * leading_signs(left), 0.0)
+    scores = np.pad(left, ((0, 0), (0, 3)))[:, :3] * np.sqrt(len(left))
+    if Labeled in accepts:
+        classes = np.digitize(scores[:, 0], np.quantile(scores[:, 0], [0.25, 0.5, 0.75]))
+        return Labeled(data.values, data.ids, data.columns, labels=[f"class {number}" for number in classes])
+    if TwoViews in accepts:
+        first, second, third = scores.T
+        view = np.column_stack([np.tanh(first) + second**2, np.abs(second) + first / 2, np.sin(3 * third)])
+        return TwoViews(data.values, data.ids, data.columns, view=Features(view, data.ids, columns=["u", "v", "w"]))
+    return data
 
 
 def distances(points: Array) -> Array:

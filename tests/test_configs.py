@@ -19,7 +19,9 @@ ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg",
           "shepard.csv", "certificate.json", "dimension.json", "dimension.csv", "model.json", "model.npz"}
 # what methods and examples write besides
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
-        "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}}
+        "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv"},
+        "cca": {"loadings.csv"}, "ibfa": {"loadings.csv"}, "sfa": {"loadings.csv"},
+        "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"}}
 
 
 @pytest.fixture(autouse=True)
@@ -116,6 +118,9 @@ def test_schema_is_fresh(capfd: pytest.CaptureFixture[str]) -> None:
     ("mds-cities", 2, 9582144.29921689),  # cmdscale's
     ("kpca-gaussian", 2, 48.7256599453485),  # kernlab's times n
     ("isomap-swiss-roll", 2, 733622.95557138),
+    ("lda-iris", 2, 48.642643802258902**2),  # MASS
+    ("cca-iris", 2, 0.94096899697574987),  # statsmodels
+    ("ibfa-iris", 1, 0.94096899697574987),
 ])
 def test_what_the_examples_compute(
         name: str, axes: int, leading: float, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -20,6 +20,12 @@ class Given:
     ids: Sequence[str]  # n
     exponent: int = field(default=0, kw_only=True)
 
+    @classmethod
+    def described(cls) -> str:
+        """The kind, what it must have besides, and the flag that gives it."""
+        needs, _, flag = cls.needs.partition("; give ")
+        return f"{cls.kind} with {needs} (`{flag}`)" if needs else cls.kind
+
     @property
     def unit(self) -> int:
         """The exponent of what a coordinate of this data carries."""

@@ -45,7 +45,7 @@ def projected(subject: Subject, budget: Budget, largest: float) -> Check:
         largest = max(largest, float(np.abs(subject.projector.similarity.rows(subject.data.values[rows])).max()))
     if isinstance(subject.projector.similarity, Barycenters | GivenBarycenters):
         gap = _from_any_twin(subject, rows, found, gap)
-    error, scale = _error(subject, gap, largest)
+    error, scale = _error(subject, rows, gap, largest)
     return ratio("projection", error, scale, f"{len(rows)} training rows, projected, against their coordinates",
                  exact=len(rows) == subject.size)
 
@@ -81,7 +81,7 @@ def _from_any_twin(subject: Subject, rows: Indices, found: Array, gap: Array) ->
     return best
 
 
-def _error(subject: Subject, gap: Array, largest: float) -> tuple[float, float]:
+def _error(subject: Subject, rows: Indices, gap: Array, largest: float) -> tuple[float, float]:
     """The worst gap and the rounding that it may have: that of kernel rows, over the root of the eigenvalue."""
     size = float(np.abs(subject.embedding).max(initial=0.0))
     if subject.method.proof == "weights":
@@ -90,7 +90,7 @@ def _error(subject: Subject, gap: Array, largest: float) -> tuple[float, float]:
         sizes = np.fmax.reduce(np.abs(subject.data.values), axis=0, initial=0.0)
         return float(gap.max(initial=0.0)), OWN * size + EPS * float((sizes @ np.abs(subject.projector.axes)).max())
     if subject.method.proof != "kernel":
-        return float(gap.max(initial=0.0)), OWN * size
+        return float(gap.max(initial=0.0)), OWN * size + subject.projector.rounding(subject.data.values[rows])
     spectrum, allowed = subject.model.spectrum, subject.rounding + subject.model.spectrum.tolerance
     if isinstance(subject.projector.similarity, Columns) and isinstance(subject.data, Features):
         entries = float(np.abs(subject.data.values[:1]).max(initial=0.0))

@@ -53,8 +53,10 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]
         figures = "" if share is None else f"  {share:7.1%}  {total:7.1%}"
         lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {value:>12.6g}{figures}")
     known = any(share is not None for share in shares)
-    head = f"   * kept{'eigenvalue':>{WIDTH + 11}}" + (f"{'share':>9}{'sum':>9}" if known else "")
-    return [head, *lines] if lines else []
+    by = summary["spectrum"]["ranked_by"]
+    plain = by.startswith("eigenvalues")
+    head = f"   * kept{'eigenvalue' if plain else 'value':>{WIDTH + 11}}" + (f"{'share':>9}{'sum':>9}" if known else "")
+    return [*([] if plain else [f"  axes are ranked by {by}"]), head, *lines] if lines else []
 
 
 def bar(share: float, blocks: bool) -> str:

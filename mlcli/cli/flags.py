@@ -33,6 +33,7 @@ FLAGS = {
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities"),
     "id_column": Flag("input.id_column", ("--id-column",)),
     "label_column": Flag("input.label_columns", ("--label-column",)),
+    "view": Flag("input.view.path", ("--view",)),
     "columns": Flag("input.columns", ("--columns",)),
     "scale": Flag("prepare.scale", ("--scale",)),
     "output": Flag("output", ("-o", "--output")),

@@ -42,7 +42,7 @@ def listing() -> str:
 
 def page(name: str) -> str:
     """A method's page: what it is, what it takes, its options."""
-    accepts = ", ".join(dict.fromkeys(kind.kind for kind in METHODS[name].accepts))
+    accepts = ", ".join(dict.fromkeys(kind.described() for kind in METHODS[name].accepts))
     takes = f"Takes {accepts}; spectrum.csv holds {METHODS[name].ranked_by}."
     parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, "Options:"]
     return "\n\n".join([*parts, *(option(row) for row in options_of(name))])

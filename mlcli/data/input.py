@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Strict, field_validator
 
 from mlcli.base.options import Options, option
+from mlcli.data.views import View
 from mlcli.data.wording import duplicates, listed
 from mlcli.errors import ConfigError
 
@@ -35,6 +36,7 @@ class Input(Options):
     observations: int | None = option(
         None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
     squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
+    view: View = View()
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
     decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
 
@@ -47,6 +49,12 @@ class Input(Options):
         if value != "auto" and (len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n\0.+-'):
             raise ValueError("a separator is one character such as , or ; or tab")
         return value
+
+    def second(self) -> "Input":
+        """How to read the second view: in the conventions of the first."""
+        view = self.view
+        return self.replace(path=view.path, format=view.format, id_column=view.id_column or self.id_column,
+                            label_columns=(), columns=view.columns, key=view.key, view=View())
 
     @property
     def square(self) -> bool:
@@ -68,11 +76,22 @@ def check(input: Input) -> None:
     if input.columns and input.square:
         _refuse(f"columns cannot be chosen with kind {input.kind}, where rows and columns are the same points",
                 "input.columns")
+    _check_view(input)
     again = duplicates(input.label_columns)
     if again:
         _refuse(f"label columns are named more than once: {listed(again)}", "input.label_columns")
     if input.id_column is not None and input.id_column in input.label_columns:
         _refuse(f"column {input.id_column!r} is named both as id and as label", "input.label_columns")
+
+
+def _check_view(input: Input) -> None:
+    """Refuses a second view beside a square matrix or a second standard input, and its options without a file."""
+    if input.view.path is None and input.view != View():
+        _refuse("options of a second view are given, and no file: input.view.path is missing", "input.view")
+    if input.view.path is not None and input.square:
+        _refuse(f"a second view has no use with kind {input.kind}", "input.view.path")
+    if input.view.path == input.path == "-":
+        _refuse("both views are standard input", "input.view.path")
 
 
 def _check_encoding(input: Input) -> None:

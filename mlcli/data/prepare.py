@@ -12,6 +12,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.data import missing
 from mlcli.data.scales import Scale, fitted, times_power
 from mlcli.data.table import Table
+from mlcli.data.views import REASON, apart, matched, side_by_side
 from mlcli.data.wording import shown
 from mlcli.errors import ConfigError, DataError
 
@@ -67,6 +68,11 @@ class Preparation:
         with np.errstate(over="ignore", under="ignore"):
             return times_power(values * self.spread + self.center, self.exponent)
 
+    def of_first(self, columns: int) -> "Preparation":
+        """The preparation of the first columns only."""
+        return Preparation(self.columns[:columns], self.missing, self.fill[:columns], self.exponent[:columns],
+                           self.center[:columns], self.spread[:columns])
+
     @property
     def unchanged(self) -> bool:
         """Whether the values are left as they are."""
@@ -90,7 +96,10 @@ class Prepare(Options):
     divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
     missing: Literal["error", "drop", "mean", "model"] = option(
         "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means, "
-        "or leave them to the method's own model (ppca).")
+        "or leave them to the method's own model (ppca, lgssm).")
+
+    unmatched: Literal["error", "drop"] = option(
+        "error", "What to do with rows that only one of two views has: refuse, or leave them out.")
 
     @stage("prepare")
     def apply(self, table: Table) -> Prepared:
@@ -98,6 +107,26 @@ class Prepare(Options):
         if table.kind != "features":
             self._require_defaults(table.kind)
             return Prepared(table, preparation_of((), "error", missing.NO_FILL, unscaled(0)), ())
+        if self.unmatched != "error" and table.view is None:
+            raise ConfigError("PREPARE-OPTION", "unmatched: drop has no use without a second view",
+                              where="prepare.unmatched", hint="leave it out, or give --view")
+        return self._of_features(table) if table.view is None else self._of_views(table, table.view)
+
+    def _of_views(self, table: Table, other: Table) -> Prepared:
+        """Rows that both views have, each view's columns prepared in the same way."""
+        pairs = matched(table, other, self.unmatched)
+        if self.missing == "error":
+            for part in (table, other):
+                missing.refuse(part)
+        whole = self._of_features(side_by_side(pairs.table))
+        alone = [Dropped(table.ids[row], row + 1, REASON)
+                 for row in np.setdiff1d(np.arange(len(table.ids)), pairs.kept).tolist()]
+        incomplete = [replace(one, row=int(pairs.kept[one.row - 1]) + 1) for one in whole.dropped]
+        return Prepared(apart(whole.table, pairs.table), whole.preparation.of_first(len(table.columns)),
+                        (*alone, *incomplete))
+
+    def _of_features(self, table: Table) -> Prepared:
+        """One table's columns prepared."""
         fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL
         whole, dropped = complete(table, self.missing, fill)
         if self.missing == "model":

@@ -34,8 +34,10 @@ READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
 
 @stage("read")
 def read(input: Input, compute: Compute | None = None) -> Table:
-    """The table of an input, checked and with ids."""
+    """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched."""
     table = as_found(input, compute)
+    if input.view.path is not None:
+        return replace(table, view=as_found(input.second(), compute))
     return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from mlcli.base.check import Check
+from mlcli.base.check import EPS, Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given, Input, TwoViews
+from mlcli.base.inputs import Features, Given, Input, TwoViews
 from mlcli.base.options import Options
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
@@ -20,7 +20,7 @@ from mlcli.stages.axes import Axes
 from mlcli.stages.distances import row_blocks
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Centering
-from mlcli.stages.similarities import Similarity
+from mlcli.stages.similarities import Monomials, Similarity, Smoother
 from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.unfolded import Unfolded
 
@@ -56,9 +56,10 @@ class Projector:
 
     @stage("project")
     def project(self, new: Array) -> Array:
-        """Coordinates (m x p) of new points, in the training data's units; a few rows at a time."""
+        """Coordinates (m x p) of new points, in the training data's units; a few rows at a time, but for a sequence."""
         coordinates = np.empty((len(new), self.axes.shape[1]))
-        for block in row_blocks(len(new), max(len(self.axes), new.shape[1])):
+        whole = isinstance(self.similarity, Smoother)
+        for block in [slice(None)] if whole else row_blocks(len(new), max(len(self.axes), new.shape[1])):
             rows = self.centering(self.similarity.rows(scaled(new[block], -self.exponent_in)))
             coordinates[block] = scaled(rows @ self.axes, self.exponent_out)
         if not np.isfinite(coordinates).all():
@@ -74,6 +75,14 @@ class Projector:
             raise ConfigError("NO-RECONSTRUCTION", "this run's method has no way back from coordinates to features",
                               hint="pca, mds of features and kpca with the linear kernel have one")
         return decode(embedding)
+
+    def rounding(self, points: Array) -> float:
+        """What coordinates of points may be wrong by: much where axes amplify what columns have least of."""
+        rows = self.similarity.rows(points)
+        wrong = EPS * rows.shape[1] * (np.abs(rows) + np.abs(self.centering.means))
+        if isinstance(self.similarity, Monomials):
+            wrong += self.similarity.rounding(points)
+        return float((wrong.max(axis=0, initial=0.0) @ np.abs(self.axes)).max(initial=0.0))
 
     @property
     def decode(self) -> Callable[[Array], Array] | None:
@@ -123,6 +132,21 @@ class Model:
         """Features (m x d) of coordinates (m x p); raises ConfigError where the method has no way back."""
         return existing(self.projector).reconstruct(embedding)
 
+    def rounding(self, data: Features) -> float:
+        """What coordinates may be wrong by where there is a projector for them."""
+        return existing(self.projector).rounding(data.values)
+
+    @property
+    def axes(self) -> Array:
+        """What rows are multiplied by to make coordinates (columns of the rows x p)."""
+        return existing(self.projector).axes
+
+    @property
+    def directions(self) -> Array | None:
+        """The way back from one unit on each axis to features (d x p), where it is linear."""
+        decoder = existing(self.projector).decoder
+        return None if decoder is None else decoder.directions
+
     def placing(self, rows: Array) -> "Model":
         """The model of landmarks with all points placed by their kernel rows (n x landmarks), axes turned anew."""
         projector = existing(self.projector)
@@ -162,7 +186,7 @@ class Method(Options):
     # the data most likely; or only what `identities` says.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
-    ranked_by: ClassVar[str] = "eigenvalues"  # what spectrum.csv holds, largest first
+    ranked_by: ClassVar[str] = "eigenvalues"  # what spectrum.csv holds
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
         eigensolve: Eigensolve | Axes
@@ -187,7 +211,7 @@ class Method(Options):
                               hint="choose another method, or give the data in another form")
         if missing == "model" and not self.missing:
             raise ConfigError("NO-MODEL", f"{self.name} has no model of missing cells", where="prepare.missing",
-                              hint="ppca has one; or choose error, drop or mean")
+                              hint="ppca and lgssm have one; or choose error, drop or mean")
 
     def require(self, data: Input) -> None:
         """Raises ConfigError where the data lacks what the method needs, or has a view it has no use for."""
@@ -210,7 +234,7 @@ class Method(Options):
         """Whether projecting a training row gives the coordinates that the row has."""
         return True
 
-    def identities(self, data: Input, model: Model) -> list[Check]:
+    def identities(self, data: Any, model: Model) -> list[Check]:
         """Statements of this method's own for the certificate; data and model in the units of the computation."""
         return []
 

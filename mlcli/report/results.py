@@ -92,10 +92,12 @@ def spectrum(run: Contents) -> Part:
     """The scree plot, the cumulative share, and the first eigenvalues as a table."""
     eigenvalues, found = run.eigenvalues, run.manifest.get("spectrum", {})
     if not len(eigenvalues.values):
-        return None
+        return section("Spectrum", sentence("This method decomposes nothing: there is no spectrum.")) if found else None
     rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
         zip(eigenvalues.values[:10], _shares(run), eigenvalues.cumulative, strict=False))]
-    return section("Spectrum", figure(scree(eigenvalues, "Scree plot")),
+    ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
+        f"Axes are ranked by {eigenvalues.what}.", "lead")
+    return section("Spectrum", ranked, figure(scree(eigenvalues, "Scree plot")),
                    figure(cumulative(eigenvalues, "Cumulative share of the trace")),
                    table(("component", eigenvalues.what, "share of trace", "cumulative"), rows, (0, 1, 2, 3)),
                    _negative(found))

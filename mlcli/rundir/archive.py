@@ -23,6 +23,7 @@ from mlcli.methods.base import Decoder, Projector
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.stages.corrections import Correction
 from mlcli.stages.graph import Graph
+from mlcli.stages.kalman import StateSpace
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels import Centering
 from mlcli.stages.latent import Latent
@@ -36,6 +37,8 @@ from mlcli.stages.similarities import (
     GivenBarycenters,
     GivenDistances,
     KernelValues,
+    Monomials,
+    Smoother,
 )
 from mlcli.stages.unfolded import Unfolded
 
@@ -49,7 +52,7 @@ TYPES: dict[str, type[Any]] = {
     "geodesics": Geodesics, "barycenters": Barycenters,
     "given-barycenters": GivenBarycenters, "correction": Correction, "neighbors": Neighbors,
     "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
-    "unfolded": Unfolded,
+    "unfolded": Unfolded, "monomials": Monomials, "smoother": Smoother, "state-space": StateSpace,
 }
 TAGS = {kind: tag for tag, kind in TYPES.items()}
 

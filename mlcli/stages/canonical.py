@@ -5,8 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.inputs import Input, TwoViews
+from mlcli.base.scaling import scaled
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
+from mlcli.stages.axes import first
 from mlcli.stages.linalg import singular
 from mlcli.stages.whitening import Whitening
 
@@ -21,11 +24,26 @@ class Canonical:
     first: Array  # rank of the first view x r, orthonormal columns
     second: Array  # rank of the second view x r, orthonormal columns
 
+    def turns(self, count: int) -> list[Array]:
+        """The leading directions of each view, zero where there are no more."""
+        return [first(self.first, count), first(self.second, count)]
+
+
+def stacked(loadings: Sequence[Array], data: TwoViews) -> Array:
+    """The loadings of both views' columns in the data's own units, those of the first view and then of the second."""
+    units = (data.exponent, data.view.exponent)
+    return np.vstack([scaled(part, unit) for part, unit in zip(loadings, units, strict=True)])
+
+
+def most_pairs(data: Input) -> int:
+    """How many canonical pairs there may be: the smaller of n - 1 and the columns of the smaller view."""
+    others = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
+    return min(len(data.values) - 1, data.values.shape[1], others)
+
 
 @stage("correlate")
 def canonical(first: Whitening, second: Whitening) -> Canonical:
-    """The canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub).
-    """
+    """The canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub)."""
     rows = len(first.points)
     spare = first.rank + second.rank - (rows - 1)
     if spare > 0 and first.rank and second.rank:
@@ -35,6 +53,18 @@ def canonical(first: Whitening, second: Whitening) -> Canonical:
         return Canonical(np.zeros(0), np.zeros((first.rank, 0)), np.zeros((second.rank, 0)))
     left, sizes, right = singular(first.points.T @ second.points / rows)
     return Canonical(np.minimum(sizes, 1.0), left, right.T)
+
+
+def posterior_means(variates: Sequence[Array], correlations: Array) -> Array:
+    """Means of the shared factors given the canonical variates (n x r) of one view, or of both."""
+    if len(variates) == 1:
+        return np.sqrt(correlations) * variates[0]
+    return np.sqrt(correlations) / (1 + correlations) * (variates[0] + variates[1])
+
+
+def posterior_variances(correlations: Array, both: bool) -> Array:
+    """The variances of those means."""
+    return 2 * correlations / (1 + correlations) if both else correlations
 
 
 def log_likelihood(views: Sequence[Whitening], correlations: Array, exponents: Sequence[int]) -> float | None:

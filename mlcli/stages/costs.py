@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.steps import Step
 from mlcli.stages.graph import Graph
 
 PASSES = 4  # a streamed kernel's spectrum takes about this many
@@ -93,3 +94,11 @@ def kernel_cost(points: int, columns: int, threads: int) -> float:
 def tiles_cost(points: int, columns: int, threads: int) -> float:
     """The same for a pass in single precision over half of the pairs, times a block of vectors on both sides."""
     return kernel_cost(points, columns, threads) / 4
+
+
+def singular_step(stage: str, shape: tuple[int, ...], threads: int, passes: int = 1) -> Step:
+    """The singular values and vectors of a matrix, about 14 m k² operations for sides m ≥ k; or passes as dear."""
+    rows, columns = shape
+    operations = 14.0 * passes * rows * columns * min(rows, columns)
+    return Step(stage, f"singular values of {rows} x {columns}" if passes == 1 else f"about {passes} iterations",
+                operations / product_rate(threads), 8.0 * 4 * rows * columns)

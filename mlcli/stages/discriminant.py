@@ -1,12 +1,13 @@
 """Linear discriminants: the directions in which classes lie far apart beside the spread within them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array, Indices
-from mlcli.errors import GeometryError
+from mlcli.errors import DataError, GeometryError
 from mlcli.stages.linalg import EPS, singular
 from mlcli.stages.whitening import centered_columns, negligible, without_rounding
 
@@ -31,6 +32,16 @@ class Discriminants:
         return apart.argmax(axis=1)
 
 
+def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], Indices]:
+    """The names of the classes, sorted, and the number of each row's; raises DataError where a row has none."""
+    without = [name for name, label in zip(ids, labels, strict=True) if not label.strip()]
+    if without:
+        raise DataError("NO-LABEL", f"{len(without)} rows have no label, the first is {without[0][:80]!r}",
+                        where="input.label_columns", hint="leave them out; they can be placed later with `project`")
+    names, classes = np.unique(np.asarray(labels), return_inverse=True)
+    return names.tolist(), classes.astype(np.int64)
+
+
 @stage("discriminants")
 def discriminants(points: Array, classes: Indices) -> Discriminants:
     """The discriminants of points (n x d) in classes 0..g-1, none of them empty.
@@ -41,7 +52,7 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
     """
     counts = np.bincount(classes)
     if len(counts) < 2:
-        raise GeometryError("ONE-CLASS", "the labels name one class only", where="method.label",
+        raise GeometryError("ONE-CLASS", "the labels name one class only", where="input.label_columns",
                             hint="discriminants need at least two classes")
     mean, centered = centered_columns(points)
     centers = np.zeros((len(counts), points.shape[1]))
@@ -62,7 +73,7 @@ def _sphering(points: Array, within: Array, freedom: int) -> Array:
     lengths = np.linalg.norm(within, axis=0)
     if freedom < 1 or not lengths.any():
         raise GeometryError("WITHIN", "no class has any spread within: its rows are equal, or it has one row only",
-                            where="method.label", hint="give labels that several different rows share")
+                            where="input.label_columns", hint="give labels that several different rows share")
     varying = lengths > 0
     scale = lengths[varying]
     _, sizes, right = singular(within[:, varying] / scale)

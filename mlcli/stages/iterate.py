@@ -68,8 +68,10 @@ class Iterate(Options):
             if moved <= ROUNDING or remaining(moved, last) <= self.tolerance:
                 return Iterated(state, np.array(trace), True)
             last = moved
-        note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence; the last changed the "
-             f"result by {last:.1e}, relatively", iterations=self.limit, change=float(last))
+        known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few
+        told = f"; the last changed the result by {last:.1e}, relatively" if known else ""
+        note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence{told}",
+             iterations=self.limit, change=float(last) if known else None)
         return Iterated(state, np.array(trace), False)
 
 

@@ -34,16 +34,19 @@ class Sequence:
     kinds: AnyArray  # g x d: the patterns of cells that rows have
     kind: Indices  # n: which of them a row has
     variances: Array  # d
+    least: Array  # d: below which the noise of a column is not let fall
 
     @classmethod
-    def of(cls, points: Array) -> "Sequence":
-        """The sequence of points (n x d; NaN where missing)."""
+    def of(cls, points: Array, floor: float = 0.0) -> "Sequence":
+        """The sequence of points (n x d; NaN where missing), noise kept above `floor` times a column's variance."""
         present = ~np.isnan(points)
+        variances = np.nanvar(points, axis=0)
         if present.all():
-            return cls(points, present, present[:1], np.zeros(len(points), dtype=np.int64), points.var(axis=0))
+            once = np.zeros(len(points), dtype=np.int64)
+            return cls(points, present, present[:1], once, variances, floor * variances)
         kinds, kind = np.unique(present, axis=0, return_inverse=True)
         return cls(np.where(present, points, 0.0), present, kinds, kind.reshape(-1).astype(np.int64),
-                   np.nanvar(points, axis=0))
+                   variances, floor * variances)
 
 
 @dataclass(frozen=True)

@@ -4,19 +4,22 @@ Every method projects in the same way: `rows(new)`, centered as the training row
 matrix of axes (Bengio et al., 2004: out-of-sample extensions as kernel PCA). Only the rows differ.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from mlcli.base.check import EPS
 from mlcli.base.scaling import all_finite
 from mlcli.base.types import Array, Indices
 from mlcli.stages.corrections import Correction
 from mlcli.stages.distances import squared_distances
 from mlcli.stages.graph import Graph
+from mlcli.stages.kalman import Sequence, StateSpace, smoothed
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.latent import Grouped, Latent, posterior
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import paths_of_new
+from mlcli.stages.slowness import monomials, monomials_rounding
 from mlcli.stages.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
 
 
@@ -136,5 +139,39 @@ class GivenBarycenters:
         return placed_on_equals(rows, lists)
 
 
+@dataclass(frozen=True)
+class Monomials:
+    """White coordinates, and with degree 2 their products of two as well: slow feature analysis."""
+
+    means: Array  # d
+    into: Array  # d x r
+    degree: int
+
+    def rows(self, new: Array) -> Array:
+        """The monomials of new points (m x r, or m x r (r + 3) / 2)."""
+        return monomials((new - self.means) @ self.into, self.degree)
+
+    def rounding(self, new: Array) -> Array:
+        """What the monomials may be wrong by, from the rounding of the white coordinates."""
+        wrong = EPS * new.shape[1] * (np.abs(new) + np.abs(self.means)) @ np.abs(self.into)
+        return monomials_rounding((new - self.means) @ self.into, wrong, self.degree)
+
+
+@dataclass(frozen=True)
+class Smoother:
+    """The states of a sequence given all of it: the linear-Gaussian state-space model."""
+
+    means: Array  # d
+    model: StateSpace
+
+    def rows(self, new: Array) -> Array:
+        """The smoothed states (m x K) of rows that follow each other, from a start of their own."""
+        varying = self.model.noise > 0
+        if not varying.any():
+            return np.zeros((len(new), len(self.model.transition)))
+        model = replace(self.model, loadings=self.model.loadings[varying], noise=self.model.noise[varying])
+        return smoothed(Sequence.of((new - self.means)[:, varying]), model).means
+
+
 Similarity = (Columns | Completed | KernelValues | Distances | GivenDistances | Geodesics | Barycenters
-              | GivenBarycenters)
+              | GivenBarycenters | Monomials | Smoother)

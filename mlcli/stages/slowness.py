@@ -36,3 +36,12 @@ def monomials(white: Array, degree: int) -> Array:
         return white
     rows, columns = np.triu_indices(white.shape[1])
     return np.hstack([white, white[:, rows] * white[:, columns]])
+
+
+def monomials_rounding(white: Array, wrong: Array, degree: int) -> Array:
+    """What monomials are wrong by where coordinates are wrong by so much (n x r)."""
+    if degree == 1:
+        return wrong
+    rows, columns = np.triu_indices(white.shape[1])
+    size = np.abs(white)
+    return np.hstack([wrong, size[:, rows] * wrong[:, columns] + wrong[:, rows] * size[:, columns]])

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note
 from mlcli.base.types import Array
@@ -14,9 +15,6 @@ from mlcli.stages.iterate import Iterate, objective_change
 from mlcli.stages.kalman import Sequence, Smoothed, StateSpace, smoothed
 from mlcli.stages.linalg import EPS, require_finite, singular, symmetric_eigen
 from mlcli.stages.whitening import without_rounding
-
-LEAST = 1e-6  # of a column's variance, below which its noise is not let fall
-
 
 MEMORY = 10  # steps that bend the next one
 STEADY = 10  # steps that are looked back on for convergence
@@ -52,9 +50,23 @@ class Found:
     trace: Array
     facts: dict[str, Any]
 
+    def shift(self, exponent: int) -> float:
+        """What the log-likelihood of 2**exponent times the data is smaller by."""
+        return self.cells * exponent * float(np.log(2.0))
 
-def fitted_model(points: Array, axes: Axes, iterate: Iterate) -> Found:
-    """The state-space model of a sequence (n x d; NaN where missing), by EM from a deterministic beginning."""
+    def figures(self, exponent: int) -> dict[str, Any]:
+        """The parameters and their likelihood in plain values, of 2**exponent times the data."""
+        model = self.model
+        return {"log_likelihood": self.log_likelihood - self.shift(exponent), "transition": model.transition.tolist(),
+                "innovation": model.innovation.tolist(),
+                "noise_variances": scaled(model.noise, 2 * exponent).tolist(), **self.facts}
+
+
+def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Found:
+    """The state-space model of a sequence (n x d; NaN where missing), by EM from a deterministic beginning.
+
+    The noise of a column is kept above `floor` times its variance.
+    """
     means, centered = centered_sequence(points)
     varying = np.any(centered != 0, axis=0, where=~np.isnan(centered))
     inner = centered[:, varying]
@@ -64,13 +76,14 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate) -> Found:
         nothing = StateSpace(np.zeros((size, size)), np.eye(size), np.zeros((len(means), size)), np.zeros(len(means)))
         return Found(means, nothing, np.zeros((len(points), size)), np.tile(np.eye(size), (len(points), 1, 1)),
                      0.0, 0, 0.0, np.zeros(0), {"iterations": 0, "converged": True})
-    sequence = Sequence.of(inner)
+    sequence = Sequence.of(inner, floor)
     start = settled(sequence, first_guess(sequence, axes.components))
     ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain)
     fitted = canonical_form(ended.state)
-    noiseless = int(np.sum(fitted.model.noise <= 2 * LEAST * sequence.variances))
+    noiseless = int(np.sum(fitted.model.noise <= sequence.least))
     if noiseless:
-        note("W-NOISELESS", f"the states reproduce {noiseless} columns all but exactly: fewer states may do",
+        note("W-NOISELESS", f"the noise of {noiseless} columns is at its floor: the states reproduce them all but "
+             "exactly; fewer states may do, or a lower method.floor",
              columns=noiseless)
     loadings = np.zeros((len(means), axes.components))
     loadings[varying] = fitted.model.loadings
@@ -188,7 +201,7 @@ def maximized(sequence: Sequence, states: Smoothed) -> StateSpace:
 
 def floored(model: StateSpace, sequence: Sequence) -> StateSpace:
     """The model with noise in every column."""
-    return replace(model, noise=np.maximum(model.noise, LEAST * sequence.variances))
+    return replace(model, noise=np.maximum(model.noise, sequence.least))
 
 
 def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[Array, Array]:

@@ -26,6 +26,11 @@ class Whitening:
         """The number of directions in which the data extends."""
         return self.points.shape[1]
 
+    @property
+    def condition(self) -> float:
+        """How much more rounding white coordinates have than the largest principal component."""
+        return float(np.sqrt(self.variances[0] / self.variances[-1])) if self.rank else 1.0
+
 
 def whitened(points: Array, *, equal_columns: bool) -> Whitening:
     """The whitening of points (n x d) by singular values, in the directions that stand above rounding.
@@ -38,11 +43,17 @@ def whitened(points: Array, *, equal_columns: bool) -> Whitening:
     scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
     left, sizes, right = singular(centered / scale)
     rank = int(np.sum(sizes > negligible(points, scale, float(sizes.max(initial=0.0)))))
-    left, sizes, right = left[:, :rank], sizes[:rank], right[:rank]
+    left, sizes, right = recentered(left[:, :rank]), sizes[:rank], right[:rank]
     signs, root = leading_signs(left), np.sqrt(len(points))
     white = root * left * signs
     into = (right.T / scale[:, None]) * (signs * root / sizes)
     return Whitening(means, white, into, ((sizes * signs / root)[:, None] * right) * scale, sizes**2 / len(points))
+
+
+def recentered(left: Array) -> Array:
+    """Orthonormal columns (n x r) of mean zero near some whose means are the rounding of means taken away before."""
+    orthonormal, triangle = np.linalg.qr(left - left.mean(axis=0))
+    return np.asarray(orthonormal) * np.where(np.diag(triangle) < 0, -1.0, 1.0)
 
 
 def centered_columns(points: Array) -> tuple[Array, Array]:

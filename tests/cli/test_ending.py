@@ -10,7 +10,7 @@ from mlcli.cli.ending import WIDTH, bar, ending, quality, scree
 def summary(values: list[float], proportions: list[float] | None = None, **others: Any) -> dict[str, Any]:
     return {"run": "runs/x", "method": "pca", "components": 1, "seconds": 0.5, "warnings": [], "notes": [],
             "input": {"path": "x.csv", "kind": "features", "rows": 30, "columns": 3},
-            "embedding": {"rows": 30, "components": 1},
+            "embedding": {"rows": 30, "components": 1}, "spectrum": {"ranked_by": "eigenvalues"},
             "scree": {"eigenvalues": values, "proportions": proportions}, **others}
 
 
@@ -20,6 +20,12 @@ def test_bars_are_as_long_as_the_sizes_of_their_values() -> None:
     assert "▌" in lines[2] and "-20.0%" in lines[2] and lines[3].split()[-1] == "100.0%"
     assert [line.split()[0] for line in lines] == ["1*", "2", "3", "4"]
     assert len({line.index("%") for line in lines}) == 1
+
+
+def test_what_are_no_eigenvalues_is_named() -> None:
+    lines = scree(summary([0.9, 0.1], spectrum={"ranked_by": "canonical correlations"}), blocks=True, color=False)
+    assert lines[0] == "  axes are ranked by canonical correlations" and "eigenvalue" not in lines[1]
+    assert len(lines) == 4
 
 
 def test_plain_text_where_blocks_cannot_be_shown() -> None:

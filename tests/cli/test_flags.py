@@ -20,6 +20,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "dissimilarities": (["-m", "mds", "--dissimilarities"], "dissimilarities"),
     "id_column": (["--id-column", "12"], "12"),
     "label_column": (["--label-column", "a,b", "--label-column", "c"], ("a,b", "c")),
+    "view": (["-m", "cca", "--view", "b.csv"], "b.csv"),
     "columns": (["--columns", "x,y", "--columns", "a:b"], ("x", "y", "a:b")),
     "scale": (["--scale", "standard"], "standard"),
     "output": (["-o", "012"], "012"),

@@ -4,26 +4,28 @@ from pathlib import Path
 
 import pytest
 
+from mlcli.methods import METHODS
 from tests.config.support import refused
 
 INPUT = "input: {path: a.csv}\n"
+ALL = " and ".join(", ".join(METHODS).rsplit(", ", 1))
 FILES = {
     "method:\n  name: isomap\n  neighbors: {count: 0}\n":
         "method.neighbors.count must be at least 1, not 0; run.yaml:4:15",
     "method:\n  name: isomap\n  neighbours: {count: 5}\n":
         "unknown key 'method.neighbours'; run.yaml:4:3; did you mean 'neighbors'?",
     "method:\n  name: pca\n  neighbors: {count: 5}\n":
-        "method.neighbors: pca has no option 'neighbors'; isomap and lle have it; run.yaml:4:3",
+        "method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; run.yaml:4:3",
     "method:\n  neighbors: {count: 5}\n":
-        "method.neighbors: pca has no option 'neighbors'; isomap and lle have it; run.yaml:3:3",
+        "method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; run.yaml:3:3",
     "method: {name: isomp}\n":
         "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: umap}\n":
         "method.name: unknown method 'umap'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: 3}\n":
-        "method.name: unknown method 3; run.yaml:2:10; there are pca, ppca, fa, mds, kpca, isomap and lle",
+        f"method.name: unknown method 3; run.yaml:2:10; there are {ALL}",
     "method: {name: zzz}\n":
-        "method.name: unknown method 'zzz'; run.yaml:2:10; there are pca, ppca, fa, mds, kpca, isomap and lle",
+        f"method.name: unknown method 'zzz'; run.yaml:2:10; there are {ALL}",
     "method: isomap\n":
         "method must be a section, not 'isomap'; run.yaml:2:1; write method: {name: isomap}",
     "method: {name: kpca, kernel: {name: gauss}}\n":
@@ -89,7 +91,7 @@ def test_a_wrong_input(tmp_path: Path, text: str, problem: str) -> None:
 
 def test_the_origin_is_the_layer_that_said_it(tmp_path: Path) -> None:
     assert refused(tmp_path, INPUT, flags={"method.neighbors.count": (5, "-k")}) == (
-        "78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; isomap and lle have it; -k")
+        "78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; -k")
     assert refused(tmp_path, INPUT, sets=["compute.seed=x"]) == (
         "78 E-CONFIG: compute.seed must be a whole number of at least 0, not 'x'; --set compute.seed=x")
     assert refused(tmp_path, INPUT, environment={"MLCLI__COMPUTE__SEED": "-1"}) == (

@@ -45,18 +45,33 @@ CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "sde": ("sde", {"neighbors": 6}),
     "sde at most": ("sde", {"neighbors": 6, "constraints": "at_most"}),
     "sde basis": ("sde", {"neighbors": 6, "basis": 12}),
+    "lda": ("lda", {}),
+    "cca": ("cca", {}),
+    "ibfa": ("ibfa", {}),
+    "ibfa first": ("ibfa", {"given": "first"}),
+    "sfa": ("sfa", {}),
+    "sfa quadratic": ("sfa", {"degree": 2}),
+    "lgssm": ("lgssm", {"iterate": {"tolerance": 1e-11}}),
+    "ica": ("ica", {}),
+    "ica deflation": ("ica", {"algorithm": "deflation", "contrast": "cube"}),
 }
 NEEDS_NEIGHBORS = ("isomap", "lle", "sde")
-# LLE's axes are eigenvectors of M⁺ whose gaps are small beside rounding in the weights
-LOOSE = {"lle": 1e-5}
+# LLE's axes are eigenvectors of M⁺ whose gaps are small beside rounding in the weights; EM stops where the likelihood
+# is flat, and a state is the root of that
+LOOSE = {"lle": 1e-5, "lgssm": 1e-5}
 PARTIAL = ("mds krylov", "isomap streamed", "lle krylov", "pca power",  # only the top of the spectrum is computed
            "fa", "fa varimax", "fa promax", "fa equal")  # or there is no more of it than axes
 AT_RANDOM = ("mds landmarks", "isomap landmarks")  # landmarks are chosen by row
 WITH_ORIGIN = ("kpca polynomial",)  # its constant fixes an origin
 WITH_NOISE = ("ppca", "ppca em", "fa equal")  # equal in all columns: rotations leave it so, constant ones lower it
-WITH_COLUMNS = ("fa", "fa varimax", "fa promax")  # each with noise of its own, so that a rotation changes the model
-NO_SHARE = ("lle krylov", "ppca em", "fa", "fa varimax", "fa promax", "fa equal")  # not the whole spectrum
+WITH_COLUMNS = ("fa", "fa varimax", "fa promax", "lgssm")  # each with noise of its own: a rotation changes the model
+# what axes are ranked by is no decomposition of a variance
+RANKED = ("lda", "cca", "ibfa", "ibfa first", "sfa", "sfa quadratic", "lgssm", "ica", "ica deflation")
+NO_SHARE = ("lle krylov", "ppca em", "fa", "fa varimax", "fa promax", "fa equal", *RANKED)  # not the whole spectrum
 MOST = {"fa": 2, "fa varimax": 2, "fa promax": 2}  # factors that five columns can tell
+IN_ORDER = ("sfa", "sfa quadratic", "lgssm")  # rows are in time order
+ASCENDING = ("sfa", "sfa quadratic")  # the smallest is the best
+SEQUENCES = ("lgssm",)  # and a row's place depends on the others
 
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -94,6 +109,8 @@ def test_the_same_run_gives_the_same_bits(name: str) -> None:
 def test_permuted_rows_give_permuted_rows(name: str) -> None:
     if name in AT_RANDOM:
         pytest.skip("landmarks are chosen by row")
+    if name in IN_ORDER:
+        pytest.skip("rows are in time order")
     order = np.random.default_rng(0).permutation(len(POINTS))
     close(name, model_of(name).embedding[order], model_of(name, POINTS[order]).embedding)
 
@@ -159,6 +176,8 @@ def test_saved_and_loaded_models_project_the_same_bits(name: str, tmp_path: Any)
 
 @every_configuration
 def test_projection_does_not_depend_on_what_else_is_projected(name: str) -> None:
+    if name in SEQUENCES:
+        pytest.skip("new rows are a sequence")
     model, new = model_of(name), POINTS[:7] + 0.01
     together = model.project(new)
     for i in range(7):
@@ -168,7 +187,10 @@ def test_projection_does_not_depend_on_what_else_is_projected(name: str) -> None
 @every_configuration
 def test_the_spectrum_descends_and_its_shares_add_up(name: str) -> None:
     spectrum = model_of(name).spectrum
-    assert (np.diff(spectrum.values) <= 0).all()
+    if name not in ASCENDING:
+        assert (np.diff(spectrum.values) <= 0).all()
+    if name in RANKED:
+        return
     assert spectrum.complete == (name not in PARTIAL)
     if spectrum.complete:
         assert spectrum.proportions.sum() == pytest.approx(1, abs=1e-9)
@@ -189,6 +211,11 @@ def test_a_share_of_the_variance_keeps_just_enough_axes(name: str) -> None:
 @every_method
 def test_one_point(method: str) -> None:
     data = features([[1.0, 2.0, 3.0]])
+    if method == "lda":
+        with pytest.raises(GeometryError) as caught:
+            fit(method, data)
+        assert caught.value.code == "E-ONE-CLASS"
+        return
     if method in NEEDS_NEIGHBORS:
         with pytest.raises(GeometryError) as caught:
             fit(method, data)
@@ -202,6 +229,11 @@ def test_one_point(method: str) -> None:
 
 @every_method
 def test_two_points_lie_on_a_line(method: str) -> None:
+    if method == "lda":
+        with pytest.raises(GeometryError) as caught:
+            fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
+        assert caught.value.code == "E-WITHIN"
+        return
     model = fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
     assert model.embedding.shape == (2, 1)
     if method in ("pca", "mds", "isomap"):
@@ -210,6 +242,8 @@ def test_two_points_lie_on_a_line(method: str) -> None:
 
 @every_method
 def test_three_points_keep_their_triangle(method: str) -> None:
+    if method == "lda":
+        pytest.skip("three classes of one point each, as for two points")
     triangle = np.array([[0.0, 0.0, 1.0], [3.0, 0.0, 1.0], [0.0, 4.0, 1.0]])
     model = fit(method, features(triangle))
     assert model.embedding.shape[0] == 3
@@ -237,6 +271,8 @@ def test_too_many_axes_are_an_error(name: str) -> None:
 
 @every_configuration
 def test_duplicates_share_their_coordinates(name: str) -> None:
+    if name in SEQUENCES:
+        pytest.skip("a row's place depends on when it comes")
     doubled = np.repeat(POINTS, 2, axis=0)
     model = model_of(name, doubled)
     scale = np.abs(model.embedding).max()
@@ -250,6 +286,11 @@ def test_duplicates_share_their_coordinates(name: str) -> None:
 @every_method
 def test_equal_points_give_zero_or_a_clear_error(method: str) -> None:
     equal = features(np.ones((20, 3)))
+    if method == "lda":
+        with pytest.raises(GeometryError) as caught:
+            fit(method, equal)
+        assert caught.value.code == "E-ONE-CLASS"
+        return
     if method in NEEDS_NEIGHBORS:
         with pytest.raises(GeometryError) as caught:
             fit(method, equal, **OPTIONS[method])
@@ -278,7 +319,8 @@ def test_many_more_columns_than_rows(name: str) -> None:
     model = model_of(name, wide)
     assert model.embedding.shape == (40, 2)
     assert np.isfinite(model.embedding).all()
-    if name != "isomap mutual":  # a new point joins its neighbors whether or not it would be theirs
+    # a new point joins its neighbors whether or not it would be theirs; of one view less is known than of two
+    if name not in ("isomap mutual", "ibfa"):
         close(name, model.project(wide), model.embedding)
 
 
@@ -314,7 +356,7 @@ def test_the_wrong_kind_of_input_is_refused_before_anything_runs(method: str) ->
     square = distances(POINTS)
     for kind in (Features, Dissimilarities, Similarities):
         data = kind(square, [str(i) for i in range(len(square))])
-        if isinstance(data, METHODS[method].accepts):
+        if issubclass(kind, tuple(base for accepted in METHODS[method].accepts for base in accepted.__mro__[:-2])):
             continue
         with pytest.raises(ConfigError) as caught:
             METHODS[method]().settle(data)

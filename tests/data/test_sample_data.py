@@ -80,6 +80,29 @@ def test_gaps_come_from_their_seed_and_rule() -> None:
     assert missing == 8
 
 
+def test_mixture_follows_its_rule() -> None:
+    time = np.arange(1, 501)
+    signals = np.column_stack([np.sin(2 * np.pi * time / 250), np.where(time % 37 < 18, 1.0, -1.0),
+                               0.7548776662466927 * time % 1])
+    mixed = signals @ np.array([[2.0, 1, -1], [1, -2, 1], [-1, 1, 3]]).T
+    assert np.array_equal(numbers([["", *row] for row in rows_of(FILES / "mixture.csv")]), np.round(mixed, 6))
+
+
+def test_oscillator_comes_from_its_seed_and_rule() -> None:
+    generator, state = np.random.default_rng(12), np.zeros(2)
+    turn = 0.98 * np.array([[np.cos(0.2), -np.sin(0.2)], [np.sin(0.2), np.cos(0.2)]])
+    loadings, made = np.array([[1, 0], [0.5, 1], [-1, 0.5], [0, -0.8]]), []
+    for _ in range(200):
+        state = turn @ state + 0.3 * generator.standard_normal(2)
+        made.append(loadings @ state + 0.5 * generator.standard_normal(4) + [1, 2, 3, 4])
+    rows = rows_of(FILES / "oscillator.csv")
+    gaps = np.array([[(7 * i + 11 * j) % 29 == 0 for j in range(1, 5)] for i in range(1, 201)])
+    assert [row[0] for row in rows[1:]] == [f"t{i}" for i in range(1, 201)]
+    assert np.array_equal(np.array([[cell == "NA" for cell in row[1:]] for row in rows[1:]]), gaps)
+    found = np.array([[np.nan if cell == "NA" else float(cell) for cell in row[1:]] for row in rows[1:]])
+    assert np.array_equal(found, np.where(gaps, np.nan, np.round(made, 4)), equal_nan=True)
+
+
 def test_state_names_kernel_follows_its_rule_and_is_positive_semidefinite() -> None:
     rows, states = rows_of(FILES / "state_names_kernel.csv"), rows_of(FILES / "us_arrests.csv")
     names = [row[0] for row in states[1:]]
@@ -125,7 +148,8 @@ def shape_of(path: Path) -> tuple[int, int]:
         lines = path.read_text().splitlines()
         return len(lines) - 1, len(lines[1].split()) - 1
     rows = rows_of(path, "\t" if path.suffix == ".tsv" else ",")
-    return len(rows) - 1, len(rows[0]) - 1 - ("Species" in rows[0])
+    named = path.name != "mixture.csv"  # which has no column but its signals
+    return len(rows) - 1, len(rows[0]) - named - ("Species" in rows[0])
 
 
 def test_readme_lists_every_file_with_its_size() -> None:

@@ -30,8 +30,7 @@ Pairs = Callable[[Indices, Indices], Array]  # distances from some points to som
 
 def evidence_of(method: Method, model: Model, data: Input, seed: int) -> Evidence:
     """The evidence of a run; `data` holds the rows that were embedded."""
-    ranked = method.ranked_by
-    reason = "" if ranked.startswith("eigenvalues") else f"the spectrum of {method.name} holds {ranked}"
+    reason = without_eigenvalues(method)
     if isinstance(data, Covariance):
         return of_matrix(method, model, data, seed)
     if not all_finite(data.values):  # no row can be told from another by its distance
@@ -45,8 +44,18 @@ def evidence_of(method: Method, model: Model, data: Input, seed: int) -> Evidenc
         return of_factors(found, some_rows(found, model, data), method.limit(data))
     if model.spectrum.directions is not None:
         return replace(found, points=some_rows(found, model, data), of_columns=True)
+    if reason:  # such a method does not set out to keep distances either
+        return replace(found, distances=None)
     modeled = isinstance(existing(model.projector).similarity, Completed)
     return replace(found, no_eigenvalues=THE_MODELS) if modeled else found
+
+
+def without_eigenvalues(method: Method) -> str:
+    """Why the spectrum of a method says nothing of how many axes there are; empty where it holds eigenvalues."""
+    if method.ranked_by.startswith("eigenvalues"):
+        return ""
+    ranked = f"holds {method.ranked_by}" if method.ranked_by != "nothing" else "is empty: there is no spectrum"
+    return f"the spectrum of {method.name} {ranked}"
 
 
 def some_rows(evidence: Evidence, model: Model, data: Points) -> Array:

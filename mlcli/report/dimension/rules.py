@@ -20,6 +20,10 @@ from mlcli.report.dimension.velicer import velicer
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
 
 SHARES = (0.8, 0.9, 0.95, 0.99)
+SPECTRAL: dict[str, Callable[[Evidence], Verdict | LeftOut]] = {
+    **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
+    "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
+    "velicer_map": velicer, "eigengap": eigengap}
 HEADER = ("rule", "components", "detail")
 
 
@@ -48,12 +52,8 @@ def verdicts(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
 
 def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
     """The rules that look at eigenvalues or at columns; none of them where a spectrum holds something else."""
-    rules: dict[str, Callable[[Evidence], Verdict | LeftOut]] = {
-        **{f"variance_{share:.0%}".rstrip("%"): partial(variance_kept, share=share) for share in SHARES},
-        "elbow": elbow, "broken_stick": broken_stick, "kaiser": kaiser, "parallel_analysis": parallel_analysis,
-        "velicer_map": velicer, "eigengap": eigengap}
     return {name: LeftOut(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
-            for name, rule in rules.items()}
+            for name, rule in SPECTRAL.items()}
 
 
 def dimension_table(found: dict[str, Any]) -> str:

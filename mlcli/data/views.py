@@ -1,0 +1,91 @@
+"""Two tables of the same rows: matched by id, set side by side to be prepared as one, and taken apart again."""
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.options import Options, option
+from mlcli.base.stage import note
+from mlcli.base.types import Array, Indices
+from mlcli.data.row_numbers import RowNumbers
+from mlcli.data.table import Table
+from mlcli.data.wording import counted, listed, place
+from mlcli.errors import DataError
+
+REASON = "without a row in the second view"
+
+
+class View(Options):
+    """A second table of the same rows, matched to the first by id, and written in the same conventions."""
+
+    path: str | None = option(None, "The file of the second view (default: there is none).", min_length=1)
+    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz"] = option(
+        "auto", "The file's format (auto: by its name, then by its first bytes).")
+    id_column: str | None = option(None, "The column that names the rows (default: as in the first view).")
+    columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
+    key: str | None = option(None, "Which array of an npz file.")
+
+
+@dataclass(frozen=True)
+class Matched:
+    """Rows that both views have, and those of the first that were left out."""
+
+    table: Table  # its view in the same order
+    kept: Indices  # rows of the table that was given
+
+
+def matched(table: Table, other: Table, policy: str) -> Matched:
+    """A table with its second view, row for row by id; raises DataError where rows are in one only, unless dropped.
+
+    Rows without ids have their numbers for such.
+    """
+    if isinstance(table.ids, RowNumbers) and isinstance(other.ids, RowNumbers):
+        shared = min(len(table.ids), len(other.ids))
+        rows = positions = np.arange(shared, dtype=np.int64)
+    else:
+        where = {name: row for row, name in enumerate(other.ids)}
+        found = np.array([where.get(name, -1) for name in table.ids], dtype=np.int64)
+        rows = np.flatnonzero(found >= 0)
+        positions = found[rows]
+    _require_matched(table, other, rows, positions, policy)
+    alone = replace(table, view=None)  # the second view's rows are others yet
+    first = alone if len(rows) == len(table.ids) else alone.take(rows)
+    second = other if np.array_equal(positions, np.arange(len(other.ids))) else other.take(positions)
+    return Matched(replace(first, view=replace(second, ids=first.ids)), rows)
+
+
+def _require_matched(table: Table, other: Table, rows: Indices, positions: Indices, policy: str) -> None:
+    """Refuses rows that one view lacks, or warns of them where they are dropped; some rows must be in both."""
+    alone = [(part, np.setdiff1d(np.arange(len(part.ids)), shared).tolist())
+             for part, shared in ((table, rows), (other, positions))]
+    parts = [f"{counted(len(outside), 'row')} only in {_path(part)}: {listed([part.ids[row] for row in outside])}"
+             for part, outside in alone if outside]
+    if parts and (policy == "error" or not len(rows)):
+        raise DataError("ROWS-DIFFER", "; ".join(parts), where=_path(other),
+                        hint="rows are matched by id: name the id columns (--id-column, input.view.id_column), or "
+                        "leave out what only one view has with prepare.unmatched: drop")
+    if parts:
+        note("W-UNMATCHED", f"left out: {'; '.join(parts)}", rows=sum(len(outside) for _, outside in alone))
+
+
+def side_by_side(table: Table) -> Table:
+    """A table and its second view as one table of all columns."""
+    other = table.view
+    if other is None:
+        return table
+    values = np.hstack([table.values, other.values])
+    return replace(table, values=values, columns=table.columns + other.columns, view=None)
+
+
+def apart(whole: Table, table: Table) -> Table:
+    """What was set side by side, as a table with its second view again."""
+    if table.view is None:
+        return whole
+    first: Array = whole.values[:, : len(table.columns)]
+    second = replace(table.view, values=whole.values[:, len(table.columns):], ids=whole.ids)
+    return replace(whole, values=first, columns=table.columns, view=second)
+
+
+def _path(table: Table) -> str:
+    return place(table.source.path) if table.source else "a view"

@@ -1,0 +1,73 @@
+"""Canonical correlation analysis."""
+
+from typing import ClassVar, Literal
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Input, TwoViews
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.stages.axes import Axes
+from mlcli.stages.canonical import canonical, most_pairs, stacked
+from mlcli.stages.costs import singular_step
+from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import explained, regressed, uncorrelated, unit_variances
+from mlcli.stages.similarities import Columns
+from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.whitening import whitened
+
+
+class CCA(Method):
+    """The combinations of the columns of two views that are most correlated; takes a second view, `--view`.
+
+    Coordinates are the canonical variates of the first view, of variance one (divisor n) and
+    uncorrelated; those of the second view correlate with them by the canonical correlations,
+    which `spectrum.csv` holds and axes are ranked by. `loadings.csv` holds the covariances of the
+    columns with their own view's variates, those of the first view and then of the second. New
+    points are placed by the first view. The way back is the regression of the first view's
+    columns on its variates.
+
+    No unit and no invertible recombination of either view's columns changes anything. It fails
+    where columns are many beside the rows: of n rows, views with d and e columns have d + e - n + 1
+    correlations of one whatever the data. Source: Hotelling, 1936; Björck and Golub, 1973.
+    """
+
+    accepts: ClassVar = (TwoViews,)
+    ranked_by: ClassVar = "canonical correlations"
+    name: Literal["cca"] = "cca"
+    eigensolve: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """The smaller of n - 1 and the columns of the smaller view."""
+        return most_pairs(data)
+
+    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
+        """The singular values of each view."""
+        return [singular_step("whiten", part.values.shape, compute.thread_count()) for part in (data, data.view)]
+
+    def solve(self, data: TwoViews, compute: Compute) -> Model:
+        """The singular values and vectors of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""
+        views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
+        pairs = canonical(*views)
+        count = self.eigensolve.kept(len(pairs.correlations))
+        turns = pairs.turns(count)
+        signs = leading_signs(views[0].points @ turns[0])
+        turns = [turn * signs for turn in turns]
+        loadings = [(turn.T @ view.back).T for view, turn in zip(views, turns, strict=True)]
+        means = views[0].means
+        return Model(views[0].points @ turns[0], Spectrum.given(pairs.correlations, complete=True),
+                     Projector(Columns(), Centering(means, across=False), views[0].into @ turns[0],
+                               Decoder(means, loadings[0])),
+                     loadings=Loadings(stacked(loadings, data), (*data.columns, *data.view.columns)))
+
+    def identities(self, data: TwoViews, model: Model) -> list[Check]:
+        """Unit variances, no correlations, and the canonical ones with the second view."""
+        second = whitened(data.view.normalized().values, equal_columns=True)
+        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
+                *regressed(data.values, model.embedding, model.directions),
+                explained(second.points, second.condition, model.embedding, model.spectrum.solved)]
+
+    def units(self, data: Input) -> Units:
+        """Coordinates and correlations carry no unit."""
+        return Units(data.exponent)

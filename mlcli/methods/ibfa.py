@@ -1,0 +1,80 @@
+"""Inter-battery factor analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Input, TwoViews
+from mlcli.base.options import option
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.stages.axes import Axes, first
+from mlcli.stages.canonical import canonical, log_likelihood, most_pairs, posterior_means, posterior_variances, stacked
+from mlcli.stages.costs import singular_step
+from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import regressed, uncorrelated
+from mlcli.stages.similarities import Columns
+from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.whitening import whitened
+
+
+class IBFA(Method):
+    """Factors that two views share, each view with noise of its own of any covariance; takes a second view, `--view`.
+
+    x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I), with private factors of each view as part of its
+    noise. The maximum of the likelihood is known: loadings are those of the canonical variates times the root of
+    the canonical correlation, so that W₁ W₂ᵀ is what the views' cross covariance keeps of its rank. `spectrum.csv`
+    holds those correlations. Coordinates are posterior means of z given both views; of new points only the first
+    view is known, and they lie nearer to zero. `loadings.csv` holds W₁, then W₂.
+
+    It fails as canonical correlations do where columns are many beside the rows. Source: Tucker, 1958; Browne,
+    1979; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.
+    """
+
+    accepts: ClassVar = (TwoViews,)
+    ranked_by: ClassVar = "canonical correlations"
+    name: Literal["ibfa"] = "ibfa"
+    given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
+    eigensolve: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """The smaller of n - 1 and the columns of the smaller view."""
+        return most_pairs(data)
+
+    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
+        """The singular values of each view."""
+        return [singular_step("whiten", part.values.shape, compute.thread_count()) for part in (data, data.view)]
+
+    def solve(self, data: TwoViews, compute: Compute) -> Model:
+        """W = Σ U √P for canonical directions U and correlations P of each view."""
+        views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
+        pairs = canonical(*views)
+        count = self.eigensolve.kept(len(pairs.correlations))
+        correlations = first(pairs.correlations[None, :], count)[0]
+        turns = pairs.turns(count)
+        variates = [view.points @ turn for view, turn in zip(views, turns, strict=True)]
+        scores = posterior_means(variates if self.given == "both" else variates[:1], correlations)
+        signs = leading_signs(scores)
+        roots = signs * np.sqrt(correlations)
+        loadings = [((turn * roots).T @ view.back).T for view, turn in zip(views, turns, strict=True)]
+        likelihood = log_likelihood(views, correlations, (data.exponent, data.view.exponent))
+        return Model(scores * signs, Spectrum.given(pairs.correlations, complete=True),
+                     Projector(Columns(), Centering(views[0].means, across=False), views[0].into @ (turns[0] * roots),
+                               Decoder(views[0].means, loadings[0])), fit={"log_likelihood": likelihood},
+                     loadings=Loadings(stacked(loadings, data), (*data.columns, *data.view.columns)))
+
+    def identities(self, data: TwoViews, model: Model) -> list[Check]:
+        """The variances of posterior means, and loadings as their covariances with the columns."""
+        return [*uncorrelated(model.embedding, posterior_variances(model.spectrum.solved, self.given == "both")),
+                *regressed(data.values, model.embedding, model.directions)]
+
+    def reproduces(self) -> bool:
+        """Only where coordinates are given the first view alone."""
+        return self.given == "first"
+
+    def units(self, data: Input) -> Units:
+        """Coordinates and correlations carry no unit."""
+        return Units(data.exponent)

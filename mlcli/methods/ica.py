@@ -1,0 +1,79 @@
+"""Independent component analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.base.scaling import scaled
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.stages.axes import Axes, first
+from mlcli.stages.costs import singular_step
+from mlcli.stages.independence import Contrast, Order, in_order, unmixed
+from mlcli.stages.iterate import Iterate
+from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import regressed, uncorrelated, unit_variances
+from mlcli.stages.similarities import Columns
+from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.whitening import whitened
+
+
+class ICA(Method):
+    """Sources that were mixed into the columns, found as the directions in which the data is least Gaussian.
+
+    The leading principal components are made white and turned by FastICA's fixed point: all directions at once
+    (symmetric) or one after the other (deflation). Coordinates have variance one (divisor n) and are uncorrelated.
+    Axes are in descending order of J = (E G(y) - E G(ν))² with ν Gaussian, the estimate of negentropy that the
+    contrast G stands for (`fit.negentropy`); signs are by the common rule, for a source has none. `spectrum.csv` is
+    empty: nothing is decomposed. `loadings.csv` holds the mixing matrix, which also is the way back.
+
+    It fails where two or more sources are Gaussian, and then does not converge or finds other directions from
+    another `compute.seed`. logcosh serves in general, exp with heavy tails and outliers, cube with light tails.
+    Source: Hyvärinen, "Fast and robust fixed-point algorithms for independent component analysis", 1999.
+    """
+
+    accepts: ClassVar = (Features,)
+    ranked_by: ClassVar = "nothing"
+    name: Literal["ica"] = "ica"
+    algorithm: Order = option("symmetric", "All directions at once (symmetric), or one after the other (deflation).")
+    contrast: Contrast = option("logcosh", "The function G that tells Gaussian from other values.")
+    iterate: Iterate = Iterate()
+    eigensolve: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """The smaller of n - 1 and d."""
+        return min(len(data.values) - 1, data.values.shape[1])
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """The singular values, and some dozens of passes over the white points."""
+        rows, threads = len(data.values), compute.thread_count()
+        passes = singular_step("iterate", (rows, self.eigensolve.components), threads, passes=30)
+        return [singular_step("whiten", data.values.shape, threads), passes]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """Of white principal components, the directions w of extreme E G(wᵀ z)."""
+        white = whitened(data.values, equal_columns=False)
+        count = self.eigensolve.kept(white.rank)
+        found = unmixed(white.points[:, :count], self.contrast, self.algorithm, self.iterate, compute.generator())
+        turn = first(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
+        turn = turn * leading_signs(white.points @ turn)
+        mixing = (turn.T @ white.back).T
+        return Model(white.points @ turn, Spectrum.given(np.zeros(0)),
+                     Projector(Columns(), Centering(white.means, across=False), white.into @ turn,
+                               Decoder(white.means, mixing)),
+                     fit={"negentropy": found.negentropy.tolist(), **found.facts}, trace=found.trace,
+                     loadings=Loadings(scaled(mixing, data.exponent), data.columns))
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Unit variances, no correlations, and the mixing matrix as covariances with the columns."""
+        return [*uncorrelated(model.embedding, unit_variances(model.axes)), in_order(model.embedding, self.contrast),
+                *regressed(data.values, model.embedding, model.directions)]
+
+    def units(self, data: Input) -> Units:
+        """Coordinates carry no unit."""
+        return Units(data.exponent)

@@ -1,0 +1,73 @@
+"""Linear discriminant analysis."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Input, Labeled
+from mlcli.base.scaling import scaled
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.methods.base import Loadings, Method, Model, Projector, Units
+from mlcli.stages.axes import Axes, first
+from mlcli.stages.costs import singular_step
+from mlcli.stages.discriminant import classes_of, discriminants
+from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import separated
+from mlcli.stages.similarities import Columns
+from mlcli.stages.spectrum import Spectrum
+
+
+class LDA(Method):
+    """The directions in which classes lie farthest apart beside the spread within them; takes a label column.
+
+    Coordinates have covariance one within the classes (divisor n - g). `spectrum.csv` holds the
+    ratio of variance between classes (divisor g - 1) to that within, and its share of the trace,
+    which axes are ranked by; `loadings.csv` the coefficients that make coordinates of centered
+    columns. There are at most g - 1 axes. The classes are those of the first label column;
+    `resubstitution_errors` counts the rows that their own classes' normal densities, with the
+    classes' shares as priors and all axes, assign to another one.
+
+    Directions without spread within the classes are left out with a warning, as in MASS: with
+    more columns than rows there are many, and every table of noise then separates well. Source:
+    Fisher, 1936; Rao, 1948; Venables and Ripley, "Modern applied statistics with S", 2002.
+    """
+
+    accepts: ClassVar = (Labeled,)
+    ranked_by: ClassVar = "ratios of variance between classes to that within"
+    name: Literal["lda"] = "lda"
+    eigensolve: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """The smaller of d and one less than there are classes."""
+        return min(data.values.shape[1], len(set(data.labels)) - 1) if isinstance(data, Labeled) else 1
+
+    def steps(self, data: Labeled, compute: Compute, share: float | None) -> list[Step]:
+        """The singular values of the deviations from the classes' means."""
+        return [singular_step("discriminants", data.values.shape, compute.thread_count())]
+
+    def solve(self, data: Labeled, compute: Compute) -> Model:
+        """y = Sᵀ (x - mean) with Sᵀ W S = I and Sᵀ B S diagonal, W and B the covariance within and between."""
+        names, classes = classes_of(data.labels, data.ids)
+        found = discriminants(data.values, classes)
+        scores = found.scores(data.values)
+        errors = int(np.sum(found.assigned(scores) != classes))
+        count = self.eigensolve.kept(len(found.ratios))
+        signs = leading_signs(first(scores, count))
+        scaling = first(found.scaling, count) * signs
+        sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))
+        return Model(first(scores, count) * signs,
+                     Spectrum.given(found.ratios, float(found.ratios.sum()), complete=True),
+                     Projector(Columns(), Centering(found.mean, across=False), scaling),
+                     fit={"classes": sizes, "resubstitution_errors": errors},
+                     loadings=Loadings(scaled(scaling, -data.exponent), data.columns))
+
+    def identities(self, data: Labeled, model: Model) -> list[Check]:
+        """Covariance one within the classes, the ratios between them."""
+        return separated(model.embedding, data.labels, model.spectrum.solved, model.rounding(data))
+
+    def units(self, data: Input) -> Units:
+        """Coordinates and ratios carry no unit."""
+        return Units(data.exponent)

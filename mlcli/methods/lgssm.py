@@ -1,0 +1,80 @@
+"""The linear-Gaussian state-space model."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.base.scaling import scaled
+from mlcli.base.steps import Step
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units, existing
+from mlcli.stages.axes import Axes
+from mlcli.stages.iterate import Iterate
+from mlcli.stages.kernels import uncentered
+from mlcli.stages.similarities import Smoother
+from mlcli.stages.smoothing_equations import never_less_likely, of_states
+from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.state_space import fitted_model, seconds_of
+
+
+class LGSSM(Method):
+    """Hidden states that follow each other linearly and show through noise; rows are in time order.
+
+    xₜ₊₁ = A xₜ + N(0, Q), yₜ - mean = C xₜ + noise of a variance of its own in each column, fitted by
+    exact EM with Kalman smoothing; the state before the first row is a parameter too. Coordinates
+    are the states given all rows, `posterior.csv` holds their covariances, `loadings.csv` C, and
+    `fit` the log-likelihood of the centered data and A, Q and the noise. Missing cells are left to
+    the model with `prepare.missing: model`.
+
+    A model is unique up to an invertible map of its states; it is given in the basis where states
+    have mean square one and are uncorrelated, and columns of C are orthogonal. `spectrum.csv` holds
+    the squared lengths of those, the variance that each axis carries, by which axes are ranked, as
+    shares of all variance. New rows are a sequence of their own, smoothed from a start of their own.
+
+    EM finds a local maximum; the beginning is deterministic, from principal components. More
+    states than columns are possible, from rows beside the rows after them. Source: Shumway and
+    Stoffer, 1982; Ghahramani and Hinton, "Parameter estimation for linear dynamical systems", 1996.
+    """
+
+    accepts: ClassVar = (Features,)
+    missing: ClassVar = True
+    ranked_by: ClassVar = "variances carried by the states"
+    name: Literal["lgssm"] = "lgssm"
+    floor: float = option(1e-4, "Share of a column's variance that its noise is not let fall below.", gt=0, lt=1)
+    iterate: Iterate = Iterate()
+    eigensolve: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """Half as many as there are rows."""
+        return (len(data.values) - 1) // 2
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """Passes of the smoother."""
+        rows, size = len(data.values), self.eigensolve.components
+        return [Step("iterate", "EM, for about 200 iterations", 200 * seconds_of(rows, size), 8.0 * 8 * rows * size**2)]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """The maximum of the likelihood, in canonical form."""
+        found = fitted_model(data.values, self.eigensolve, self.iterate, self.floor)
+        model, size = found.model, len(found.model.transition)
+        projector = Projector(Smoother(found.means, model), uncentered(size), np.eye(size),
+                              Decoder(found.means, model.loadings))
+        return Model(found.states, Spectrum.given(np.sum(model.loadings**2, axis=0), found.variance), projector,
+                     fit=found.figures(data.exponent), trace=found.trace - found.shift(data.exponent),
+                     spreads=found.spreads, loadings=Loadings(scaled(model.loadings, data.exponent), data.columns))
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """The most probable states in the canonical basis, found without a step back in likelihood."""
+        return [*of_states(existing(model.projector).similarity, data.values, model.embedding, model.spectrum.solved),
+                never_less_likely(model.trace, data.values)]
+
+    def reproduces(self) -> bool:
+        """Only all rows together do; the certificate looks at the equations of the states instead."""
+        return False
+
+    def units(self, data: Input) -> Units:
+        """States carry no unit; the variance that they carry is the data's, squared."""
+        return Units(data.exponent, 0, 2 * data.exponent)

@@ -1,0 +1,79 @@
+"""Slow feature analysis."""
+
+from typing import ClassVar, Literal
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.base.scaling import scaled
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.stages.axes import Axes, first
+from mlcli.stages.costs import singular_step
+from mlcli.stages.kernels import Centering
+from mlcli.stages.second_moments import regressed, steps_of, uncorrelated, unit_variances
+from mlcli.stages.similarities import Monomials
+from mlcli.stages.slowness import monomials, slow_features
+from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.whitening import whitened
+
+
+class SFA(Method):
+    """The combinations of the columns that change most slowly from row to row; rows are in time order.
+
+    Each coordinate has variance one (divisor n), and all are uncorrelated. `spectrum.csv` holds
+    their slownesses, which axes are ranked by, slowest first: the mean squared step from one row
+    to the next, 2 - 2 ψ where neighboring values have correlation ψ. Noise without memory has 2.
+    Of degree 2, features are quadratic in the columns, and find slow parts that are hidden in
+    products. New points are placed one by one, in any order. The way back, of degree 1, is the
+    regression of the columns on the features.
+
+    No invertible recombination of the columns changes anything. Rows must follow each other in
+    equal steps: rows that are dropped for missing cells leave jumps. Source: Wiskott and
+    Sejnowski, "Slow feature analysis: unsupervised learning of invariances", 2002.
+    """
+
+    accepts: ClassVar = (Features,)
+    ranked_by: ClassVar = "slownesses, the smallest first"
+    name: Literal["sfa"] = "sfa"
+    degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
+    eigensolve: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """The smaller of n - 1 and the number of monomials."""
+        return min(len(data.values) - 1, self._expanded(data.values.shape[1]))
+
+    def _expanded(self, columns: int) -> int:
+        return columns if self.degree == 1 else columns * (columns + 3) // 2
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """The singular values of the monomials, and those of their steps."""
+        rows, columns = len(data.values), self._expanded(data.values.shape[1])
+        return [singular_step(name, (rows, columns), compute.thread_count()) for name in ("whiten", "slow features")]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """Of white coordinates, the directions in which their steps are smallest."""
+        points = whitened(data.values, equal_columns=True)
+        expanded = whitened(monomials(points.points, self.degree), equal_columns=True)
+        slow = slow_features(expanded)
+        count = self.eigensolve.kept(len(slow.slowness))
+        turn = first(slow.directions, count)
+        turn = turn * leading_signs(expanded.points @ turn)
+        loadings = (turn.T @ expanded.back @ points.back).T if self.degree == 1 else None
+        return Model(expanded.points @ turn, Spectrum.given(slow.slowness, complete=True),
+                     Projector(Monomials(points.means, points.into, self.degree),
+                               Centering(expanded.means, across=False), expanded.into @ turn,
+                               None if loadings is None else Decoder(points.means, loadings)),
+                     loadings=None if loadings is None else Loadings(scaled(loadings, data.exponent), data.columns))
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Unit variances, no correlations, and steps that are as slow as stated."""
+        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
+                steps_of(model.embedding, model.spectrum.solved),
+                *regressed(data.values, model.embedding, model.directions)]
+
+    def units(self, data: Input) -> Units:
+        """Coordinates and slownesses carry no unit."""
+        return Units(data.exponent)

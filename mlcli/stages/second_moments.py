@@ -1,0 +1,76 @@
+"""What a certificate holds white coordinates to: variances, correlations, and what columns have in common with them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.base.check import EPS, Check, ratio
+from mlcli.base.types import Array
+
+
+def uncorrelated(coordinates: Array, variances: Array) -> list[Check]:
+    """Coordinates (n x p) have mean zero, these variances (divisor n) and no correlation."""
+    size, rounding = max(len(coordinates), 1), EPS * max(*coordinates.shape, 10)
+    gap = coordinates.T @ coordinates / size - diagonal(variances, coordinates)
+    spread = float(variances.max(initial=0.0))
+    means = np.abs(coordinates.mean(axis=0)).max(initial=0.0)
+    return [ratio("centering", float(means), rounding * np.sqrt(spread), "the mean of every axis is zero"),
+            ratio("covariance", float(np.abs(gap).max(initial=0.0)), rounding * spread,
+                  "axes are uncorrelated and have the variances of the model")]
+
+
+def diagonal(values: Array, coordinates: Array) -> Array:
+    """The diagonal matrix (p x p) of the first values, of zeros for axes beyond them."""
+    count = coordinates.shape[1]
+    return np.diag(np.pad(values[:count], (0, max(count - len(values), 0))))
+
+
+def unit_variances(axes: Array) -> Array:
+    """One for every axis, and zero for one that has no extent."""
+    return np.any(axes != 0, axis=0).astype(np.float64)
+
+
+def regressed(points: Array, coordinates: Array, directions: Array | None) -> list[Check]:
+    """Loadings (d x p), where there are any, are the covariances (divisor n) of the columns with the coordinates."""
+    if directions is None:
+        return []
+    centered = points - points.mean(axis=0)
+    gap = centered.T @ coordinates / max(len(points), 1) - directions
+    size = float(np.abs(points).max(initial=0.0)) * (1 + float(np.abs(coordinates).max(initial=0.0)))
+    return [ratio("loadings", float(np.abs(gap).max(initial=0.0)), EPS * max(*points.shape, 10) * size,
+                  "loadings are the covariances of the columns with the axes")]
+
+
+def explained(white: Array, condition: float, coordinates: Array, correlations: Array) -> Check:
+    """Of uncorrelated coordinates, another view's white coordinates explain the squared correlations, axis by axis."""
+    shared = white.T @ coordinates / max(len(white), 1)
+    gap = shared.T @ shared - diagonal(correlations**2, coordinates)
+    return ratio("correlations", float(np.abs(gap).max(initial=0.0)), EPS * max(*white.shape, 10) * condition,
+                 "regressions of the axes on the second view leave what the canonical correlations say")
+
+
+def steps_of(coordinates: Array, slowness: Array) -> Check:
+    """Steps from row to row are uncorrelated, and their mean squares are the slownesses."""
+    steps = np.diff(coordinates, axis=0)
+    gap = steps.T @ steps / max(len(steps), 1) - diagonal(slowness, coordinates)
+    return ratio("slowness", float(np.abs(gap).max(initial=0.0)), EPS * max(4 * len(coordinates), 40),
+                 "mean squared steps are the slownesses, and steps of different axes are uncorrelated")
+
+
+def separated(coordinates: Array, labels: Sequence[str], ratios: Array, wrong: float) -> list[Check]:
+    """Within classes coordinates have covariance one (divisor n - g), between them the ratios (divisor g - 1)."""
+    names, classes = np.unique(np.asarray(labels), return_inverse=True)
+    counts = np.bincount(classes)
+    means = np.zeros((len(names), coordinates.shape[1]))
+    np.add.at(means, classes, coordinates)
+    means /= counts[:, None]
+    rest = coordinates - means[classes]
+    drawn = np.any(coordinates != 0, axis=0).astype(np.float64)
+    within = rest.T @ rest / max(len(rest) - len(names), 1) - np.diag(drawn)
+    between = (means * counts[:, None]).T @ means / max(len(names) - 1, 1) - diagonal(ratios, coordinates)
+    rounding, top = EPS * max(*coordinates.shape, 10), float(ratios.max(initial=0.0))
+    return [ratio("within", float(np.abs(within).max(initial=0.0)), rounding * (1 + top) + wrong * (1 + wrong),
+                  "the covariance within the classes is the identity"),
+            ratio("between", float(np.abs(between).max(initial=0.0)),
+                  rounding * (1 + top) + wrong * (np.sqrt(top) + wrong),
+                  "the covariance between the classes is diagonal and holds the ratios")]

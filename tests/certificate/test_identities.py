@@ -1,0 +1,136 @@
+"""What methods hold themselves to: honest results pass on hostile data, and every statement fails where it is false."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input, Labeled, TwoViews
+from mlcli.base.types import Array
+from mlcli.certify.budget import Budget
+from mlcli.certify.certificate import numbers
+from mlcli.certify.subject import Subject
+from mlcli.errors import MlcliError
+from mlcli.methods import METHODS, Model
+from mlcli.methods.base import Decoder
+from mlcli.stages.similarities import Smoother
+from tests.support import names
+from tests.theorems.families import FAMILIES
+
+CASES: dict[str, tuple[str, dict[str, Any]]] = {
+    "lda": ("lda", {}), "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
+    "sfa": ("sfa", {}), "sfa quadratic": ("sfa", {"degree": 2}), "ica": ("ica", {"iterate": {"limit": 60}}),
+    "lgssm": ("lgssm", {"iterate": {"limit": 30}}),
+}
+
+
+def given(method: str, points: Array, generator: np.random.Generator) -> Input:
+    """Points with the classes or the second view that a method needs; the view shares a column with the first."""
+    ids, columns = names(len(points)), names(points.shape[1])
+    if method == "lda":
+        return Labeled(points, ids, columns, labels=[f"class {i % 3}" for i in range(len(points))])
+    if method in ("cca", "ibfa"):
+        own = generator.standard_normal((len(points), 2))
+        both = np.column_stack([own, points[:, 0] + np.abs(points[:, 0]).max() * own[:, 0]])
+        return TwoViews(points, ids, columns, view=Features(both, ids, names(3)))
+    return Features(points, ids, columns)
+
+
+def verdicts(method: str, options: dict[str, Any], data: Input,
+             change: Callable[[Model], Model] | None = None) -> dict[str, str]:
+    """What the certificate says of a fit, or of what was made of it."""
+    settled = METHODS[method](**options).settle(data)
+    model = settled.fit(data, Compute())
+    subject = Subject.of(settled, data, change(model) if change else model, 0)
+    return {check.name: check.verdict for check in numbers(subject, Budget(1e9, True))}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.filterwarnings("ignore")
+def test_honest_results_pass(case: str, family: str) -> None:
+    method, options = CASES[case]
+    generator = np.random.default_rng([5, len(family), len(case)])
+    points = FAMILIES[family](generator, 60, 4) * (1e60 if len(case) % 2 else 1.0)
+    try:
+        found = verdicts(method, options, given(method, points, generator))
+    except MlcliError as error:
+        assert method == "lda" and error.code in ("E-WITHIN", "E-ONE-CLASS")
+        return
+    assert set(found.values()) <= {"pass", "skipped"}
+
+
+def longer(model: Model) -> Model:
+    """An axis that is too long by a millionth."""
+    return replace(model, embedding=model.embedding * [1.0, 1 + 1e-6])
+
+
+def turned(model: Model) -> Model:
+    """Axes that are turned a little."""
+    cosine, sine = np.cos(1e-4), np.sin(1e-4)
+    return replace(model, embedding=model.embedding @ np.array([[cosine, sine], [-sine, cosine]]))
+
+
+def misranked(model: Model) -> Model:
+    """A spectrum whose first number is off by a millionth."""
+    spectrum = model.spectrum
+    return replace(model, spectrum=replace(spectrum, solved=spectrum.solved * np.r_[1 - 1e-6, np.ones(
+        len(spectrum.solved) - 1)]))
+
+
+def misled(model: Model) -> Model:
+    """A way back that is off."""
+    projector = model.projector
+    assert projector is not None and projector.decoder is not None
+    decoder = Decoder(projector.decoder.mean, projector.decoder.directions * (1 + 1e-6))
+    return replace(model, projector=replace(projector, decoder=decoder))
+
+
+def swapped(model: Model) -> Model:
+    """Axes in another order, in all places."""
+    projector = model.projector
+    assert projector is not None and projector.decoder is not None
+    decoder = Decoder(projector.decoder.mean, projector.decoder.directions[:, ::-1])
+    return replace(model, embedding=model.embedding[:, ::-1],
+                   projector=replace(projector, axes=projector.axes[:, ::-1], decoder=decoder))
+
+
+def noisier(model: Model) -> Model:
+    """States of another noise than the model's."""
+    projector = model.projector
+    assert projector is not None and isinstance(projector.similarity, Smoother)
+    space = projector.similarity.model
+    other = replace(projector.similarity, model=replace(space, noise=space.noise * (1 + 1e-5)))
+    return replace(model, projector=replace(projector, similarity=other))
+
+
+def fallen(model: Model) -> Model:
+    """Iterations that end less likely than they were."""
+    assert model.trace is not None
+    return replace(model, trace=model.trace - np.r_[np.zeros(len(model.trace) - 1), 1.0])
+
+
+FAULTS = [
+    ("lda", longer, "within"), ("lda", turned, "between"), ("lda", misranked, "between"),
+    ("cca", longer, "covariance"), ("cca", turned, "correlations"), ("cca", misranked, "correlations"),
+    ("cca", misled, "loadings"), ("ibfa", longer, "covariance"), ("ibfa", misranked, "covariance"),
+    ("ibfa first", turned, "covariance"), ("ibfa", misled, "loadings"), ("sfa", longer, "covariance"),
+    ("sfa", turned, "slowness"), ("sfa", misranked, "slowness"), ("sfa", misled, "loadings"),
+    ("ica", longer, "covariance"), ("ica", misled, "loadings"), ("ica", turned, "loadings"), ("ica", swapped, "order"),
+    ("lgssm", longer, "states"), ("lgssm", noisier, "states"), ("lgssm", misranked, "carried"),
+    ("lgssm", fallen, "likelihood"),
+]
+
+
+@pytest.mark.parametrize(("case", "fault", "check"), FAULTS, ids=[f"{c}-{f.__name__}-{k}" for c, f, k in FAULTS])
+def test_every_statement_can_fail(case: str, fault: Callable[[Model], Model], check: str) -> None:
+    method, options = CASES[case]
+    generator = np.random.default_rng(8)
+    walk = np.cumsum(generator.standard_normal((80, 2)), axis=0)
+    points = walk @ generator.standard_normal((2, 4)) + generator.uniform(-1, 1, (80, 4))
+    data = given(method, points, generator)
+    assert verdicts(method, options, data)[check] == "pass"
+    assert verdicts(method, options, data, fault)[check] == "fail"

@@ -1,0 +1,204 @@
+"""Slow features and state-space models: what holds of rows in time order."""
+
+import numpy as np
+import pytest
+from scipy.stats import multivariate_normal
+
+from mlcli.base.types import Array
+from mlcli.stages.kalman import Sequence, StateSpace, smoothed
+from mlcli.stages.state_space import accelerated, canonical_form, first_guess, improved, settled
+from tests.support import Notes, features, fit
+
+TIME = np.arange(600)
+SIGNALS = np.column_stack([np.sin(TIME / 60), np.sin(TIME / 7), np.cos(TIME / 3)])
+MIXING = np.array([[2.0, 1, 0], [1, -1, 3], [0.5, 2, 1]])
+TRUE = StateSpace(0.97 * np.array([[np.cos(0.3), -np.sin(0.3)], [np.sin(0.3), np.cos(0.3)]]),
+                  np.array([[0.1, 0.02], [0.02, 0.2]]), np.array([[1.0, 0], [0.5, 1], [-1, 0.5]]),
+                  np.array([0.2, 0.3, 0.1]))
+
+
+def simulated(rows: int, seed: int) -> Array:
+    generator = np.random.default_rng(seed)
+    state, root, points = np.zeros(2), np.linalg.cholesky(TRUE.innovation), []
+    for _ in range(rows):
+        state = TRUE.transition @ state + root @ generator.standard_normal(2)
+        points.append(TRUE.loadings @ state + np.sqrt(TRUE.noise) * generator.standard_normal(3))
+    return np.array(points)
+
+
+def with_gaps(points: Array, seed: int) -> Array:
+    gaps = np.where(np.random.default_rng(seed).random(points.shape) < 0.15, np.nan, points)
+    gaps[4] = np.nan
+    return gaps
+
+
+SERIES = simulated(300, 2)
+
+
+def test_slow_features_unmix_signals_by_their_slowness() -> None:
+    model = fit("sfa", SIGNALS @ MIXING, components=3)
+    assert np.all(np.diff(model.spectrum.values) > 0)
+    for found, signal in zip(model.embedding.T, SIGNALS.T, strict=True):
+        assert abs(np.corrcoef(found, signal)[0, 1]) > 0.99
+
+
+def test_slowness_is_the_mean_squared_step_of_a_white_feature() -> None:
+    model = fit("sfa", SIGNALS @ MIXING, components=3)
+    steps = np.diff(model.embedding, axis=0)
+    assert np.allclose(np.mean(steps**2, axis=0), model.spectrum.values, rtol=1e-10)
+    assert np.allclose(steps.T @ steps / 599, np.diag(model.spectrum.values), atol=1e-12)
+    assert np.allclose(model.embedding.T @ model.embedding / 600, np.eye(3), atol=1e-12)
+
+
+@pytest.mark.parametrize("degree", [1, 2])
+def test_slow_features_do_not_depend_on_an_affine_map_of_the_columns(degree: int) -> None:
+    points = SIGNALS + 0.1 * np.random.default_rng(0).standard_normal(SIGNALS.shape)
+    model, mapped = fit("sfa", points, degree=degree), fit("sfa", 1e6 * points @ MIXING + 3e6, degree=degree)
+    assert np.allclose(mapped.embedding, model.embedding, atol=1e-8)
+    assert np.allclose(mapped.spectrum.values, model.spectrum.values, rtol=1e-9)
+
+
+def test_quadratic_features_find_a_slow_signal_hidden_in_products() -> None:
+    """Of x = slow + fast², y = fast, the slow part is quadratic: x - y². No linear feature is as slow."""
+    hidden = np.column_stack([SIGNALS[:, 0] + SIGNALS[:, 1] ** 2, SIGNALS[:, 1]]) @ MIXING[:2, :2]
+    linear, quadratic = (fit("sfa", hidden, degree=degree) for degree in (1, 2))
+    assert abs(np.corrcoef(quadratic.embedding[:, 0], SIGNALS[:, 0])[0, 1]) > 0.999
+    assert abs(np.corrcoef(linear.embedding[:, 0], SIGNALS[:, 0])[0, 1]) < 0.95
+    assert np.allclose(quadratic.project(hidden[::-1]), quadratic.embedding[::-1], atol=1e-10)
+
+
+def test_noise_without_memory_has_slowness_two_and_alternation_four() -> None:
+    noise = np.random.default_rng(1).standard_normal((20_000, 2))
+    assert np.allclose(fit("sfa", noise).spectrum.values, 2, atol=0.05)
+    assert fit("sfa", (-1.0) ** TIME[:, None]).spectrum.values[0] == pytest.approx(4, rel=1e-12)
+
+
+def dense(points: Array, start: Array) -> tuple[float, Array, Array, float]:
+    """Log-likelihood, states with their covariances and the best log-likelihood of any start, without recursions."""
+    count, size = len(points), 2
+    chain = np.eye(count * size)
+    chain[size:, :-size] -= np.kron(np.eye(count - 1), TRUE.transition)
+    chain = np.linalg.inv(chain)
+    states = chain @ np.kron(np.eye(count), TRUE.innovation) @ chain.T
+    seen = ~np.isnan(points.ravel())
+    show = np.kron(np.eye(count), TRUE.loadings)[seen]
+    covariance = show @ states @ show.T + np.diag(np.tile(TRUE.noise, count)[seen])
+    reach, values = show @ chain[:, :size], points.ravel()[seen]
+    best = np.linalg.solve(reach.T @ np.linalg.solve(covariance, reach), reach.T @ np.linalg.solve(covariance, values))
+    gain = np.linalg.solve(covariance, show @ states).T
+    means = chain[:, :size] @ start + gain @ (values - reach @ start)
+    spread = states - gain @ show @ states
+    density = [multivariate_normal(reach @ one, covariance).logpdf(values) for one in (start, best)]
+    return density[0], means.reshape(count, size), spread, density[1]
+
+
+@pytest.mark.parametrize("points", [SERIES[:25], with_gaps(SERIES[:25], 3)], ids=["whole", "gaps"])
+def test_the_recursions_are_the_dense_gaussian(points: Array) -> None:
+    found = smoothed(Sequence.of(points), TRUE)
+    density, means, spread, best = dense(points, found.start)
+    assert found.log_likelihood == pytest.approx(density, rel=1e-13)
+    assert found.log_likelihood == pytest.approx(best, rel=1e-13)
+    assert np.allclose(found.means, means, rtol=0, atol=1e-12)
+    for t in range(25):
+        own = slice(2 * t, 2 * t + 2)
+        assert np.allclose(found.covariances[t], spread[own, own], atol=1e-13)
+        if t:
+            assert np.allclose(found.following[t - 1], spread[own, 2 * t - 2 : 2 * t], atol=1e-13)
+
+
+@pytest.mark.parametrize("points", [SERIES, with_gaps(SERIES, 5)], ids=["whole", "gaps"])
+def test_no_step_lowers_the_likelihood(points: Array) -> None:
+    sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-4)
+    plain = bent = settled(sequence, first_guess(sequence, 2))
+    for _ in range(15):
+        next_plain, next_bent = improved(sequence, plain), accelerated(sequence, bent)
+        assert next_plain.objective >= plain.objective - 1e-12 * abs(plain.objective)
+        assert next_bent.objective >= bent.objective - 1e-12 * abs(bent.objective)
+        plain, bent = next_plain, next_bent
+    assert bent.objective > plain.objective  # and what bends the steps is worth it
+
+
+@pytest.mark.parametrize("points", [SERIES, with_gaps(SERIES, 5)], ids=["whole", "gaps"])
+def test_no_parameter_can_be_moved_to_raise_the_likelihood(points: Array) -> None:
+    sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-4)
+    fitted = settled(sequence, first_guess(sequence, 2))
+    for _ in range(80):
+        fitted = accelerated(sequence, fitted)
+    best, generator = fitted.model, np.random.default_rng(0)
+    for size in (1e-2, 1e-3):
+        for _ in range(20):
+            turn = np.eye(2) + size * generator.standard_normal((2, 2))
+            moved = StateSpace(best.transition + size * generator.standard_normal((2, 2)),
+                               turn @ best.innovation @ turn.T,
+                               best.loadings + size * generator.standard_normal((3, 2)),
+                               best.noise * np.exp(size * generator.standard_normal(3)))
+            assert smoothed(sequence, moved).log_likelihood < fitted.objective
+
+
+def test_the_canonical_form_is_the_same_model_whatever_basis_it_comes_from() -> None:
+    sequence = Sequence.of(SERIES - SERIES.mean(axis=0))
+    turn = np.array([[2.0, 0.3], [-1.0, 0.7]])
+    back = np.linalg.inv(turn)
+    other = StateSpace(turn @ TRUE.transition @ back, turn @ TRUE.innovation @ turn.T, TRUE.loadings @ back, TRUE.noise)
+    one, two = (canonical_form(settled(sequence, model)) for model in (TRUE, other))
+    assert two.objective == pytest.approx(one.objective, rel=1e-13)
+    for name in ("transition", "innovation", "loadings"):
+        assert np.allclose(getattr(one.model, name), getattr(two.model, name), atol=1e-11)
+    moments = one.states.covariances.mean(axis=0) + one.states.means.T @ one.states.means / len(SERIES)
+    assert np.allclose(moments, np.eye(2), atol=1e-12)
+    crossed = one.model.loadings.T @ one.model.loadings
+    assert abs(crossed[0, 1]) < 1e-12 and crossed[0, 0] > crossed[1, 1]
+    again = settled(sequence, one.model)
+    assert np.allclose(again.states.means, one.states.means, atol=1e-11)
+
+
+def test_a_long_series_gives_its_parameters_back() -> None:
+    """What no basis changes: the eigenvalues of A, the noise, and C Q Cᵀ."""
+    model = fit("lgssm", simulated(4000, 7))
+    innovation, noise = np.array(model.fit["innovation"]), np.array(model.fit["noise_variances"])
+    angle = np.abs(np.angle(np.linalg.eigvals(np.array(model.fit["transition"]))))
+    assert model.fit["converged"]
+    assert np.allclose(angle, 0.3, atol=0.02)
+    assert np.allclose(noise, TRUE.noise, atol=0.03)
+    shown = model.loadings.values @ innovation @ model.loadings.values.T
+    assert np.allclose(shown, TRUE.loadings @ TRUE.innovation @ TRUE.loadings.T, atol=0.04)
+
+
+def test_states_of_the_same_rows_are_the_embedding_again() -> None:
+    gaps = with_gaps(SERIES, 5)
+    model = fit("lgssm", features(gaps))
+    assert np.allclose(model.project(gaps), model.embedding, atol=1e-12)
+    filled = model.reconstruct(model.embedding)
+    hidden = np.isnan(gaps)
+    unexplained = np.mean((filled - SERIES)[hidden] ** 2) / np.mean((SERIES - SERIES.mean(axis=0))[hidden] ** 2)
+    assert unexplained < 0.3
+
+
+def test_a_unit_shifts_the_log_likelihood_and_changes_no_state() -> None:
+    model, larger = (fit("lgssm", unit * with_gaps(SERIES, 5)) for unit in (1.0, 2.0**30))
+    cells = int(np.sum(~np.isnan(with_gaps(SERIES, 5))))
+    units = cells * 30 * np.log(2)
+    assert larger.fit["log_likelihood"] == pytest.approx(model.fit["log_likelihood"] - units, rel=1e-13)
+    assert np.array_equal(larger.embedding, model.embedding)
+    assert np.array_equal(larger.loadings.values, 2.0**30 * model.loadings.values)
+
+
+def test_a_constant_column_has_no_part_in_the_model() -> None:
+    model, wider = fit("lgssm", SERIES), fit("lgssm", np.column_stack([SERIES, np.full(300, 0.1)]))
+    assert np.allclose(wider.embedding, model.embedding, atol=1e-12)
+    assert wider.fit["log_likelihood"] == pytest.approx(model.fit["log_likelihood"], rel=1e-13)
+    assert not wider.loadings.values[3].any() and wider.fit["noise_variances"][3] == 0
+
+
+def test_two_states_show_through_one_column() -> None:
+    """A sine in noise needs two states and one column: its period is the angle of A."""
+    generator = np.random.default_rng(3)
+    model = fit("lgssm", np.sin(TIME / 5)[:, None] + 0.1 * generator.standard_normal((600, 1)))
+    assert np.allclose(np.abs(np.angle(np.linalg.eigvals(np.array(model.fit["transition"])))), 0.2, atol=1e-3)
+
+
+def test_a_column_that_the_states_reproduce_exactly_is_warned_of() -> None:
+    with Notes() as notes:
+        model = fit("lgssm", SERIES, components=3)
+    noise = np.array(model.fit["noise_variances"]) / SERIES.var(axis=0)
+    assert ("W-NOISELESS" in notes.codes) == bool(noise.min() <= 1.0000001e-4)
