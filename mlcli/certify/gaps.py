@@ -41,7 +41,9 @@ def with_gaps(subject: Subject, budget: Budget, loose: float) -> Iterator[Check]
     sums = Sums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
     for number in range(looked):
         _add(sums, subject, latent, np.flatnonzero(kind.ravel() == number), patterns[number])
+    largest = float(np.fmax.reduce(np.abs(points), axis=None, initial=0.0))
     rounding = EPS * max(*points.shape, 10) * size / latent.noise
+    rounding += EPS * largest * np.sqrt(points.shape[1] / latent.noise)  # what far means cost
     whole = looked == len(patterns)
     yield ratio("posterior", sums.worst, rounding * max(float(np.abs(subject.embedding).max(initial=0.0)), 1.0),
                 "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there", exact=whole)

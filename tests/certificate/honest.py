@@ -27,6 +27,8 @@ METHODS: list[dict[str, Any]] = [
     {"name": "isomap", "neighbors": {"pieces": "largest"}}, {"name": "lle", "neighbors": CONNECT},
     {"name": "lle", "neighbors": {"pieces": "largest"}},
     {"name": "lle", "neighbors": CONNECT, "eigensolve": {"solver": "krylov"}},
+]
+LATENT: list[dict[str, Any]] = [
     {"name": "ppca"}, {"name": "ppca", "solver": "em"}, {"name": "ppca", "eigensolve": {"components": 0.9}},
     GAPS,
     {"name": "fa"}, {"name": "fa", "noise": "equal"}, {"name": "fa", "scores": "bartlett"},
@@ -35,9 +37,9 @@ METHODS: list[dict[str, Any]] = [
 SQUARES: list[dict[str, Any]] = [
     {"name": "mds"}, {"name": "mds", "correction": "lingoes"}, {"name": "mds", "correction": "cailliez"},
     {"name": "mds", "landmarks": 3}, {"name": "isomap", "neighbors": CONNECT}, {"name": "kpca"},
-    {"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"},
 ]
-
+COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]
+FIRST_LATENT = 10_000  # numbers from here on are of latent models
 SCALES = ("none", "center", "standard", "range", "robust")
 POWERS = (0, 0, 0, 100, -100)  # of ten
 MOST = 2000
@@ -45,6 +47,7 @@ MOST = 2000
 
 def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     """The run of a number: what it is given, and what it does with it."""
+    methods, squares = (METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
     generator = np.random.default_rng([77, number])
     size = int(np.exp(generator.uniform(np.log(3), np.log(most))))
     family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
@@ -53,11 +56,11 @@ def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     values = FAMILIES[family](generator, size, width)
     sections: dict[str, Any] = {"report": {"quality": None}, "compute": {"seed": number}}
     if generator.random() < 0.3 and len(values) <= 300:
-        method = SQUARES[int(generator.integers(len(SQUARES)))]
+        method = squares[int(generator.integers(len(squares)))]
         values, kind = square(generator, values, str(method["name"]))
         sections["input"] = {"kind": kind}
     else:
-        method = METHODS[int(generator.integers(len(METHODS)))]
+        method = methods[int(generator.integers(len(methods)))]
         sections["prepare"] = {"scale": SCALES[int(generator.integers(len(SCALES)))]}
         values = values * 10.0 ** POWERS[int(generator.integers(len(POWERS)))]
         if method is GAPS:
