@@ -53,7 +53,7 @@ def config_page() -> str:
              "(`MLCLI__COMPUTE__THREADS=4`), `--set compute.threads=4`, flags. Unknown and repeated keys are errors. "
              "A top-level `sweep:` maps option paths to lists and makes one numbered run of each combination.\n\n"
              "The method's options are on the pages in [methods](methods/).")
-    general = [row for row in rows(RunConfig) if not row.path.startswith("method") and not row.type.startswith("a sec")]
+    general = [row for row in rows(RunConfig) if not row.path.startswith("method") and row.type != "a section"]
     return "\n\n".join(["# Configuration", intro, table(general)]) + "\n"
 
 
@@ -62,7 +62,8 @@ def table(described: list[Row]) -> str:
     lines = ["| option | values | default | what it is for |", "|---|---|---|---|"]
     for row in described:
         words = row.words.replace("|", "\\|")
-        lines.append(f"| `{row.path}` | {words} | `{row.default}` | {row.sentence} |")
+        default = f"`{row.default}`" if row.default else ""
+        lines.append(f"| `{row.path}` | {words} | {default} | {row.sentence} |")
     return "\n".join(lines)
 
 
@@ -72,7 +73,10 @@ def errors_page() -> str:
     head = ["# Exit codes, errors and warnings",
             "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
             "on standard error. After any nonzero exit the output directory is absent, with one exception: where the "
-            "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays. "
+            "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays; "
+            "and after 80 what was computed lies in `OUTPUT.failed/`. Under `--strict` the first warning ends a "
+            "run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` too, "
+            "else with 65. "
             "Codes from 130 to 143 are "
             "ended by a signal or by memory, and a retry can help; the others want something changed first.",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]

@@ -26,6 +26,10 @@ def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: 
         if label is not None and label not in first.labels:
             raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",
                               where="--label-column", hint=f"it has: {', '.join(first.labels)[:200] or 'none'}")
+        for folder, run in zip(folders, runs, strict=True):
+            if not run.manifest["input"]["rows"]:
+                raise ConfigError("NO-ROWS-COMPARED", "this run was made of a covariance matrix and has no rows",
+                                  where=folder, hint="compare loadings.csv of such runs; compare runs of points here")
         rows = common_rows([run.embedding.ids for run in runs], folders)
         sides = [_side(folder, run, chosen) for folder, run, chosen in zip(folders, runs, rows, strict=True)]
         ids = [first.ids[row] for row in rows[0].tolist()]

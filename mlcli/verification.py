@@ -23,7 +23,7 @@ from mlcli.data.prepare import Dropped
 from mlcli.data.read import read
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
-from mlcli.methods import Model, Projector
+from mlcli.methods import Model
 from mlcli.methods.base import Loadings
 from mlcli.readback import rows_of
 from mlcli.rundir import archive, names
@@ -67,12 +67,12 @@ def verify(folder: Path, given: str | None = None, *, full: bool = False) -> Ver
         width = int(manifest["embedding"]["components"])
         rows = manifest["embedding"]["rows"] or stored["projector"] is not None
         values, texts = embedding_of(folder, config, width) if rows else (np.zeros((0, width)), [[]])
-        spectrum = stated_spectrum(folder, manifest, stored["projector"])
+        spectrum = stated_spectrum(folder, manifest)
         if spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
-        model = Model(values, replace(spectrum, vectors=values), stored["projector"], fit=manifest["fit"],
-                      loadings=loadings_of(folder))
+        model = Model(values, replace(spectrum, vectors=values), stored["projector"], None, manifest["fit"],
+                      trace_of(folder), loadings_of(folder))
         record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, Budget(SECONDS, full)))
 
@@ -163,10 +163,16 @@ def loadings_of(folder: Path) -> Loadings | None:
     return Loadings(values.T, rows.columns[names_of])
 
 
-def stated_spectrum(folder: Path, manifest: dict[str, Any], projector: Projector | None) -> Spectrum | None:
+def trace_of(folder: Path) -> Array | None:
+    """The objective after each iteration, where the run has any."""
+    rows = rows_of(folder / names.TRACE)
+    return None if rows is None else np.array(rows.numbers("objective"))
+
+
+def stated_spectrum(folder: Path, manifest: dict[str, Any]) -> Spectrum | None:
     """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
-    facts, exponent = manifest["spectrum"], -2 * (projector.exponent_out if projector else 0)
-    divisor = float(facts["divisor"])
+    facts = manifest["spectrum"]
+    exponent, divisor = -int(facts["exponent"]), float(facts["divisor"])
     values = spectrum_of((folder / names.SPECTRUM).read_text(encoding="utf-8")) * divisor
     top = float(np.abs(values).max(initial=0.0))
     if not np.isfinite(values).all() or (exponent and top < LEAST):

@@ -12,6 +12,7 @@ from mlcli.certify.budget import Budget
 from mlcli.certify.counting import INERTIA, by_inertia, nothing_above
 from mlcli.certify.graph import Near, graph_checks, graph_facts, stored_points
 from mlcli.certify.kernel import centered, eigenproblem, looked_up, slack
+from mlcli.certify.latent import latent_checks
 from mlcli.certify.linear import is_linear, of_covariance, variances
 from mlcli.certify.projection import parameters, projected
 from mlcli.certify.spectral import spectral
@@ -52,7 +53,7 @@ def numbers(subject: Subject, budget: Budget) -> Iterator[Check]:
     """Every check of a result against its input; without the input, what the result says of itself."""
     with np.errstate(all="ignore"):  # what overflows is not finite, and fails
         if subject.model.projector is None:  # of a covariance: there are no rows
-            yield from _of_covariance(subject)
+            yield from _of_covariance(subject, budget)
             return
         if subject.data is not None and len(subject.data.values) != subject.size:
             yield count("size", abs(len(subject.data.values) - subject.size), "rows of the data without coordinates")
@@ -68,13 +69,15 @@ def numbers(subject: Subject, budget: Budget) -> Iterator[Check]:
         yield from subject.method.identities(subject.data, subject.model)
 
 
-def _of_covariance(subject: Subject) -> Iterator[Check]:
+def _of_covariance(subject: Subject, budget: Budget) -> Iterator[Check]:
     """The checks of a fit without rows."""
     loadings = subject.model.loadings
     if subject.data is None or loadings is None:
         yield skipped("input", "the input or the loadings are not at hand")
     elif subject.method.proof == "kernel":
         yield of_covariance(subject.data, loadings.values)
+    elif subject.method.proof == "latent":
+        yield from latent_checks(subject, budget)
     else:
         yield from subject.method.identities(subject.data, subject.model)
 
@@ -100,6 +103,8 @@ def _against_input(subject: Subject, budget: Budget) -> Iterator[Check]:
             if budget.full and rows.whole and len(rows.chosen) <= INERTIA:
                 yield by_inertia(subject, centered(subject, rows), slack(subject, rows))
             largest = rows.largest
+    elif subject.method.proof == "latent":
+        yield from latent_checks(subject, budget)
     if subject.model.unfolded is not None:
         yield from unfolding_checks(subject, subject.model.unfolded, budget)
     yield from _graph(subject, budget)

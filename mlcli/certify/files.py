@@ -15,7 +15,7 @@ from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.rundir import names
 
-READ = 1.5e-8  # seconds for a byte of CSV
+READ = 4e-8  # seconds for a byte of CSV
 ID = 1e-7  # seconds for the comparison of an id
 LOADED = 2e-9  # seconds for a byte of a model
 BLOCK = 2**18  # numbers compared at once

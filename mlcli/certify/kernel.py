@@ -89,6 +89,8 @@ def _residual(subject: Subject, rows: Rows) -> Check:
     scale = slack(subject, rows)
     # coordinates of unit vectors are √λ long, and where λ is rounding itself they may be as long as its root
     sizes = np.sqrt(np.maximum(values, scale))
+    if len(subject.fit) != subject.size:  # landmarks are placed as new points are, whose rounding grows as λ₁ / λ
+        sizes *= np.maximum(subject.top, scale) / np.maximum(values, scale)
     error = float(np.divide(gaps, sizes, out=np.zeros_like(gaps), where=gaps > 0).max(initial=0.0))
     return ratio("residual", error, scale, f"K v = λ v; {rows.source.how}", exact=rows.whole)
 
@@ -101,7 +103,7 @@ def _axes(subject: Subject) -> Check:
     kept = np.any(coordinates != 0, axis=0)
     error = float(np.abs(axes * np.where(kept, values, 0.0) - coordinates).max(initial=0.0))
     scale = (subject.rounding + subject.model.spectrum.tolerance) * np.sqrt(subject.top)
-    return ratio("axes", error, scale, "axes of the model times λ = Y")
+    return ratio("axes", error, scale * subject.placing, "axes of the model times λ = Y")
 
 
 def _trace(subject: Subject, rows: Rows) -> Check:

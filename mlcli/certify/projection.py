@@ -86,6 +86,9 @@ def _error(subject: Subject, rows: Indices, gap: Array, largest: float) -> tuple
     size = float(np.abs(subject.embedding).max(initial=0.0))
     if subject.method.proof == "weights":
         return float(gap.max(initial=0.0)), 8 * EPS * size
+    if subject.method.proof == "latent":
+        sizes = np.fmax.reduce(np.abs(subject.data.values), axis=0, initial=0.0)
+        return float(gap.max(initial=0.0)), OWN * size + EPS * float((sizes @ np.abs(subject.projector.axes)).max())
     if subject.method.proof != "kernel":
         return float(gap.max(initial=0.0)), OWN * size + subject.projector.rounding(subject.data.values[rows])
     spectrum, allowed = subject.model.spectrum, subject.rounding + subject.model.spectrum.tolerance

@@ -6,10 +6,11 @@ from mlcli.base.types import Array
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 
 NARROW = 32  # columns up to which distances are summed one column at a time
+NEAR = 1e-3  # share of two points' squared norms below which the product has lost the digits of their distance
 
 
 def squared(left: Array, right: Array) -> Array:
-    """‖xᵢ - yⱼ‖² (m x n): by differences in few columns, else by products of data centered first."""
+    """‖xᵢ - yⱼ‖² (m x n): by differences in few columns and of near points, else by products of centered data."""
     if right.shape[1] <= NARROW:
         total = np.zeros((len(left), len(right)))
         for mine, other in zip(left.T, right.T, strict=True):
@@ -19,9 +20,12 @@ def squared(left: Array, right: Array) -> Array:
         return total
     center = right.mean(axis=0)
     near, far = left - center, right - center
-    total = np.sum(near * near, axis=1)[:, None] + np.sum(far * far, axis=1)
-    total -= 2 * (near @ far.T)
-    return np.maximum(total, 0.0, out=total)
+    sizes = np.sum(near * near, axis=1)[:, None] + np.sum(far * far, axis=1)
+    total = sizes - 2 * (near @ far.T)
+    for row, lost in enumerate(total <= NEAR * sizes):
+        if lost.any():
+            total[row, lost] = np.sum((right[lost] - left[row]) ** 2, axis=1)
+    return total
 
 
 def kernel_values(function: object, left: Array, right: Array) -> Array | None:

@@ -75,7 +75,7 @@ def _read_back(record: Record, folder: Path | None, budget: Budget) -> tuple[Map
     checks = list(_written(record, folder, budget))
     size = (folder / names.ARRAYS).stat().st_size
     if not budget.allows(0.2, LOADED * size):
-        return stored, [*checks, skipped("model", f"no time to read {size} bytes")]
+        return stored, [*checks, skipped("model", f"no time to read {size:,} bytes")]
     stored = archive.load(folder)
     trained = record.embedding.ids if record.config.input.kind != "features" else ()
     return stored, [*checks, same_model(stored, trained, record.preparation)]

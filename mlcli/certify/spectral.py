@@ -15,7 +15,7 @@ def spectral(subject: Subject) -> Iterator[Check]:
              "means": subject.projector.centering.means}
     wrong = sum(int(np.size(part) - np.isfinite(part).sum()) for part in parts.values())
     yield count("finite", wrong, f"numbers that are not finite in {', '.join(parts)}")
-    if wrong or subject.method.proof == "own":
+    if wrong or subject.method.proof in ("own", "latent"):
         return
     yield _descending(subject)
     yield _sum(subject)
@@ -43,7 +43,7 @@ def _orthogonality(subject: Subject) -> Check:
         gap = product - scale * np.eye(len(product))
         return ratio("orthogonality", float(np.abs(gap).max(initial=0.0)), subject.rounding * scale, "YᵀY = n I")
     gap = product - np.diag(subject.values)
-    allowed = (subject.rounding + subject.model.spectrum.tolerance) * subject.top
+    allowed = (subject.rounding + subject.model.spectrum.tolerance) * subject.top * subject.placing
     return ratio("orthogonality", float(np.abs(gap).max(initial=0.0)), allowed, "YᵀY = Λ, the eigenvalues kept")
 
 

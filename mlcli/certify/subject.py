@@ -97,6 +97,12 @@ class Subject:
                     if a < self.embedding.shape[1] and solved[b - 1] > 0), default=0.0)
 
     @cached_property
+    def placing(self) -> float:
+        """How much rounding grows where landmarks are placed as new points are, by axes over the roots of λ."""
+        least = float(self.values[self.values > 0].min(initial=self.top))
+        return 1.0 if len(self.fit) == self.size or least <= 0 else float(np.sqrt(self.top / least))
+
+    @cached_property
     def fit(self) -> Indices:
         """Which of the embedded rows carried the fit: landmarks, or all; -1 where it is not known."""
         similarity = self.projector.similarity

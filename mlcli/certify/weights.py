@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,13 +13,16 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.counting import ERRORS, INERTIA, positive_pivots, ritz, unit_axes
 from mlcli.certify.graph import Near
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import TIED, Subject
 from mlcli.stages.nearest import Lists
 from mlcli.stages.pieces import connected_lists
 from mlcli.stages.similarities import Barycenters
 
-ROW = 2e-5  # seconds for a row: its neighbors, its weights and its part in the products
+ROW = 2e-5  # seconds for a row of few columns
+PAIR = 2e-10  # for a column of the distance to another point
+GRAM = 4e-10  # for a column of one product in a local system
 FILL = 4e-7  # seconds for an entry of the sparse cost matrix in its factorization and a probe through it
+APART = 1e5  # eigenvalues of M⁺ farther apart than this are found one after the other
 ROOM = 2**18  # numbers of the local systems solved together
 
 
@@ -85,7 +89,7 @@ class Residuals:
 def solved(points: Array, neighbors: Array, ridge: float) -> Array:
     """The weights of points (m x d) over their neighbors (m x k x d), by the local systems' own formula."""
     gaps = neighbors - points[:, None, :]
-    grams = np.einsum("mkd,mld->mkl", gaps, gaps)
+    grams = gaps @ gaps.transpose(0, 2, 1)
     traces = np.trace(grams, axis1=1, axis2=2)
     grams += np.eye(grams.shape[1]) * (ridge * np.where(traces > 0, traces, 1.0))[:, None, None]
     found = np.linalg.solve(grams, np.ones((*grams.shape[:2], 1)))[..., 0]
@@ -97,7 +101,7 @@ def weight_checks(subject: Subject, near: Near, budget: Budget) -> Iterator[Chec
     similarity = subject.projector.similarity
     if not isinstance(similarity, Barycenters):
         yield skipped("residual", "the model does not hold what its weights came from")
-    elif budget.allows(0.4, ROW * subject.size):
+    elif budget.allows(0.4, _cost(similarity) * subject.size):
         lists, _ = connected_lists(subject.data, similarity.neighbors)
         residuals = Residuals.of(subject.data.values, lists, similarity.ridge)
         yield from _all_rows(subject, residuals, similarity.ridge)
@@ -113,6 +117,12 @@ def weight_checks(subject: Subject, near: Near, budget: Budget) -> Iterator[Chec
         yield _some_rows(subject, similarity, near, budget)
 
 
+def _cost(similarity: Barycenters) -> float:
+    """Seconds for a row: its neighbors among all points, its local system, its part in the products."""
+    (size, columns), width = similarity.points.shape, similarity.neighbors.count or 1
+    return ROW + columns * (PAIR * size + GRAM * width**2)
+
+
 def _all_rows(subject: Subject, residuals: Residuals, ridge: float) -> Iterator[Check]:
     """The eigenproblem of the whole cost matrix."""
     coordinates, size = subject.embedding, subject.size
@@ -122,13 +132,25 @@ def _all_rows(subject: Subject, residuals: Residuals, ridge: float) -> Iterator[
     root = residuals.apply(coordinates)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
     gaps = np.linalg.norm(residuals.apply_turned(root) - coordinates * costs, axis=0) / np.sqrt(size)
-    noise = residuals.norm * (subject.rounding + EPS / ridge + subject.model.spectrum.tolerance)
-    noises = noise + subject.ties * costs**2  # the derivative of 1 / λ
+    # an iterative solver's residuals are relative to the largest λ, and grow by its ratio to the axis' own
+    ratios = np.clip(subject.top * costs, 1.0, APART)
+    precision = subject.rounding + EPS / ridge + subject.model.spectrum.tolerance * ratios
+    noises = residuals.norm * precision + tied_costs(subject)
     yield ratio("residual", float((gaps / noises).max(initial=0.0)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     found = np.sum(root * root, axis=0) / size
-    relative = np.abs(found - costs) / (costs + residuals.norm * (EPS / ridge) ** 2)
-    yield ratio("costs", float(relative.max(initial=0.0)), 1e-4, "‖(I - W) v‖² = 1 / λ, relative")
+    noise = residuals.norm * (EPS / ridge) ** 2  # of a sum of squares whose terms are in doubt by the root of this
+    relative = np.abs(found - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
+    yield ratio("costs", float(relative.max(initial=0.0)), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")
+
+
+def tied_costs(subject: Subject) -> float:
+    """How far apart costs are whose roots, the singular values of I - W, count as equal."""
+    solved = subject.model.spectrum.solved
+    roots = 1 / np.sqrt(solved[solved > 0])
+    edges = [0, *(np.flatnonzero(np.diff(roots) > TIED * subject.rounding) + 1).tolist(), len(roots)]
+    return max((float(roots[b - 1] ** 2 - roots[a] ** 2) for a, b in pairwise(edges)
+                if a < subject.embedding.shape[1] and b > a), default=0.0)
 
 
 def _probed(subject: Subject, residuals: Residuals, ridge: float) -> Check:

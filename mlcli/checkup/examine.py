@@ -12,7 +12,7 @@ from mlcli.base.stage import running
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.checkup.concentration import concentration_of
-from mlcli.checkup.euclidean import euclidean_of
+from mlcli.checkup.euclidean import CAILLIEZ, euclidean_of
 from mlcli.checkup.features import features_of
 from mlcli.checkup.findings import findings_of
 from mlcli.checkup.graph import graph_facts, hubness_of, intrinsic_of
@@ -76,7 +76,8 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
     euclidean, corrections = euclidean_of(completed)
     report = replace(report, euclidean=euclidean, corrections=corrections)
     if corrections.cailliez is None:
-        skipped = Skipped("corrections.cailliez", "it takes long for so many points")
+        skipped = Skipped("corrections.cailliez", f"of more than {CAILLIEZ:,} points it takes minutes; mds finds it "
+                          "where it is asked for: --method mds --set method.correction=cailliez")
         report = replace(report, skipped=(*report.skipped, skipped))
     return _geometry(report, Dissimilarities(completed, ids), config.compute, neighbors)
 
@@ -120,7 +121,7 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
     data, neighbors = data.normalized(), neighbors.settled(size)
     with running("neighbors"):
         lists: Lists = nearest_lists(data, min(neighbors.count or 10, size - 1))
-    sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(lists), "hubness": hubness_of(data, lists),
+    sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(data, lists), "hubness": hubness_of(data, lists),
                                 "graph": graph_facts(data, neighbors, lists)}
     if isinstance(data, Points):
         sections["concentration"] = concentration_of(data, sections["intrinsic_dimension"].two_nn, compute)

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_UP, Context
 
 from mlcli.checkup.hints import look_like_dissimilarities, look_squared
-from mlcli.checkup.report import Euclidean, Features, Finding, Kernel, Metric, Offender, Report, Unknown
+from mlcli.checkup.report import Euclidean, Features, Finding, Metric, Offender, Report, Unknown
 from mlcli.config.run_config import RunConfig
 from mlcli.data.square import look_like_similarities
 from mlcli.data.table import Table
@@ -18,7 +18,7 @@ SKEWED = 1.4  # skewness of how often points are neighbors
 
 def findings_of(report: Report, config: RunConfig, table: Table) -> Iterator[Finding]:
     """All findings, those first that `embed` would stop at."""
-    found = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report.kernel, table),
+    found = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report, table),
              *_of_features(report.features, config, table), *_of_geometry(report)]
     yield from sorted(found, key=lambda finding: finding.severity)
 
@@ -68,13 +68,15 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
 def _of_euclidean(report: Report) -> Iterator[Finding]:
     found, corrections = report.euclidean, report.corrections
     if found is not None and corrections is not None and not found.is_euclidean:
-        cailliez = "" if corrections.cailliez is None else f"; Cailliez' constant is {corrections.cailliez:.6g}"
+        cailliez = ("; Cailliez' constant was not computed" if corrections.cailliez is None else
+                    f"; Cailliez' constant is {corrections.cailliez:.6g}")
         yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space lie so far apart: the smallest "
                       f"eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
                       "mds leaves the negative part out; --set method.correction=cailliez or lingoes mends it")
 
 
-def _of_kernel(kernel: Kernel | None, table: Table) -> Iterator[Finding]:
+def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:
+    kernel = report.kernel
     if kernel is None:
         return
     if kernel.missing.cells:
@@ -86,8 +88,10 @@ def _of_kernel(kernel: Kernel | None, table: Table) -> Iterator[Finding]:
         yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: symmetric, nowhere negative, "
                       "zero on the diagonal", "give --dissimilarities")
     elif kernel.is_positive_semidefinite is False:
-        yield Finding("C-INDEFINITE", "warning", f"the matrix is no kernel: its smallest eigenvalue is "
-                      f"{kernel.smallest_eigenvalue:.6g}", "kpca leaves the negative part out")
+        given = report.kind == "covariance"
+        yield Finding("C-INDEFINITE", "error" if given else "warning", f"the matrix is no {report.kind}: its smallest "
+                      f"eigenvalue is {kernel.smallest_eigenvalue:.6g}",
+                      "compute it from complete rows" if given else "kpca leaves the negative part out")
 
 
 def _of_features(features: Features | None, config: RunConfig, table: Table) -> Iterator[Finding]:
@@ -102,8 +106,9 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
         yield Finding("C-DISSIMILARITIES", "warning", "these look like dissimilarities: as many rows as columns, "
                       "symmetric, nowhere negative, zero on the diagonal", "give --dissimilarities")
     if features.constant_columns:
+        names = listed(features.constant_column_names, total=features.constant_columns)
         yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
-                      f"variation: {listed(features.constant_column_names)}", "they say nothing; leave them out")
+                      f"variation: {names}", "they say nothing; leave them out")
     if features.duplicate_columns:
         later, earlier = features.duplicate_column_names[0]
         yield Finding("C-DUPLICATE-COLUMNS", "warning", f"{counted(features.duplicate_columns, 'column')} equal to "

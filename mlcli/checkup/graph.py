@@ -2,14 +2,15 @@
 
 import numpy as np
 
+from mlcli.base.inputs import Dissimilarities
 from mlcli.base.stage import stage
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.checkup.report import GraphFacts, Hubness, IntrinsicDimension
 from mlcli.stages.connecting import connecting_count, connecting_radius
 from mlcli.stages.graph import graph_of
 from mlcli.stages.intrinsic import maximum_likelihood, two_nn, two_nn_error
 from mlcli.stages.nearest import Lists
-from mlcli.stages.neighbors import Neighbors, Spatial
+from mlcli.stages.neighbors import Neighbors, Spatial, nearest_lists
 
 LISTED = 10
 
@@ -38,7 +39,18 @@ def hubness_of(data: Spatial, lists: Lists) -> Hubness:
     return Hubness(int(lists.counts[0]), skewness, int(often[hub]), str(data.ids[hub]), int((often == 0).sum()))
 
 
-def intrinsic_of(lists: Lists) -> IntrinsicDimension:
-    """The intrinsic dimension by two estimates."""
+def intrinsic_of(data: Spatial, lists: Lists) -> IntrinsicDimension:
+    """The intrinsic dimension by two estimates, among distinct points: those at zero distance say nothing of it."""
+    if not lists.lengths.all():
+        distinct = distinct_rows(data)
+        if len(distinct) > 1:
+            lists = nearest_lists(data.take(distinct), min(int(lists.counts[0]), len(distinct) - 1))
     nearest: Array = lists.lengths.reshape(len(lists.counts), -1)
     return IntrinsicDimension(two_nn(nearest), two_nn_error(nearest), maximum_likelihood(nearest), nearest.shape[1])
+
+
+def distinct_rows(data: Spatial) -> Indices:
+    """The first of every group of points that are one, in the order of the rows."""
+    if isinstance(data, Dissimilarities):
+        return np.flatnonzero((data.values == 0).argmax(axis=1) == np.arange(len(data.values)))
+    return np.sort(np.unique(data.values, axis=0, return_index=True)[1])

@@ -19,12 +19,13 @@ from mlcli.checkup.report import (
 from mlcli.data.wording import counted, listed, place, shown
 
 LABEL = 26
+NOT_FOUND = "not computed, for there are too many points"
 
 
 def lines_of(report: Report) -> Iterator[str]:
     """The whole report, findings last."""
     size = (f"{counted(report.rows, 'row')} x {counted(report.columns, 'column')}" if report.kind == "features"
-            else counted(report.rows, "point"))
+            else counted(report.rows, "column" if report.kind == "covariance" else "point"))
     yield f"{place(report.path)}: {report.kind}, {size}"
     if report.features:
         yield from _section("Table, as it stands in the file", _features(report.features))
@@ -33,7 +34,7 @@ def lines_of(report: Report) -> Iterator[str]:
     if report.euclidean and report.corrections:
         yield from _section("Euclidean", _euclidean(report.euclidean, report.corrections))
     if report.kernel:
-        yield from _section("Kernel", _kernel(report.kernel))
+        yield from _section(report.kind.capitalize(), _kernel(report.kernel))
     if report.graph:
         partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
         sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""
@@ -84,7 +85,7 @@ def _features(found: Features) -> list[tuple[str, str]]:
 
 
 def _named(count: int, names: tuple[str, ...]) -> str:
-    return f"{count:,}: {listed(names)}" if count else "none"
+    return f"{count:,}: {listed(names, total=count)}" if count else "none"
 
 
 def _repeated(count: int, pairs: tuple[tuple[str, str], ...]) -> str:
@@ -109,7 +110,9 @@ def _metric(found: Metric) -> list[tuple[str, str]]:
             (left, right, between), (side, first, second) = offender.points, offender.values
             facts.append(("", f"{shown(left)} to {shown(right)} is {side:.6g}, by way of {shown(between)} "
                           f"{first + second:.6g}"))
-        if triangle.violations:
+        if not triangle.worst and triangle.violations:
+            facts.append(("", "each has a side below zero"))
+        elif triangle.violations and not nonnegative.violations:
             facts.append(("", f"adding {triangle.largest_excess:.6g} to every dissimilarity would mend it"))
     return [*facts, ("a metric", "yes" if found.is_metric else "no")]
 
@@ -135,10 +138,11 @@ def _euclidean(found: Euclidean, corrections: Corrections) -> list[tuple[str, st
               f"{found.negative_eigenvalues:,} below zero ({found.negative_share:.1%} of the sum of sizes)")]
     if found.is_euclidean:
         return facts
-    cailliez = "not computed" if corrections.cailliez is None else f"{corrections.cailliez:.10g}"
+    cailliez = (NOT_FOUND if corrections.cailliez is None else
+                f"{corrections.cailliez:.10g} (add this to the dissimilarities, and it is Euclidean)")
     return [*facts, ("square roots Euclidean", "yes" if found.roots_are_euclidean else "no"),
             ("Lingoes' constant", f"{corrections.lingoes:.10g} (add twice this to the squares, and it is Euclidean)"),
-            ("Cailliez' constant", f"{cailliez} (add this to the dissimilarities, and it is Euclidean)")]
+            ("Cailliez' constant", cailliez)]
 
 
 def _kernel(found: Kernel) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 
 SLACK = 1e-12  # of the largest dissimilarity: a side this much longer than the other two is rounding
 CHUNK = 2**16  # numbers worked on together: they stay in cache
+ROWS = 8  # rows whose pairs are tried together, so that each row is fetched once for all of them
 LISTED = 5
 
 
@@ -80,27 +81,36 @@ def _undercut(lengths: Array) -> Array:
 
 def _too_long(lengths: Array, paths: Array, usable: AnyArray,
               slack: float) -> list[tuple[int, Array, Indices, Indices]]:
-    """For rows of pairs: how many triples have such a pair as their longest side, and the worst of these pairs."""
+    """For blocks of rows of pairs: how many triples have such a pair as their longest side, and the worst of these."""
     size = len(lengths)
-    step = max(1, CHUNK // max(size, 1))
+    count_of = native.undercuts if native.available() else undercuts
 
-    def row(left: int) -> tuple[int, Array, Indices, Indices]:
-        limits = lengths[left] - slack
-        rights = left + 1 + np.flatnonzero(usable[left, left + 1:] & (paths[left, left + 1:] < limits[left + 1:]))
-        count, excess = 0, np.empty(len(rights))
-        room = np.empty((min(step, len(rights)), size))
+    def block(rows: slice) -> tuple[int, Array, Indices, Indices]:
+        own = np.arange(rows.start, rows.stop)
+        wanted = usable[rows] & (paths[rows] < lengths[rows] - slack) & (np.arange(size) > own[:, None])
+        counts, least = count_of(lengths, rows.start, wanted, slack)
+        gaps = np.subtract(lengths[rows], least, out=np.zeros_like(least), where=wanted)
+        left, right = np.nonzero(gaps > slack)
+        excess = gaps[left, right]
+        worst = np.lexsort((right, left, -excess))[:LISTED]
+        return int(counts.sum()), excess[worst], own[left[worst]], right[worst]
+
+    found, blocks = [], [slice(start, min(start + ROWS, size)) for start in range(0, size, ROWS)]
+    for done, part in enumerate(in_order(block, blocks)):
+        found.append(part)
+        advance(done + 1, len(blocks))
+    return found
+
+
+def undercuts(lengths: Array, first: int, wanted: AnyArray, slack: float) -> tuple[Indices, Array]:
+    """What the native kernel of this name does, with NumPy."""
+    counts, least = np.zeros(len(wanted), dtype=np.int64), np.full(wanted.shape, np.inf)
+    step = max(1, CHUNK // len(lengths))
+    for row in range(len(wanted)):
+        left, rights = lengths[first + row], np.flatnonzero(wanted[row])
         for at in range(0, len(rights), step):
             chosen = rights[at:at + step]
-            around = np.add(lengths[chosen], lengths[left], out=room[:len(chosen)])
-            count += int(np.count_nonzero(around < limits[chosen, None]))
-            around[:, left] = around[np.arange(len(chosen)), chosen] = np.inf
-            excess[at:at + step] = lengths[left, chosen] - around.min(axis=1, initial=np.inf)
-        worst = np.lexsort((rights, -excess))[:LISTED]
-        worst = worst[excess[worst] > slack]
-        return count, excess[worst], np.full(len(worst), left), rights[worst]
-
-    found = []
-    for done, part in enumerate(in_order(row, range(size)), start=1):
-        found.append(part)
-        advance(done, size)
-    return found
+            around = lengths[chosen] + left
+            counts[row] += np.count_nonzero(around < (left[chosen] - slack)[:, None])
+            least[row, chosen] = around.min(axis=1)
+    return counts, least

@@ -31,6 +31,9 @@ def headline(summary: Mapping[str, Any]) -> str:
     """Method, input, sizes and time in a line."""
     given, made = summary["input"], summary["embedding"]
     name = "standard input" if given["path"] == "-" else given["path"][-80:]
+    if given["kind"] == "covariance":
+        return (f"{summary['method']} of {name}: the covariance of {given['columns']:,} columns to loadings on "
+                f"{made['components']:,} axes in {summary['seconds']:.2f} s")
     what = "columns" if given["kind"] == "features" else "points"
     return (f"{summary['method']} of {name}: {given['rows']:,} rows x {given['columns']:,} {what} to "
             f"{made['rows']:,} x {made['components']:,} in {summary['seconds']:.2f} s")

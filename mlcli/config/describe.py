@@ -86,6 +86,8 @@ def in_words(annotation: Any) -> str:
         range_ = limits(part for item in members[1:] for part in getattr(item, "metadata", [item]))
         return f"{in_words(members[0])} ({range_})" if range_ else in_words(members[0])
     if origin in (Union, UnionType):
+        if SECTION in map(in_words, members) and NoneType in members:
+            return f"{SECTION} or null"
         return listed(unique(word for member in members for word in choices(member)), "or")
     if origin is Literal:
         return listed(choices(annotation), "or")

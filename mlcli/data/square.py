@@ -1,6 +1,7 @@
 """Square matrices: the points (of a covariance: columns) that they stand for, and the conditions on the numbers."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,11 +23,20 @@ INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is no ro
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
     """The matrix as the file holds it, its rows and columns in one order, and the points' ids."""
+    if _is_condensed(sheet, input):
+        sheet = replace(sheet, values=sheet.values.ravel())
     values = expanded(sheet.values, input.path) if sheet.values.ndim == 1 else sheet.values
     _require_square(values, input.path)
     values, ids = matched(values, sheet, input.path)
     require_unique_ids(ids, input.path)
     return completed(values, input), ids
+
+
+def _is_condensed(sheet: Sheet, input: Input) -> bool:
+    """Whether a table without names is one row or one column of dissimilarities, more than the single one of a point.
+    """
+    plain = sheet.values.ndim == 2 and not sheet.named and sheet.ids is None and not sheet.labels
+    return plain and input.kind == "dissimilarities" and min(sheet.values.shape) == 1 < sheet.values.size
 
 
 def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:

@@ -16,9 +16,10 @@ def shown_cell(text: str) -> str:
     return shown(text, CELL)
 
 
-def listed(names: Sequence[str], limit: int = LISTED) -> str:
-    """The first names, and how many more there are."""
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+def listed(names: Sequence[str], limit: int = LISTED, total: int | None = None) -> str:
+    """The first names, and how many more there are of `total`, by default those given."""
+    left = (len(names) if total is None else total) - limit
+    more = f" and {left:,} more" if left > 0 else ""
     return ", ".join(shown(name) for name in names[:limit]) + more
 
 

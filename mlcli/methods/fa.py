@@ -1,6 +1,5 @@
 """Factor analysis."""
 
-from math import sqrt
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -14,7 +13,7 @@ from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
 from mlcli.stages.axes import Axes
 from mlcli.stages.costs import product_rate, solve_cost
-from mlcli.stages.factor_model import Observed, Scores, fit_factors, of_covariance, of_points
+from mlcli.stages.factor_model import Observed, Scores, fit_factors, most_factors, of_covariance, of_points
 from mlcli.stages.factored import Factored
 from mlcli.stages.iterate import Iterate
 from mlcli.stages.rotations import Rotation, Unrotated
@@ -35,6 +34,7 @@ class FA(Method):
     """
 
     accepts: ClassVar = (Features, Covariance)
+    proof: ClassVar = "latent"
     ranked_by: ClassVar[str] = "sums of squared loadings"
     name: Literal["fa"] = "fa"
     eigensolve: Axes = Axes()
@@ -45,10 +45,8 @@ class FA(Method):
     iterate: Iterate = Iterate()
 
     def limit(self, data: Input) -> int:
-        """As many factors as leave the model no more parameters than the covariance has (Ledermann's bound)."""
-        columns = data.values.shape[1]
-        most = columns - 1 if self.noise == "equal" else int(columns + 0.5 - sqrt(2 * columns + 0.25))
-        return min(most, len(data.values) - 1)
+        """As many factors as the columns can tell apart, and fewer than there are points."""
+        return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product, and one eigenproblem of the smaller side for each step."""

@@ -26,13 +26,13 @@ class PPCA(Method):
     the principal component in units of its own spread and drawn a little towards zero.
 
     Missing cells (`prepare.missing: model`) take no part in the likelihood, which EM maximizes
-    exactly; `mlcli reconstruct` gives the posterior means of all cells, and `posterior.csv` each
-    row's posterior covariance (that of complete rows: `fit` in `run.json`). Source: Tipping and
-    Bishop, "Probabilistic principal component analysis", 1999.
+    exactly; `mlcli reconstruct` gives the posterior means of all cells, `posterior.csv` each row's
+    posterior covariance. Source: Tipping and Bishop, "Probabilistic principal component analysis", 1999.
     """
 
     accepts: ClassVar = (Features,)
     missing: ClassVar[bool] = True
+    proof: ClassVar = "latent"
     ranked_by: ClassVar[str] = "eigenvalues of the covariance"
     name: Literal["ppca"] = "ppca"
     solver: Literal["auto", "closed", "em"] = option(

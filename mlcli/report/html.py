@@ -48,11 +48,12 @@ def figure(drawn: Figure | None, caption: str = "") -> Html | None:
     return Html(f"<figure>\n{inline(drawn)}{said}\n</figure>", frozenset(drawn.kinds))
 
 
-def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = ()) -> Html | None:
-    """A table whose columns of numbers are set to the right; None without rows."""
+def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = (),
+          whole: Sequence[int] = ()) -> Html | None:
+    """A table whose columns of numbers are set to the right, some of words never broken; None without rows."""
     if not rows:
         return None
-    sides = [' class="n"' if i in numeric else "" for i in range(len(head))]
+    sides = [' class="n"' if i in numeric else ' class="w"' if i in whole else "" for i in range(len(head))]
     top = "".join(f"<th{side}>{safe(cell)}</th>" for side, cell in zip(sides, head, strict=True))
     lines = ["".join(f"<td{side}>{safe(cell, LONG)}</td>" for side, cell in zip(sides, row, strict=True))
              for row in rows]
@@ -109,6 +110,7 @@ table{{border-collapse:collapse;font-size:.9rem;margin:.4rem 0}}
 th,td{{text-align:left;padding:.22rem .9rem .22rem 0;border-bottom:1px solid var(--line);vertical-align:top;
   overflow-wrap:anywhere}}
 th{{font-weight:600;color:var(--soft)}} .n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
+.w{{white-space:nowrap}}
 dl{{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:.4rem 0;font-size:.93rem}}
 dt{{color:var(--soft)}} dd{{margin:0;overflow-wrap:anywhere}}
 pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .8rem;font-size:.82rem;

@@ -16,8 +16,11 @@ def heading(run: Contents) -> str:
     badges += [badge(f"{warnings} warning{'' if warnings == 1 else 's'}", "bad")] if warnings else []
     given, made = run.manifest["input"], run.manifest["embedding"]
     what = "columns" if given.get("kind") == "features" else "points"
-    line = (f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × "
-            f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}, "
+    axes = f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}"
+    sizes = (f"the covariance of {number(given['columns'])} columns → loadings on {axes}"
+             if given.get("kind") == "covariance" else
+             f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × {axes}")
+    line = (f"{sizes}, "
             f"{run.manifest.get('seconds', 0):.3g} s, finished {run.manifest.get('finished', 'unknown')}")
     return f"{''.join(badges)}\n<p class=\"soft\">{safe(line, 300)}</p>"
 
@@ -75,9 +78,10 @@ def certificate(run: Contents) -> Part:
 
 
 def _checks(found: Mapping[str, Any]) -> Part:
-    rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")), number(check.get("tolerance")),
+    rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")),
+             "" if check.get("verdict") == "skipped" else number(check.get("tolerance")),
              check.get("verdict"), check.get("how") or "") for check in found.get("checks", ())]
-    return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2))
+    return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2), (0, 3))
 
 
 def _figure(value: float | None) -> str:

@@ -7,7 +7,8 @@ from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Text
 from mlcli.report.palette import GROUND, style_sheet
 from mlcli.report.text import safe
 
-SHAPES = {"triangle": "m0-{0}l{1} {2}h-{3}z", "diamond": "m0-{0}l{0} {0}l-{0} {0}l-{0}-{0}z"}
+SHAPES = {"triangle": "m0-{0}l{1} {2}h-{3}z", "diamond": "m0-{0}l{0} {0}l-{0} {0}l-{0}-{0}z",
+          "square": "m-{4}-{4}h{5}v{5}h-{5}z"}
 
 
 def inline(figure: Figure) -> str:
@@ -57,13 +58,13 @@ def _dots(mark: Dots) -> str:
 
 
 def _shaped(mark: Dots) -> tuple[str, str]:
-    """A dot is a line without length whose ends are round or square, or a small filled shape."""
+    """A dot is a line without length whose ends are round, or a small filled shape: square ends print as nothing."""
     size = mark.radius
     if mark.shape in SHAPES:
-        parts = (f"{part:.1f}" for part in (1.25 * size, 1.2 * size, 2.1 * size, 2.4 * size))
+        parts = (f"{part:.1f}" for part in (1.25 * size, 1.2 * size, 2.1 * size, 2.4 * size, 0.9 * size,
+                                             1.8 * size))
         return ' stroke-width="0"', SHAPES[mark.shape].format(*parts)
-    cap, wide = ("square", 1.75 * size) if mark.shape == "square" else ("round", 2 * size)
-    return f' stroke-linecap="{cap}" stroke-width="{wide:.1f}"', "h0"
+    return f' stroke-linecap="round" stroke-width="{2 * size:.1f}"', "h0"
 
 
 def _text(mark: Text) -> str:

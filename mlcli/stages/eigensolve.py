@@ -50,7 +50,7 @@ class Eigensolve(Options):
         trace = _trace(kernel, solved)
         count = self._count(solved, trace, limit)
         _note_negative(solved, notable)
-        vectors, directions = _canonical_axes(solved, count)
+        vectors, directions = _canonical_axes(kernel, solved, count)
         _verify(kernel, solved, vectors, directions)
         frobenius = _frobenius(kernel, solved)
         return Spectrum(solved.values, vectors, directions, trace, solved.complete, solved_frobenius=frobenius,
@@ -153,14 +153,18 @@ def _note_negative(solved: Solved, notable: float) -> None:
          "the spectrum and make no axes", share=share)
 
 
-def _canonical_axes(solved: Solved, count: int) -> tuple[Array, Array | None]:
-    """The kept axes: zero below the floor, tied ones in their canonical basis, all turned by the sign rule."""
-    groups = _tied_groups(solved, count)
+def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, Array | None]:
+    """The kept axes: zero below the floor, tied ones in their canonical basis, all turned by the sign rule.
+
+    Of a factor it is the coordinates √λ v = F w that are turned with the directions, so that they stay F w.
+    """
+    groups, factored = _tied_groups(kernel, solved, count), isinstance(kernel, Factored)
     vectors, directions = solved.take(max([count, *(last for _, last in groups)]))
     vectors = np.where(solved.values[: vectors.shape[1]] > solved.floor, vectors, 0.0)
     for first, last in groups:
         rotation = canonical_basis(vectors[:, first:last])
-        vectors[:, first:last] = vectors[:, first:last] @ rotation
+        roots = np.sqrt(solved.values[first:last]) if factored else np.ones(last - first)
+        vectors[:, first:last] = (vectors[:, first:last] * roots) @ rotation / roots
         if directions is not None:
             directions = np.concatenate([directions[:, :first], directions[:, first:last] @ rotation,
                                          directions[:, last:]], axis=1)
@@ -169,18 +173,15 @@ def _canonical_axes(solved: Solved, count: int) -> tuple[Array, Array | None]:
     return vectors * signs, None if directions is None else directions[:, :count] * signs
 
 
-def _tied_groups(solved: Solved, count: int) -> list[tuple[int, int]]:
+def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, int]]:
     """Runs of equal eigenvalues among the positive ones that reach into the kept axes.
 
     A run that is joined only link by link is none: its ends differ, and turning their axes would leave residuals.
     """
-    values = solved.values[solved.values > solved.floor]
-    sizes = np.sqrt(values) if solved.by_roots else values
-    near = 100 * solved.size * EPS * float(sizes[:1].max(initial=0.0))
-    wide = 50 * solved.size * EPS * float(values[:1].max(initial=0.0))
-    breaks = np.flatnonzero(sizes[:-1] - sizes[1:] > near) + 1
-    edges = [0, *breaks.tolist(), len(values)]
-    groups = [(a, b) for a, b in pairwise(edges) if b - a > 1 and a < count and values[a] - values[b - 1] <= wide]
+    sizes, near, wide = _compared(kernel, solved)
+    breaks = np.flatnonzero(np.abs(np.diff(sizes)) > near) + 1
+    edges = [0, *breaks.tolist(), len(sizes)]
+    groups = [(a, b) for a, b in pairwise(edges) if b - a > 1 and a < count and abs(sizes[a] - sizes[b - 1]) <= wide]
     if groups:
         names = ", ".join(f"{a + 1} to {b}" for a, b in groups)
         note("W-TIED", f"eigenvalues {names} are equal: any rotation of these axes is as good",
@@ -188,13 +189,33 @@ def _tied_groups(solved: Solved, count: int) -> list[tuple[int, int]]:
     return groups
 
 
+def _compared(kernel: Kernel, solved: Solved) -> tuple[Array, float, float]:
+    """What rounding is the same for all of, eigenvalues or roots; how near equal neighbors are, and equal runs wide.
+
+    For M⁺ these are the singular values of R, of size 1, and not the eigenvalues, which a zero of M makes endless.
+    Those of a factor must be nearer, as their turned axes are orthogonal only as far as they are equal.
+    """
+    values, rounding = solved.values[solved.values > solved.floor], solved.size * EPS
+    if isinstance(kernel, Inverse):
+        return 1 / np.sqrt(values), 100 * rounding, 50 * rounding
+    sizes = np.sqrt(values) if solved.by_roots else values
+    rounding *= float(sizes[:1].max(initial=0.0))
+    return (sizes, 2 * rounding, 4 * rounding) if isinstance(kernel, Factored) else (
+        sizes, 100 * rounding, 50 * rounding)
+
+
 def _verify(kernel: Kernel, solved: Solved, vectors: Array, directions: Array | None) -> None:
-    """Raises NumericalError unless K v = λ v holds for every kept axis to 60 n eps (LAPACK's own line)."""
+    """Raises NumericalError unless K v = λ v holds for every kept axis to 60 n eps (LAPACK's own line).
+
+    Of a factor it is the coordinates √λ v = F w that hold it: FᵀF w = λ w is what was solved, and 1 / √λ its noise.
+    """
     if isinstance(kernel, Inverse | Streamed):
         return  # eigenvalues computed from the vectors; residuals known from the passes themselves
     values = np.where(np.any(vectors != 0, axis=0), solved.values[: vectors.shape[1]], 0.0)
     residuals = _residuals(kernel, values, vectors, directions)
     scale = float(np.abs(solved.values).max(initial=0.0))
+    if isinstance(kernel, Factored) and scale > 0:
+        residuals = residuals * np.sqrt(values / scale)
     worst = float(residuals.max(initial=0.0)) / scale if scale > 0 else 0.0
     if worst > max(60 * max(solved.size, 10) * EPS, solved.tolerance):
         raise NumericalError("RESIDUAL", f"the computed eigenvectors are wrong: relative residual {worst:.1e}",

@@ -17,6 +17,7 @@ from mlcli.stages.linalg import EPS, symmetric_eigen
 NEWTON = 500  # columns up to which the Hessian is used whole; beyond, where it is nearly diagonal, its diagonal
 DESCENT = 1e-4  # share of the decrease that the slope promises, at least (Armijo)
 HALVINGS = 40
+NOTHING = 20  # roundings that are taken for no noise
 
 
 @dataclass(frozen=True)
@@ -81,43 +82,20 @@ def regular(values: Array) -> bool:
 
 
 @dataclass(frozen=True)
-class Constraint:
-    """What the uniquenesses may be: low ≤ t ≤ high for t = log ψ, each its own or one for all."""
+class Bounds:
+    """What the uniquenesses may be: low ≤ t ≤ high for t = log ψ."""
 
-    low: Array  # k: d, or 1
-    high: Array  # k
+    low: Array  # d
+    high: Array  # d
 
     @classmethod
-    def each(cls, moments: Moments, lower: float) -> "Constraint":
-        """One for each column, from a smallest share of its variance to all of it."""
+    def of(cls, moments: Moments, lower: float) -> "Bounds":
+        """From a smallest share of each column's variance to all of it."""
         high = np.log(moments.variances)
         return cls(high + np.log(lower), high)
 
-    @classmethod
-    def equal(cls, moments: Moments) -> "Constraint":
-        """The same for all columns, as in probabilistic PCA."""
-        high = np.log(moments.variances.mean(keepdims=True))
-        return cls(high + np.log(EPS), high)
-
-    def uniquenesses(self, parameters: Array, columns: int) -> Array:
-        """ψ (d)."""
-        return np.broadcast_to(np.exp(parameters), columns).copy()
-
-    def parameters(self, uniquenesses: Array) -> Array:
-        """The parameters nearest to some uniquenesses."""
-        logs = np.log(uniquenesses)
-        return np.clip(logs if len(logs) == len(self.low) else logs.mean(keepdims=True), self.low, self.high)
-
-    def slope(self, gradient: Array) -> Array:
-        """∂f / ∂t (k) from the gradient in log ψ (d)."""
-        return gradient if len(gradient) == len(self.low) else gradient.sum(keepdims=True)
-
-    def curvature(self, hessian: Array) -> Array:
-        """∂²f / ∂t² (k x k, or k) from the Hessian in log ψ (d x d) or its diagonal (d)."""
-        return hessian if len(hessian) == len(self.low) else np.full((1,) * hessian.ndim, hessian.sum())
-
     def free(self, parameters: Array, slope: Array) -> AnyArray:
-        """Which parameters (k) a step downhill does not press against a bound."""
+        """Which parameters (d) a step downhill does not press against a bound."""
         pressed = ((parameters <= self.low) & (slope > 0)) | ((parameters >= self.high) & (slope < 0))
         return np.asarray(~pressed)
 
@@ -126,7 +104,7 @@ class Constraint:
 class Estimate:
     """The factor model at some parameters."""
 
-    parameters: Array  # k
+    parameters: Array  # d, log ψ
     uniquenesses: Array  # d, ψ
     values: Array  # θ, descending
     vectors: Array  # d x r
@@ -139,18 +117,23 @@ class Estimate:
         return -self.f
 
     @property
+    def noiseless(self) -> bool:
+        """Whether the uniquenesses are no more than rounding beside what the factors carry."""
+        return bool(self.values[0] * NOTHING * len(self.uniquenesses) * EPS >= 1)
+
+    @property
     def loadings(self) -> Array:
         """Λ = Ψ^½ U (Θ - I)^½ (d x active)."""
         leading = np.sqrt(self.values[: self.active] - 1)
         return np.sqrt(self.uniquenesses)[:, None] * self.vectors[:, : self.active] * leading
 
 
-def maximum_likelihood(moments: Moments, factors: int, constraint: Constraint, iterate: Iterate) -> Iterated[Estimate]:
+def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: Iterate) -> Iterated[Estimate]:
     """The uniquenesses and loadings that make the data most likely; starts where R's factanal does."""
     columns = len(moments.variances)
 
     def at(parameters: Array) -> Estimate:
-        psi = constraint.uniquenesses(parameters, columns)
+        psi = np.exp(parameters)
         values, vectors = moments.eigenpairs(psi)
         active = int(np.sum(values[:factors] > 1))
         leading = values[:active]
@@ -158,13 +141,12 @@ def maximum_likelihood(moments: Moments, factors: int, constraint: Constraint, i
         return Estimate(parameters, psi, values, vectors, active, f)
 
     def step(state: Estimate) -> Estimate:
-        slope = constraint.slope(gradient(state, moments))
-        direction = downhill(slope, constraint.curvature(hessian(state, moments)),
-                             constraint.free(state.parameters, slope))
+        slope = gradient(state, moments)
+        direction = downhill(slope, hessian(state, moments), bounds.free(state.parameters, slope))
         terms = float(np.abs(np.log(state.uniquenesses)).sum() + (moments.variances / state.uniquenesses).sum())
         rounding = 16 * EPS * (terms + columns)  # what f may be off by, as a sum of terms of this size
         for halving in range(HALVINGS):
-            moved = np.clip(state.parameters + 0.5**halving * direction, constraint.low, constraint.high)
+            moved = np.clip(state.parameters + 0.5**halving * direction, bounds.low, bounds.high)
             reached = at(moved)
             promised = DESCENT * float(slope @ (moved - state.parameters))
             if reached.f <= state.f + promised + rounding:
@@ -172,7 +154,21 @@ def maximum_likelihood(moments: Moments, factors: int, constraint: Constraint, i
         return state
 
     start = (1 - 0.5 * factors / columns) * moments.partial_variances
-    return iterate(step, at(constraint.parameters(start)), change)
+    return iterate(step, at(np.clip(np.log(start), bounds.low, bounds.high)), change)
+
+
+def equal_noise(moments: Moments, factors: int) -> Estimate:
+    """The maximum where all uniquenesses are the same, in closed form: the mean of the discarded eigenvalues.
+
+    Source: Tipping and Bishop, 1999. A noise that is no more than rounding is taken for rounding.
+    """
+    columns = len(moments.variances)
+    values, vectors = moments.eigenpairs(np.ones(columns))
+    rest = (float(moments.variances.sum()) - float(values[:factors].sum())) / (columns - factors)
+    noise = max(rest, 0.5 * NOTHING * columns * EPS * float(values[0]))
+    active = int(np.sum(values[:factors] > noise))
+    f = columns * (np.log(noise) + 1) + float(np.log(values[:active] / noise).sum())
+    return Estimate(np.full(columns, np.log(noise)), np.full(columns, noise), values / noise, vectors, active, f)
 
 
 def gradient(state: Estimate, moments: Moments) -> Array:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from math import log, pi
+from math import log, pi, sqrt
 from typing import Any, Literal
 
 import numpy as np
@@ -12,10 +11,12 @@ from mlcli.base.compute import Compute
 from mlcli.base.scaling import scaled_number
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
-from mlcli.stages.factor_analysis import Constraint, Estimate, Moments, Thin, Whole, maximum_likelihood
+from mlcli.errors import GeometryError
+from mlcli.stages.factor_analysis import Bounds, Estimate, Moments, Thin, Whole, equal_noise, maximum_likelihood
 from mlcli.stages.factored import Factored
 from mlcli.stages.iterate import Iterate, Iterated
 from mlcli.stages.kernels import square_memory
+from mlcli.stages.latent import note_no_noise
 from mlcli.stages.linalg import EPS, inverse
 from mlcli.stages.rotations import Rotation
 
@@ -104,19 +105,46 @@ def fit_factors(observed: Observed, count: int, lower: float, rotation: Rotation
     """The factor model of largest likelihood, its figures in the units of data 2**unit times what is observed."""
     if not observed.size:
         return nothing(observed)
+    count = identified(count, observed)
     result = estimated(observed, count, lower, iterate)
     found = rotated(result.state, observed, count, rotation, scores)
     if not observed.equal:
         note_heywood(found, lower, names)
+    found = replace(found, fit=figures(result.state, found, observed, unit, names))
+    if observed.equal:
+        return found
     values = [log_likelihood(-value, observed, unit) for value in result.trace]
-    trace = result.trace if None in values else np.array(values)
-    return replace(found, fit=figures(result.state, found, observed, unit, names) | result.facts, trace=trace)
+    return replace(found, fit=found.fit | result.facts, trace=result.trace if None in values else np.array(values))
+
+
+def most_factors(columns: int, equal: bool) -> int:
+    """As many factors as leave the model no more parameters than the covariance has (Ledermann's bound)."""
+    return columns - 1 if equal else int(columns + 0.5 - sqrt(2 * columns + 0.25))
+
+
+def identified(count: int, observed: Observed) -> int:
+    """As many factors as the columns that vary can tell apart, one at least; raises GeometryError for one column."""
+    if observed.size < 2:
+        raise GeometryError("COLUMNS", "one column varies, and there is none that it could share a factor with",
+                            where="method.name", hint="give three columns or more, or use pca")
+    most = most_factors(observed.size, observed.equal)
+    if most < 1:
+        note("W-NOT-IDENTIFIED", "two columns vary: one factor fits them in many ways, and this is one of them")
+        return 1
+    if count > most:
+        note("W-RANK", f"kept {most} of {count} factors: {observed.size} columns vary")
+    return min(count, most)
 
 
 def estimated(observed: Observed, factors: int, lower: float, iterate: Iterate) -> Iterated[Estimate]:
     """The maximum of the likelihood, with a note on factors that carry nothing."""
-    constraint = (Constraint.equal if observed.equal else partial(Constraint.each, lower=lower))(observed.moments)
-    result = maximum_likelihood(observed.moments, factors, constraint, iterate)
+    if observed.equal:
+        state = equal_noise(observed.moments, factors)
+        result = Iterated(state, np.zeros(0), True)
+        if state.noiseless:
+            note_no_noise()
+    else:
+        result = maximum_likelihood(observed.moments, factors, Bounds.of(observed.moments, lower), iterate)
     if result.state.active < factors:
         note("W-RANK", f"{factors - result.state.active} of {factors} factors carry nothing: their loadings are zero")
     return result
@@ -175,7 +203,8 @@ def log_likelihood(f: float, observed: Observed, unit: int) -> float | None:
 def figures(state: Estimate, found: Factors, observed: Observed, unit: int, names: Sequence[str]) -> dict[str, Any]:
     """The entries of a model's `fit`."""
     factors = len(found.correlations)
-    given: dict[str, Any] = {"log_likelihood": log_likelihood(state.f, observed, unit)}
+    unbounded = observed.equal and state.noiseless
+    given: dict[str, Any] = {"log_likelihood": None if unbounded else log_likelihood(state.f, observed, unit)}
     if observed.equal:
         given["noise_variance"] = scaled_number(float(state.uniquenesses[0]) * observed.unit**2, 2 * unit)
     else:

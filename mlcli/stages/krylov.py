@@ -35,13 +35,14 @@ class Ritz:
     block: Array  # n x b: the first Ritz vectors, converged or nearly, to begin again from
 
 
-def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0) -> Ritz:
+def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
+           clear: float | None = None) -> Ritz:
     """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
     when they fall no further and are below `noise`, what the kernel's own rounding may leave;
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
-    by then are returned as well.
+    by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
     """
     basis, least, idle = _Basis(start, WIDEST * start.shape[1]), np.inf, 0
     for passes in range(1, PASSES + 1):
@@ -49,19 +50,20 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
         require_finite(image, "the kernel")
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
             values, vectors, residuals = basis.extend(image)
-        wanted = residuals[:count]
-        worst = float(wanted.max(initial=0.0)) if len(wanted) == count else np.inf
+        most = count if clear is None else max(int(np.sum(values[:count] >= clear * values[0])), 1)
+        wanted = residuals[:most]
+        worst = float(wanted.max(initial=0.0)) if len(wanted) == most else np.inf
         least, idle = min(least, worst), idle + 1 if worst > least / 2 else 0
         reached = max(tolerance, worst) if worst <= noise and idle >= IDLE else tolerance
         if worst <= reached:
             good = int(np.argmin(np.append(residuals <= reached, False)))
-            return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, count + SPARE)))
+            return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, most + SPARE)))
         with single_threaded_blas():
             grown = basis.grow(image)
         if not grown:
             return Ritz(values[:count], vectors(count), residuals[:count], passes, vectors(count + SPARE))
     converged = int((wanted <= tolerance).sum())
-    raise NumericalError("KRYLOV", f"{converged} of {count} eigenvalues converged in {PASSES} passes; the largest "
+    raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {PASSES} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
                          hint="ask for fewer axes or set method.eigensolve.tolerance higher")
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.stages.distances import BLOCK
 from mlcli.stages.linalg import EPS, inverse, symmetric_eigen
@@ -95,18 +96,23 @@ class Posterior:
 
 
 def posterior(model: Latent, data: Grouped) -> Posterior:
-    """The posterior of every row given its observed cells, and their log-likelihood, constants included."""
+    """The posterior of every row given its observed cells, and their log-likelihood, constants included.
+
+    Without noise a coordinate that a row's cells say nothing of is zero, and the likelihood has no bound.
+    """
     size = model.loadings.shape[1]
     squares = (model.loadings[:, :, None] * model.loadings[:, None, :]).reshape(len(model.loadings), size * size)
     inner = (data.observed @ squares).reshape(-1, size, size) + model.noise * np.eye(size)
-    inverses = inverse(inner)
+    inverses = inverse(inner) if model.noise > 0 else np.asarray(np.linalg.pinv(inner, hermitian=True))
     means, distance = np.empty((len(data.values), size)), 0.0
     for rows in data.blocks(len(model.loadings) + size * size):
         residuals = (data.values[rows] - model.mean) * data.observed[data.group[rows]]
         lowered = residuals @ model.loadings
         means[rows] = np.einsum("nij,nj->ni", inverses[data.group[rows]], lowered)
         unexplained = residuals - (means[rows] @ model.loadings.T) * data.observed[data.group[rows]]
-        distance += float(np.sum(unexplained**2)) / model.noise + float(np.sum(means[rows] ** 2))
+        distance += float(np.sum(unexplained**2)) / (model.noise or 1.0) + float(np.sum(means[rows] ** 2))
+    if model.noise == 0:
+        return Posterior(means, 0.0 * inverses, np.inf)
     counts, present = data.counts, data.observed.sum(axis=1)
     logs = np.linalg.slogdet(inner)[1] + (present - size) * np.log(model.noise)
     value = -0.5 * float(counts @ (present * np.log(2 * np.pi) + logs) + distance)
@@ -129,6 +135,11 @@ def mean_of_discarded(spectrum: Spectrum, size: int) -> float:
 def negligible(variances: Array, size: int) -> float:
     """The largest variance that may be rounding, beside variances in descending order of a matrix of this size."""
     return 10 * size * EPS * float(variances[:1].max(initial=0.0))
+
+
+def note_no_noise() -> None:
+    """Notes that the likelihood has no maximum."""
+    note("W-NO-NOISE", "the axes leave no variance to the noise: the likelihood grows without bound")
 
 
 def closed_log_likelihood(variances: Array, noise: float, rows: int, columns: int) -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.stages.factor_analysis import Constraint, Whole, maximum_likelihood
+from mlcli.stages.factor_analysis import Bounds, Whole, maximum_likelihood
 from mlcli.stages.iterate import Iterate
 from mlcli.stages.linalg import symmetric_eigen
 
@@ -51,23 +51,22 @@ def minka_evidence(eigenvalues: Array, rows: int) -> Array:
     columns, noise = len(eigenvalues), noise_after(eigenvalues)
     halves = (columns - np.arange(columns)) / 2  # (d - i + 1) / 2 for i = 1 .. d
     directions = np.cumsum(gammaln(halves) - halves * np.log(np.pi) - np.log(2))
-    found = np.empty(columns - 1)
-    for axes in range(1, columns):
-        rest = noise[axes]
-        size = columns * axes - axes * (axes + 1) / 2
-        logs = _logs(eigenvalues[:axes]).sum() + (columns - axes) * float(_logs(rest))
-        volume = _curvature(eigenvalues, rest, axes) + (size + axes) * np.log(rows / (2 * np.pi))
-        found[axes - 1] = directions[axes - 1] - 0.5 * (rows * logs + volume)
+    axes = np.arange(1, columns)
+    sizes = columns * axes - axes * (axes + 1) / 2
+    logs = np.cumsum(_logs(eigenvalues))[:-1] + (columns - axes) * _logs(noise[1:])
+    volumes = _curvatures(eigenvalues, noise) + (sizes + axes) * np.log(rows / (2 * np.pi))
+    found = directions[:-1] - 0.5 * (rows * logs + volumes)
     return np.where(np.isnan(found), -np.inf, found)
 
 
-def _curvature(eigenvalues: Array, rest: float, axes: int) -> float:
-    """Σ over i ≤ k < and i < j of ln (1/λ̂ⱼ - 1/λ̂ᵢ)(λᵢ - λⱼ), with λ̂ the noise beyond the k axes."""
-    model = np.where(np.arange(len(eigenvalues)) < axes, eigenvalues, rest)
-    first, second = np.triu_indices(len(eigenvalues), 1)
-    kept = first < axes
-    first, second = first[kept], second[kept]
-    return float((_logs(1 / model[second] - 1 / model[first]) + _logs(eigenvalues[first] - eigenvalues[second])).sum())
+def _curvatures(eigenvalues: Array, noise: Array) -> Array:
+    """For k = 1 .. d - 1, Σ over i ≤ k and i < j of ln (1/λ̂ⱼ - 1/λ̂ᵢ)(λᵢ - λⱼ), with λ̂ the noise beyond k axes."""
+    columns, axes = len(eigenvalues), np.arange(1, len(eigenvalues))
+    gaps = np.triu(_logs(eigenvalues[:, None] - eigenvalues), 1)
+    from_first = np.cumsum(gaps.sum(axis=1))[:-1]  # pairs of i ≤ k with all j > i
+    among = np.cumsum(gaps.sum(axis=0))[:-1]  # pairs of i < j ≤ k, whose noise is λⱼ
+    beyond = np.tril(_logs(1 / noise[1:, None] - 1 / eigenvalues[:-1])).sum(axis=1)
+    return np.asarray(from_first + among - (axes - 1) * np.cumsum(_logs(eigenvalues))[:-1] + (columns - axes) * beyond)
 
 
 def cross_validated(points: Array, fit: Callable[[Array, int], Gaussian], counts: Sequence[int], folds: int,
@@ -81,14 +80,14 @@ def cross_validated(points: Array, fit: Callable[[Array, int], Gaussian], counts
     return np.asarray(total / len(points))
 
 
-def factor_gaussian(points: Array, factors: int, lower: float = 0.005) -> Gaussian:
+def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: Iterate | None = None) -> Gaussian:
     """The normal distribution of the factor model of largest likelihood, of columns that all vary."""
     mean = points.mean(axis=0)
     deviations = points.std(axis=0)
     moments = Whole((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
     if factors == 0:
         return mean, np.diag(deviations**2)
-    found = maximum_likelihood(moments, factors, Constraint.each(moments, lower), Iterate()).state
+    found = maximum_likelihood(moments, factors, Bounds.of(moments, lower), iterate or Iterate()).state
     return mean, (found.loadings @ found.loadings.T + np.diag(found.uniquenesses)) * np.outer(deviations, deviations)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.signs import leading_signs
-from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError
 from mlcli.stages.eigensolve import Eigensolve
@@ -21,6 +20,7 @@ from mlcli.stages.latent import (
     closed_log_likelihood,
     mean_of_discarded,
     negligible,
+    note_no_noise,
     posterior,
 )
 from mlcli.stages.spectrum import Spectrum
@@ -62,16 +62,19 @@ def by_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, c
     centered = points - center
     filled = np.nan_to_num(centered)
     start = in_closed_form(filled, eigensolve, limit, compute)
-    if start.latent.noise == 0:
-        return replace(start, latent=replace(start.latent, mean=start.latent.mean + center))
     data = Grouped.of(centered)
     complete = bool(data.observed.all())
+    if start.latent.noise == 0 and complete:
+        return replace(start, latent=replace(start.latent, mean=start.latent.mean + center))
+    if start.latent.noise == 0:
+        return ended(start.latent, data, center, complete, None, {})
     first = random_start(data, start.means.shape[1], compute.generator()) if complete else start.latent
     result = expectation_maximization(data, first, iterate)
     return ended(result.state.model.principal(), data, center, complete, result.trace, result.facts)
 
 
-def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array, facts: dict[str, Any]) -> Fitted:
+def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
+          facts: dict[str, Any]) -> Fitted:
     """The fit of a model of centered points with orthogonal loadings, its axes turned by the sign rule."""
     found = posterior(latent, data)
     means = np.empty_like(found.means)
@@ -92,5 +95,5 @@ def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: A
 def bounded(log_likelihood: float | None) -> float | None:
     """The log-likelihood, with a note where there is none because no noise is left to bound it."""
     if log_likelihood is None:
-        note("W-NO-NOISE", "the axes leave no variance to the noise: the likelihood grows without bound")
+        note_no_noise()
     return log_likelihood

@@ -12,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.stages.costs import WHOLE
 from mlcli.stages.factored import Factored
 from mlcli.stages.kernels import Dense, Inverse, square_memory, uncentered
-from mlcli.stages.krylov import SPARE, Ritz, krylov
+from mlcli.stages.krylov import SPARE, Apply, Ritz, krylov
 from mlcli.stages.landmarks import MOST, landmark_start
 from mlcli.stages.linalg import EPS, orthonormal, singular, symmetric_eigen
 from mlcli.stages.power import POWER_TOLERANCE, power_iteration
@@ -26,6 +26,8 @@ Kernel = Dense | Factored | Inverse | Streamed
 WHOLE_SVD = 600  # the same for singular values of LLE's dense root
 STORED = 1e-11  # residual asked of a kernel in memory
 SINGLE = 1e-6  # residual down to which passes in single precision lead
+LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
+CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
 
 Take = Callable[[int], tuple[Array, Array | None]]
 
@@ -109,6 +111,8 @@ def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -
 def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute) -> Solved:
     size = len(side)
     values, vectors = power_iteration(side, options, rank, compute.generator())
+    order = np.argsort(-values, kind="stable")  # of nearly equal ones, the smaller may be found first
+    values, vectors = values[order], vectors[:, order]
     return Solved(values, lambda q: (vectors[:, :q], None), size, len(values) == size, _floor(values, size),
                   POWER_TOLERANCE)
 
@@ -155,16 +159,38 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
         count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         start -= start.mean(axis=0)  # the constant vector would be found as well, at cost zero
-        ritz = krylov(kernel.apply, start, count, tolerance, kernel.noise)
-        _tell(ritz)
-        vectors, tolerance = ritz.vectors, max(tolerance, float(ritz.residuals.max(initial=0.0)))
+        noise = max(kernel.noise, LATER)
+        vectors, tolerance = _in_turns(kernel.apply, start, count, options.tolerance or STORED, noise)
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
-                  tolerance)
+                  STORED if complete else tolerance)
+
+
+def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float) -> tuple[Array, float]:
+    """The top `count` eigenvectors, those far above the rest first: beside them the rest would be called converged.
+
+    With them the largest residual of the first, relative to their largest eigenvalue.
+
+    Pieces that hardly hang together have costs of nearly zero, and M⁺ then has eigenvalues without end.
+    """
+    found, first = np.empty((len(start), 0)), tolerance
+
+    def rest(block: Array) -> Array:
+        return block - found @ (found.T @ block)
+
+    while found.shape[1] < count:
+        left = count - found.shape[1]
+        turn = krylov(lambda block: rest(apply(rest(block))), rest(start)[:, : left + SPARE], left, tolerance,
+                      noise, CLEAR)
+        _tell(turn)
+        clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
+        first = first if found.shape[1] else max(tolerance, float(turn.residuals[:clear].max(initial=0.0)))
+        found = np.column_stack([found, turn.vectors[:, :clear]])
+    return found, first
 
 
 def _smallest_costs(kernel: Inverse) -> Array:

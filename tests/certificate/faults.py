@@ -1,4 +1,4 @@
-"""Forty numerical faults, each put into a run at a named place; and the checks that see it."""
+"""Some fifty numerical faults, each put into a run at a named place; and the checks that see it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -251,7 +251,29 @@ def other_rate(kind: str, name: str, factor: float) -> Inject:
     return inject
 
 
+def latent(**parts: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    """A change of the parameters of probabilistic PCA, consistently with its axes."""
+
+    def change(model: Model) -> Model:
+        old = model.projector.similarity.latent
+        new = replace(old, **{k: f(getattr(old, k)) for k, f in parts.items()})
+        return replace(model, projector=replace(model.projector, similarity=replace(
+            model.projector.similarity, latent=new), axes=new.axes, decoder=replace(
+            model.projector.decoder, directions=new.loadings)))
+
+    return change
+
+
+def fit(**parts: Callable[[Any], Any]) -> Callable[[Model], Model]:
+    return lambda model: replace(model, fit={**model.fit, **{k: f(model.fit[k]) for k, f in parts.items()}})
+
+
 PCA, MDS = {"name": "pca"}, {"name": "mds"}
+PPCA, FA = {"name": "ppca"}, {"name": "fa", "eigensolve": {"components": 1}}
+EM = {"name": "ppca", "solver": "em"}
+GAPS = np.where(np.random.default_rng(4).random(POINTS.shape) < 0.15, np.nan, POINTS)
+MODELED = {"prepare": {"missing": "model"}}
+COVARIANCE = {"input": {"kind": "covariance", "observations": 60}}
 FAULTS: dict[str, Fault] = {
     "an axis has another sign than the model's": Fault(
         PCA, solving("pca", embedding(at((slice(None), 1), lambda c: -c))), {"scores", "projection"}),
@@ -342,6 +364,43 @@ FAULTS: dict[str, Fault] = {
     "the embedding is written in another order": Fault(
         MDS, replacing("mlcli.pipeline.write_table", reversed_rows), {"embedding.npy"},
         sections={"report": {"formats": ["npy"]}}),
+    "the noise is not the mean of the discarded eigenvalues": Fault(
+        PPCA, solving("ppca", latent(noise=lambda v: v * 1.001)), {"stationarity", "variances"}),
+    "the noise is that of another divisor": Fault(
+        PPCA, replacing("mlcli.stages.probabilistic.mean_of_discarded", lambda whole, *a: whole(*a) * 60 / 59),
+        {"variances"}),
+    "loadings are as long as principal components": Fault(
+        PPCA, replacing("mlcli.stages.probabilistic.closed_form", lambda whole, mean, directions, variances, noise: (
+            lambda found: replace(found, loadings=directions * np.sqrt(variances)))(
+                whole(mean, directions, variances, noise))), {"stationarity", "variances"}),
+    "em stops at once and says that it converged": Fault(
+        EM, lambda patch: patch.setattr("mlcli.stages.iterate.remaining", lambda moved, last: 0.0), {"stationarity"}),
+    "the direction of most variance is left out": Fault(
+        PPCA, eigenpairs(lambda v, q: (v[1:], q[:, 1:])), {"count"}),
+    "a likelihood is off by one": Fault(PPCA, solving("ppca", fit(log_likelihood=lambda v: v + 1)), {"log-likelihood"}),
+    "missing cells are taken for zeros": Fault(
+        PPCA, replacing("mlcli.stages.em.posterior", lambda whole, model, data: whole(
+            model, replace(data, observed=np.ones_like(data.observed)))), {"ascent"}, GAPS, MODELED),
+    "posterior means of rows with gaps are another row's": Fault(
+        PPCA, solving("ppca", embedding(lambda y: np.roll(y, 1, axis=0))), {"posterior"}, GAPS, MODELED),
+    "posterior covariances are those of complete rows": Fault(
+        PPCA, solving("ppca", lambda m: replace(m, spreads=np.broadcast_to(
+            np.array(m.fit["posterior_covariance"]), m.spreads.shape))), {"posterior"}, GAPS, MODELED),
+    "a uniqueness is off": Fault(
+        FA, solving("fa", fit(uniquenesses=lambda u: {**u, "x0": u["x0"] * 1.001})), {"variances", "stationarity"}),
+    "factors stop at once and say that they converged": Fault(
+        FA, lambda patch: patch.setattr("mlcli.stages.iterate.remaining", lambda moved, last: 0.0), {"variances"}),
+    "the second factor is taken for the first": Fault(
+        FA, replacing("mlcli.stages.factor_analysis.symmetric_eigen", lambda whole, matrix: (lambda pair: (
+            pair[0][1:], pair[1][:, 1:]))(whole(matrix))), {"count", "variances", "log-likelihood"}),
+    "loadings are turned and scores are not": Fault(
+        {"name": "fa", "rotation": {"name": "varimax"}}, replacing(
+            "mlcli.stages.factor_model.inverse", lambda whole, turn: np.eye(len(turn))), {"weights"}),
+    "scores are other than the model's": Fault(
+        FA, solving("fa", projector(axes=lambda axes: axes * 1.01)), {"scores", "weights"}),
+    "loadings of a covariance are off": Fault(
+        FA, solving("fa", lambda m: replace(m, loadings=replace(m.loadings, values=m.loadings.values * 1.001))),
+        {"stationarity", "variances"}, np.cov(POINTS.T), COVARIANCE),
     "spectrum.csv is not the spectrum": Fault(
         PCA, replacing("mlcli.pipeline.spectrum_table", altered_digit), {"spectrum.csv"}),
 }

@@ -13,6 +13,7 @@ from tests.certificate.support import certificate
 from tests.theorems.families import FAMILIES
 
 CONNECT = {"pieces": "connect"}
+GAPS = {"name": "ppca", "eigensolve": {"components": 1}}  # of data in which cells are missing
 METHODS: list[dict[str, Any]] = [
     {"name": "pca"}, {"name": "pca", "route": "dual"}, {"name": "pca", "route": "svd", "divisor": "n-1"},
     {"name": "pca", "route": "power"}, {"name": "pca", "eigensolve": {"components": 0.9}},
@@ -27,10 +28,18 @@ METHODS: list[dict[str, Any]] = [
     {"name": "lle", "neighbors": {"pieces": "largest"}},
     {"name": "lle", "neighbors": CONNECT, "eigensolve": {"solver": "krylov"}},
 ]
+LATENT: list[dict[str, Any]] = [
+    {"name": "ppca"}, {"name": "ppca", "solver": "em"}, {"name": "ppca", "eigensolve": {"components": 0.9}},
+    GAPS,
+    {"name": "fa"}, {"name": "fa", "noise": "equal"}, {"name": "fa", "scores": "bartlett"},
+    {"name": "fa", "rotation": {"name": "promax"}}, {"name": "fa", "rotation": {"name": "varimax"}},
+]
 SQUARES: list[dict[str, Any]] = [
     {"name": "mds"}, {"name": "mds", "correction": "lingoes"}, {"name": "mds", "correction": "cailliez"},
     {"name": "mds", "landmarks": 3}, {"name": "isomap", "neighbors": CONNECT}, {"name": "kpca"},
 ]
+COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]
+FIRST_LATENT = 10_000  # numbers from here on are of latent models
 SCALES = ("none", "center", "standard", "range", "robust")
 POWERS = (0, 0, 0, 100, -100)  # of ten
 MOST = 2000
@@ -38,6 +47,7 @@ MOST = 2000
 
 def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     """The run of a number: what it is given, and what it does with it."""
+    methods, squares = (METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
     generator = np.random.default_rng([77, number])
     size = int(np.exp(generator.uniform(np.log(3), np.log(most))))
     family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
@@ -46,13 +56,16 @@ def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     values = FAMILIES[family](generator, size, width)
     sections: dict[str, Any] = {"report": {"quality": None}, "compute": {"seed": number}}
     if generator.random() < 0.3 and len(values) <= 300:
-        method = SQUARES[int(generator.integers(len(SQUARES)))]
+        method = squares[int(generator.integers(len(squares)))]
         values, kind = square(generator, values, str(method["name"]))
         sections["input"] = {"kind": kind}
     else:
-        method = METHODS[int(generator.integers(len(METHODS)))]
+        method = methods[int(generator.integers(len(methods)))]
         sections["prepare"] = {"scale": SCALES[int(generator.integers(len(SCALES)))]}
         values = values * 10.0 ** POWERS[int(generator.integers(len(POWERS)))]
+        if method is GAPS:
+            values = np.where(generator.random(values.shape) < 0.2, np.nan, values)
+            sections["prepare"]["missing"] = "model"
     np.save(folder / "data.npy", values)
     return RunConfig.model_validate({**sections, "input": {"path": str(folder / "data.npy"), **sections.get(
         "input", {})}, "method": method, "output": str(folder / "out")})
@@ -62,6 +75,8 @@ def square(generator: np.random.Generator, points: Array, method: str) -> tuple[
     """Dissimilarities that are Euclidean, or a city block's, or of no space; or a kernel."""
     if method == "kpca":
         return points @ points.T, "kernel"
+    if method in ("pca", "fa"):
+        return (points - points.mean(axis=0)).T @ (points - points.mean(axis=0)) / len(points), "covariance"
     gaps = np.abs(points[:, None] - points[None])
     choice = int(generator.integers(3))
     found = np.sqrt((gaps**2).sum(axis=2)) if choice == 0 else gaps.sum(axis=2)

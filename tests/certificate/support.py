@@ -25,7 +25,7 @@ def write_csv(path: Path, values: Array, label: bool = False) -> None:
 def configured(folder: Path, method: dict[str, Any], values: Array = POINTS, **sections: Any) -> RunConfig:
     """A run of points with ids and a label, or of a square matrix."""
     path = folder / "data.csv"
-    square = sections.get("input", {}).get("kind") in ("dissimilarities", "kernel")
+    square = sections.get("input", {}).get("kind") in ("dissimilarities", "kernel", "covariance")
     if square:
         path = folder / "data.npy"
         np.save(path, values)

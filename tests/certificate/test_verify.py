@@ -11,7 +11,23 @@ import pytest
 from mlcli import pipeline, verification
 from mlcli.errors import InputMissing, NumericalError
 from mlcli.rundir.names import ERROR
-from tests.certificate.faults import CITY, DISTANCES, FAULTS, GAUSSIAN, ISOMAP, LLE, PCA, POLYNOMIAL, STREAMED
+from tests.certificate.faults import (
+    CITY,
+    COVARIANCE,
+    DISTANCES,
+    EM,
+    FA,
+    FAULTS,
+    GAPS,
+    GAUSSIAN,
+    ISOMAP,
+    LLE,
+    MODELED,
+    PCA,
+    POLYNOMIAL,
+    PPCA,
+    STREAMED,
+)
 from tests.certificate.support import POINTS, certificate, configured
 from tests.cli.support import Caller
 
@@ -28,6 +44,11 @@ RUNS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "largest piece": ({"name": "isomap", "neighbors": {"count": 3, "pieces": "largest"}},
                       np.vstack([POINTS, POINTS[:9] + 1e3]), {}),
     "lle": (LLE, POINTS, {}), "few eigenvalues reported": ({"name": "mds", "eigensolve": {"report": 3}}, POINTS, {}),
+    "ppca": (PPCA, POINTS, {"prepare": {"scale": "standard"}}), "ppca large": (PPCA, POINTS * 1e150, {}),
+    "ppca small": (PPCA, POINTS * 1e-140, {}), "ppca by em": (EM, POINTS * 1e100, {}),
+    "ppca of gaps": (PPCA, GAPS * 1e-100, MODELED), "fa": (FA, POINTS, {}), "fa large": (FA, POINTS * 1e150, {}),
+    "fa small": ({**FA, "noise": "equal"}, POINTS * 1e-140, {}),
+    "promax": ({"name": "fa", "rotation": {"name": "promax"}}, POINTS, {}),
     "certified in full": (ISOMAP, POINTS, {"report": {"certify": "full"}}),
     "lle certified in full": (LLE, POINTS, {"report": {"certify": "full"}}),
 }
@@ -53,6 +74,16 @@ def test_a_run_is_verified_with_and_without_its_input(name: str, tmp_path: Path)
     alone = verification.verify(tmp_path / "out")
     assert (alone.input, alone.certificate.verdict) == ("missing", "pass")
     assert "projection" not in {check.name for check in alone.certificate.checks}
+
+
+@pytest.mark.parametrize("scale", [1e-250, 1.0, 1e250])
+@pytest.mark.parametrize("method", [PCA, FA, {**FA, "noise": "equal"}], ids=["pca", "fa", "fa equal"])
+def test_a_run_of_a_covariance_is_verified(method: dict[str, Any], scale: float, tmp_path: Path) -> None:
+    pipeline.run(configured(tmp_path, method, np.cov(POINTS.T) * scale, **COVARIANCE))
+    found = verification.verify(tmp_path / "out", full=True)
+    assert (found.changed, found.input, found.certificate.verdict) == ((), "unchanged", "pass"), found.certificate
+    made = {check.name for check in found.certificate.checks if check.verdict == "pass"}
+    assert ("residual" if method is PCA else "stationarity") in made
 
 
 def test_dropped_rows_are_dropped_again(tmp_path: Path) -> None:

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.spatial.distance import cdist
 
 from mlcli.checkup.features import features_of, repeats
+from mlcli.checkup.lines import lines_of
 from mlcli.data.input import Input
 from mlcli.data.read import as_found
 from tests.checkup.test_metric import codes, examined, written
@@ -85,3 +87,21 @@ def test_what_has_no_geometry_says_so(tmp_path: Path, values: list[list[float]],
     assert report.graph is None
     assert {skipped.check for skipped in report.skipped} == {"concentration", "hubness", "intrinsic_dimension", "graph"}
     assert all(skipped.reason.startswith(reason) for skipped in report.skipped)
+
+
+def test_more_columns_than_are_named_are_counted(tmp_path: Path) -> None:
+    values = np.zeros((20, 145))
+    values[:, 0] = np.arange(20.0)
+    report = examined(written(tmp_path, values), "features")
+    assert any("'x6' and 139 more" in line for line in lines_of(report))
+    assert any("'x6' and 139 more" in finding.sentence for finding in report.findings)
+
+
+def test_the_intrinsic_dimension_is_that_of_the_distinct_points(tmp_path: Path) -> None:
+    points = np.random.default_rng(0).standard_normal((60, 3))
+    once, often = (examined(written(tmp_path, values), "features").intrinsic_dimension
+                   for values in (points, np.repeat(points, 20, axis=0)))
+    assert once == often
+    square = cdist(np.repeat(points, 20, axis=0), np.repeat(points, 20, axis=0))
+    found = examined(written(tmp_path, square)).intrinsic_dimension
+    assert found and once and found.two_nn == pytest.approx(once.two_nn)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from mlcli.checkup.examine import check
+from mlcli.checkup.lines import lines_of
 from mlcli.checkup.report import Report
 from mlcli.config.build import build
 from mlcli.config.layers import Layer
@@ -139,3 +140,29 @@ def test_kernels(tmp_path: Path) -> None:
     assert bad.kernel
     assert (bad.kernel.smallest_eigenvalue, codes(bad)) == (-0.5, ["C-INDEFINITE"])
     assert codes(examined(written(tmp_path, 1 - np.eye(4)), kind="kernel")) == ["C-DISSIMILARITIES"]
+
+
+def test_no_constant_is_promised_where_sides_are_below_zero(tmp_path: Path) -> None:
+    values = np.ones((6, 6)) - np.eye(6)
+    values[0, 1] = values[1, 0] = -1.0
+    said = "\n".join(lines_of(examined(written(tmp_path, values))))
+    assert "each has a side below zero" in said and "would mend it" not in said
+
+
+def test_cailliez_is_said_to_be_left_out_and_where_to_find_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlcli.checkup.euclidean.CAILLIEZ", 20)
+    report = examined(TABLES / "pcoa" / "eurodist" / "D.csv")
+    said = "\n".join(lines_of(report))
+    assert report.document()["corrections"]["cailliez"] is None
+    assert "constant was not computed" in said
+    assert "not computed, for there are too many points" in said and "method.correction=cailliez" in said
+
+
+def test_a_condensed_row_or_column_of_text_is_a_matrix(tmp_path: Path) -> None:
+    points = np.random.default_rng(0).standard_normal((9, 2))
+    gaps = [float(np.linalg.norm(points[i] - points[j])) for i in range(9) for j in range(i + 1, 9)]
+    for name, separator in (("row", ","), ("column", "\n")):
+        path = tmp_path / f"{name}.csv"
+        path.write_text(separator.join(map(repr, gaps)) + "\n", encoding="utf-8")
+        found = examined(path)
+        assert (found.rows, found.metric and found.metric.is_metric) == (9, True)

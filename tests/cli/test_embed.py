@@ -159,7 +159,7 @@ def test_strict_makes_warnings_errors(mlcli: Caller, tmp_path: Path) -> None:
     (tmp_path / "gaps.csv").write_text("a,b\n1,2\n3,\n4,9\n5,5\n")
     called = mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "--strict", "-o", "out")
     assert called.code == 65 and "E-STRICT" in called.err and "W-DROPPED" in called.err
-    assert not (tmp_path / "out").exists()
+    assert {path.name for path in tmp_path.iterdir() if path.name.startswith("out")} == set()
     assert mlcli("embed", "gaps.csv", "--set", "prepare.missing=drop", "-o", "out").code == 0
 
 
@@ -173,6 +173,8 @@ def test_strict_turns_an_iteration_that_stopped_at_its_limit_into_80(mlcli: Call
     options = ("-m", "ppca", "--set", "method.solver=em", "--set", "method.iterate.limit=2", "-o", "out")
     called = mlcli("embed", "data.csv", *options, "--strict")
     assert called.code == 80 and "W-UNCONVERGED" in called.err and not Path("out").exists()
+    assert json.loads(Path("out.failed/error.json").read_text())["error"]["code"] == "E-STRICT"
+    assert mlcli("project", "out.failed", "data.csv").code == 80
     assert mlcli("embed", "data.csv", *options).code == 0
     told = json.loads(Path("out/run.json").read_text())
     assert told["fit"]["converged"] is False and told["fit"]["iterations"] == 2
@@ -202,6 +204,7 @@ def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Pat
         "report.html", "certificate.json", "dimension.json", "dimension.csv"}
     residual = json.loads(Path("out/certificate.json").read_text())["checks"][-1]
     assert (residual["name"], residual["verdict"]) == ("residual", "pass")
+    assert json.loads(Path("out/dimension.json").read_text())["rules"]["kaiser"]["components"] == 1
     for again in (("report", "out"), ("verify", "out")):
         assert mlcli(*again).code == 0, mlcli(*again).err
     loadings = list(csv.DictReader(io.StringIO(Path("out/loadings.csv").read_text())))
@@ -212,6 +215,13 @@ def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Pat
                             ((*kind, "--set", "method.route=dual"), "E-COVARIANCE")):
         called = mlcli("embed", "cov.csv", *arguments)
         assert called.code == 78 and code in called.err, called.err
+    assert mlcli("embed", "data.csv", "-o", "points").code == 0
+    compared = mlcli("compare", "points", "out")
+    assert compared.code == 78 and "E-NO-ROWS-COMPARED" in compared.err
+    checked = mlcli("check", "cov.csv", *kind)
+    assert checked.code == 0 and "covariance, 3 columns" in checked.out and "Nothing found" in checked.out
     (tmp_path / "cov.csv").write_text(",a,b\na,1,2\nb,2,1\n")
     called = mlcli("embed", "cov.csv", *kind)
     assert called.code == 65 and "E-NOT-COVARIANCE" in called.err
+    checked = mlcli("check", "cov.csv", *kind, "--strict")
+    assert checked.code == 65 and "error[C-INDEFINITE]: the matrix is no covariance" in checked.out

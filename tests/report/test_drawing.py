@@ -179,3 +179,10 @@ def test_a_document_stands_alone() -> None:
     text = document(Figure("t", 10, 10, [Dots("c0", np.zeros((1, 2)))]))
     assert 'xmlns="http://www.w3.org/2000/svg"' in text and "prefers-color-scheme:dark" in text and ".c0{" in text
     assert ".c1{" not in text
+
+
+def test_only_round_ends_stand_for_dots_as_others_print_as_nothing() -> None:
+    marks = [Dots("plain", np.array([[5.0, 5.0]]), 3, shape) for shape in ("circle", "square", "triangle", "diamond")]
+    drawn = document(Figure("dots", 10, 10, marks))
+    assert 'linecap="square"' not in drawn and drawn.count('stroke-linecap="round"') == drawn.count('h0"/>') == 1
+    assert drawn.count("z\"/>") == 3

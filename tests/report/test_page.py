@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from mlcli.report import record
 from mlcli.report.contents import Rows
 from mlcli.report.page import page
 from tests.report.support import contents
@@ -139,3 +140,12 @@ def test_embeddings_without_extent_and_at_the_ends_of_the_range(axes: int, value
     text = page(run)
     assert "nan" not in re.findall(r'(?:d|x|y|points)="([^"]*)"', text)
     assert not re.search(r'="[^"]*(?:nan|inf)\b', text)
+
+
+def test_words_of_the_certificate_are_not_broken_and_nothing_is_allowed_where_nothing_was_checked() -> None:
+    found = {"verdict": "pass", "checks": [
+        {"name": "count", "value": None, "tolerance": 0.0, "verdict": "skipped", "how": "no time"},
+        {"name": "orthogonality", "value": 0.5, "tolerance": 10.0, "verdict": "pass", "how": "YᵀY = Λ"}]}
+    page = record._checks(found)
+    assert page and '<td class="w">orthogonality</td>' in page.text and '<td class="w">skipped</td>' in page.text
+    assert '<td class="w">count</td><td class="n"></td><td class="n"></td>' in page.text

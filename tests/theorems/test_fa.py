@@ -7,9 +7,9 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
-from mlcli.stages.factor_analysis import Constraint, Thin, Whole, gradient, hessian, maximum_likelihood
+from mlcli.stages.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
 from mlcli.stages.iterate import Iterate
 from mlcli.stages.rotations import Promax, Varimax
 from tests.support import Notes, fit
@@ -42,18 +42,18 @@ def test_the_equations_of_the_maximum_hold_in_every_rotation(rotation: str) -> N
 
 def test_gradient_and_hessian_are_those_of_the_function() -> None:
     whole = Whole(np.corrcoef(POINTS.T))
-    constraint = Constraint.each(whole, 0.005)
+    bounds = Bounds.of(whole, 0.005)
 
     def state(parameters: np.ndarray):  # type: ignore[no-untyped-def]
         still = Iterate(limit=1)
-        return maximum_likelihood(whole, 2, Constraint(parameters, parameters), still).state
+        return maximum_likelihood(whole, 2, Bounds(parameters, parameters), still).state
 
     at = np.log(GENERATOR.uniform(0.2, 0.9, 8))
     numeric = approx_fprime(at, lambda t: state(t).f, 1e-7)
     assert np.allclose(gradient(state(at), whole), numeric, rtol=0, atol=1e-5)
     slopes = approx_fprime(at, lambda t: gradient(state(t), whole), 1e-7)
     assert np.allclose(hessian(state(at), whole), slopes, rtol=0, atol=1e-5)
-    assert constraint.low.shape == (8,)
+    assert bounds.low.shape == (8,)
 
 
 def test_a_factor_of_the_covariance_serves_as_well_as_the_covariance() -> None:
@@ -62,7 +62,7 @@ def test_a_factor_of_the_covariance_serves_as_well_as_the_covariance() -> None:
     points += GENERATOR.standard_normal(points.shape)
     factor = (points - points.mean(axis=0)) / points.std(axis=0) / np.sqrt(40)
     thin, whole = Thin(factor), Whole(factor.T @ factor)
-    one, other = (maximum_likelihood(held, 2, Constraint.each(held, 0.005), Iterate()) for held in (thin, whole))
+    one, other = (maximum_likelihood(held, 2, Bounds.of(held, 0.005), Iterate()) for held in (thin, whole))
     assert one.converged and other.converged
     assert np.allclose(one.state.uniquenesses, other.state.uniquenesses, rtol=0, atol=1e-8)
     assert one.state.f == pytest.approx(other.state.f, rel=1e-12)
@@ -162,3 +162,21 @@ def test_a_small_p_value_for_too_few_factors_only() -> None:
     three = np.hstack([POINTS, GENERATOR.standard_normal((200, 1)) + 0.3 * GENERATOR.standard_normal((200, 3))])
     p_values = [fit("fa", three, components=count).fit["p_value"] for count in (1, 2, 3)]
     assert p_values[0] < p_values[1] < 1e-6 < 1e-3 < p_values[2]
+
+
+def test_one_column_shares_nothing_and_two_do_so_in_many_ways() -> None:
+    with pytest.raises(GeometryError) as caught:
+        fit("fa", np.column_stack([POINTS[:, 0], np.ones(200)]))
+    assert caught.value.code == "E-COLUMNS"
+    with Notes() as notes:
+        model = fit("fa", POINTS[:, :2], components=1)
+    assert "W-NOT-IDENTIFIED" in notes.codes
+    shared = float(np.prod(model.loadings.values))  # the covariance is met exactly, however it is shared out
+    assert shared == pytest.approx(COVARIANCE[0, 1], rel=1e-6)
+
+
+def test_without_noise_the_likelihood_has_no_bound() -> None:
+    exact = POINTS[:, :2] @ np.array([[1.0, 2, 0, 1], [0, 1, 3, -1]])
+    with Notes() as notes:
+        model = fit("fa", exact, noise="equal")
+    assert model.fit["log_likelihood"] is None and "W-NO-NOISE" in notes.codes

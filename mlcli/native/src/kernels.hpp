@@ -29,6 +29,8 @@ template <class T> struct Kernels {
     // The `count` nearest of some candidates by exact (squared distance, index).
     void (*refine)(const double *point, const double *points, std::int64_t columns, const std::int64_t *candidates,
                    int size, std::int64_t own, int count, double *values, std::int64_t *indices);
+    // How many k have left[k] + right[k] below a limit, and the least of these sums.
+    std::int64_t (*around)(const T *left, const T *right, std::int64_t size, T limit, T *least);
 };
 
 struct Level {

@@ -10,14 +10,19 @@ from mlcli.base.scaling import all_finite, scaled
 from mlcli.base.threads import allowed, in_order
 from mlcli.base.types import Array, Indices
 from mlcli.methods.base import Method, Model, existing
+from mlcli.methods.fa import FA
 from mlcli.report.dimension.verdict import Evidence
 from mlcli.stages.corrections import Correction
 from mlcli.stages.distances import squared_distances
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
+from mlcli.stages.linalg import symmetric_eigenvalues
 from mlcli.stages.nearest import nearest, nearest_in_matrix
-from mlcli.stages.similarities import Barycenters, Distances, Geodesics, GivenDistances, KernelValues
+from mlcli.stages.similarities import Barycenters, Completed, Distances, Geodesics, GivenDistances, KernelValues
+from mlcli.stages.spectrum import Spectrum
 
+WIDEST = 300  # columns up to which the eigenvalues of their correlations are a trifle
+THE_MODELS = "the spectrum is the model's: all eigenvalues after those of its axes are its noise"
 ROOM, FEWEST = 2**20, 2000  # numbers of a sample of the rows of PCA, and rows of it
 Points = Features | Dissimilarities | Similarities
 Pairs = Callable[[Indices, Indices], Array]  # distances from some points to some (s x t), in any unit
@@ -25,21 +30,81 @@ Pairs = Callable[[Indices, Indices], Array]  # distances from some points to som
 
 def evidence_of(method: Method, model: Model, data: Input, seed: int) -> Evidence:
     """The evidence of a run; `data` holds the rows that were embedded."""
-    if isinstance(data, Covariance) or not all_finite(data.values):  # no points, or none without a gap to measure from
-        return Evidence(method.name, model.spectrum, model.embedding, None, 1, None, None, seed, method.ranked_by)
+    reason = without_eigenvalues(method)
+    if isinstance(data, Covariance):
+        return of_matrix(method, model, data, seed)
+    if not all_finite(data.values):  # no row can be told from another by its distance
+        return Evidence(method.name, model.spectrum, model.embedding, None, 1, None, None, seed,
+                        no_eigenvalues=reason or THE_MODELS)
     width = data.values.shape[1] if isinstance(data, Features) else 1
     found = Evidence(method.name, model.spectrum, axes_of(model), None, width, kept_distances(model, data),
-                     lambda rows, count: nearest_among(data, rows, count), seed, method.ranked_by)
-    if not found.of_columns:
+                     lambda rows, count: nearest_among(data, rows, count), seed, observations=len(data.values),
+                     no_eigenvalues=reason)
+    if isinstance(method, FA):
+        return of_factors(found, some_rows(found, model, data), method.limit(data))
+    if model.spectrum.directions is not None:
+        return replace(found, points=some_rows(found, model, data), of_columns=True)
+    if reason:  # such a method does not set out to keep distances either
+        return replace(found, distances=None)
+    modeled = isinstance(existing(model.projector).similarity, Completed)
+    return replace(found, no_eigenvalues=THE_MODELS) if modeled else found
+
+
+def without_eigenvalues(method: Method) -> str:
+    """Why the spectrum of a method says nothing of how many axes there are; empty where it holds eigenvalues."""
+    if method.ranked_by.startswith("eigenvalues"):
+        return ""
+    ranked = f"holds {method.ranked_by}" if method.ranked_by != "nothing" else "is empty: there is no spectrum"
+    return f"the spectrum of {method.name} {ranked}"
+
+
+def some_rows(evidence: Evidence, model: Model, data: Points) -> Array:
+    """All rows, or of very many a sample (m x d), in the units of the computation."""
+    most = max(ROOM // max(evidence.width, 1), FEWEST)
+    some = data.values if evidence.size <= most else data.values[evidence.sample(most)]
+    return scaled(some, -existing(model.projector).exponent_in)
+
+
+def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
+    """The evidence of a covariance: eigenvalues and columns, and no rows; of factor analysis the correlations'."""
+    solved = scaled(data.values, data.exponent - model.spectrum.exponent)
+    found = Evidence(method.name, model.spectrum, model.embedding, None, len(data.values), None, None, seed,
+                     of_columns=True, moments=solved, observations=data.observations)
+    if not isinstance(method, FA):
         return found
-    most = max(ROOM // max(width, 1), FEWEST)
-    some = data.values if found.size <= most else data.values[found.sample(most)]
-    return replace(found, points=scaled(some, -existing(model.projector).exponent_in))
+    found = replace(found, moments=data.normalized().values)
+    found = replace(found, spectrum=of_correlations(found.correlations), factors=method.limit(data))
+    return replace(found, moments=found.correlations)
+
+
+def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
+    """The evidence of factor analysis: its columns at one variance, and the eigenvalues of their correlations."""
+    if evidence.width > WIDEST:
+        return replace(evidence, distances=None, no_eigenvalues=f"there are more than {WIDEST} columns")
+    deviations = points.std(axis=0)
+    varying = np.ptp(points, axis=0) > 0
+    if not varying.any():
+        return replace(evidence, distances=None, no_eigenvalues="no column varies")
+    points = (points[:, varying] - points[:, varying].mean(axis=0)) / deviations[varying]
+    found = replace(evidence, points=points, of_columns=True, distances=None, factors=most,
+                    no_eigenvalues="")
+    spectrum = of_correlations(found.correlations)
+    return replace(found, spectrum=replace(spectrum, solved=spectrum.solved * evidence.size,
+                                           solved_trace=spectrum.solved_trace * evidence.size))
+
+
+def of_correlations(correlations: Array) -> Spectrum:
+    """The eigenvalues of correlations; those of very many columns would cost more than a report may."""
+    return Spectrum.given(symmetric_eigenvalues(correlations), float(len(correlations)), complete=True)
 
 
 def axes_of(model: Model) -> Array:
     """Coordinates on the kept axes and on further ones that were computed (n x q), in the units of `solved`."""
-    kept, further = scaled(model.embedding, -existing(model.projector).exponent_out), model.spectrum.further
+    projector, further = existing(model.projector), model.spectrum.further
+    kept = scaled(model.embedding, -projector.exponent_out)
+    if isinstance(projector.similarity, Completed):  # of unit variance, where distances are those of W x
+        whole = len(model.spectrum.vectors) == len(kept)
+        kept = model.spectrum.coordinates() if whole else kept * np.sqrt(projector.similarity.latent.lengths)
     if len(further) != len(kept):
         return kept  # landmarks only, or none
     first = kept.shape[1]

@@ -24,14 +24,16 @@ Replicate = Callable[[np.random.Generator], Array]
 
 def parallel_analysis(evidence: Evidence) -> Verdict | LeftOut:
     """The leading eigenvalues above the replicates' 95th percentiles."""
-    if evidence.points is None:
-        return LeftOut("it compares columns of features by pca")
-    columns = evidence.columns.shape[1]
-    if columns < 2 or evidence.size < 3:
+    if not evidence.of_columns:
+        return LeftOut("it compares columns of features")
+    rows, columns = evidence.observations, len(evidence.norms)
+    if rows is None:
+        return LeftOut("it needs the number of observations: input.observations")
+    if columns < 2 or rows < 3:
         return LeftOut("it needs two columns that vary and three points")
-    count, kind, replicate = chosen(evidence)
+    count, kind, replicate = chosen(evidence, rows)
     if replicate is None:
-        return LeftOut(f"{FEWEST} replicates of {evidence.size} x {columns} numbers cost more than a report may")
+        return LeftOut(f"{FEWEST} replicates of {rows} x {columns} numbers cost more than a report may")
     generator = evidence.generator()
     null = np.percentile([replicate(generator) for _ in range(count)], PERCENTILE, axis=0)
     values = evidence.spectrum.solved[: len(null)]
@@ -45,9 +47,9 @@ def parallel_analysis(evidence: Evidence) -> Verdict | LeftOut:
                     "line_shares": line.tolist()})
 
 
-def chosen(evidence: Evidence) -> tuple[int, str, Replicate | None]:
+def chosen(evidence: Evidence, rows: int) -> tuple[int, str, Replicate | None]:
     """How many replicates, of which kind, and how one is drawn; None where even the fewest cost too much."""
-    moved, rows, columns = evidence.columns, evidence.size, evidence.columns.shape[1]
+    moved, columns = evidence.columns, len(evidence.norms)
     side = min(rows, columns)
     for cost, kind, replicate, possible in (
             ((SHUFFLE + side) * rows * columns + EIGEN * side**3, "permuted", permuted(moved), len(moved) == rows),

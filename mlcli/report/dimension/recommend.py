@@ -8,6 +8,8 @@ from mlcli.report.dimension.verdict import Verdict
 # Why in this order: docs/dimension.md
 ORDER: dict[str, tuple[str, ...]] = {
     "pca": ("parallel_analysis", "velicer_map", "broken_stick"),
+    "ppca": ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map"),
+    "fa": ("fa_cross_validation", "parallel_analysis", "velicer_map"),
     "mds": ("broken_stick", "residual_variance", "elbow"),
     "kpca": ("broken_stick", "elbow"),
     "isomap": ("residual_variance", "two_nn", "broken_stick"),
@@ -15,7 +17,8 @@ ORDER: dict[str, tuple[str, ...]] = {
     # neighborhoods tell the dimension of the input, not how many of these axes have a meaning
     **dict.fromkeys(("lda", "cca", "ibfa", "sfa", "lgssm", "ica"), ())}
 ELSE = ("broken_stick", "elbow", "two_nn")
-WORDS = {"velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser"}
+WORDS = {"velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",
+         "minka_evidence": "Minka's evidence", "ppca_bic": "BIC of ppca", "fa_cross_validation": "cross-validation"}
 
 
 def recommendation(method: str, verdicts: Mapping[str, Verdict]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
     if evidence.method == "lle":
         return LeftOut("the coordinates of lle have no scale, so their distances mean nothing")
     if evidence.distances is None:
-        return LeftOut("the distances that the method keeps are not at hand")
+        return LeftOut("the method keeps no distances, or they are not at hand")
     sources, targets = compared(evidence)
     if len(targets) < 3:
         return LeftOut("it needs three points")

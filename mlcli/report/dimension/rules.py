@@ -11,6 +11,7 @@ from mlcli.base.stage import stage
 from mlcli.methods.base import Method, Model
 from mlcli.report.dimension.evidence import evidence_of
 from mlcli.report.dimension.intrinsic import estimates
+from mlcli.report.dimension.likelihood import by_likelihood
 from mlcli.report.dimension.parallel import parallel_analysis
 from mlcli.report.dimension.recommend import recommendation
 from mlcli.report.dimension.residual import residual_variance
@@ -44,14 +45,15 @@ def dimension(method: Method, model: Model, data: Input, seed: int) -> dict[str,
 
 
 def verdicts(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
-    """What every rule says; without eigenvalues, only what the input's own neighborhoods say."""
-    if not evidence.of_eigenvalues:
-        ranked = f"ranks its axes by {evidence.ranked_by}, which are no eigenvalues,"
-        reason = LeftOut(f"{evidence.method} {ranked if len(evidence.spectrum.solved) else 'has no spectrum'} and does "
-                         "not set out to keep distances")
-        return {**dict.fromkeys([*SPECTRAL, "residual_variance"], reason), **estimates(evidence)}
-    return {**{name: rule(evidence) for name, rule in SPECTRAL.items()},
-            "residual_variance": residual_variance(evidence), **estimates(evidence)}
+    """What every rule says."""
+    return {**of_eigenvalues(evidence), **by_likelihood(evidence), "residual_variance": residual_variance(evidence),
+            **estimates(evidence)}
+
+
+def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
+    """The rules that look at eigenvalues or at columns; none of them where a spectrum holds something else."""
+    return {name: LeftOut(evidence.no_eigenvalues) if evidence.no_eigenvalues else rule(evidence)
+            for name, rule in SPECTRAL.items()}
 
 
 def dimension_table(found: dict[str, Any]) -> str:

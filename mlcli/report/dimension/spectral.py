@@ -14,6 +14,8 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | LeftOut:
     """The fewest axes whose eigenvalues sum to a share of the trace."""
     if evidence.method == "lle":
         return LeftOut(NOT_VARIANCES)
+    if evidence.factors:
+        return LeftOut("the axes of fa are no principal components: their shares stand in spectrum.csv")
     cumulative = np.cumsum(evidence.spectrum.proportions)
     if not np.isfinite(cumulative).all() or not len(cumulative):
         return LeftOut("the trace is zero or not known")
@@ -75,7 +77,7 @@ def kaiser(evidence: Evidence) -> Verdict | LeftOut:
     """Eigenvalues above their mean; for correlations those above one (Guttman, 1954; Kaiser, 1960)."""
     parts = evidence.parts
     if not evidence.of_columns or parts is None or not parts[0] or not parts[1] > 0:
-        return LeftOut("it compares variances of columns, and a kernel of points has none"
+        return LeftOut("it compares variances of columns, and there are none"
                        if not evidence.of_columns else "no column varies")
     mean = parts[1] / parts[0]
     values = evidence.positive

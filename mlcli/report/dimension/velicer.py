@@ -12,19 +12,18 @@ SAME, SAMPLED = 1e-6, 0.1  # relative spread of the columns' sizes, of all rows 
 
 def velicer(evidence: Evidence) -> Verdict | LeftOut:
     """As many axes as leave the smallest average squared correlation between columns once they are partialled out."""
-    if evidence.points is None:
-        return LeftOut("it compares columns of features by pca")
-    moved = evidence.columns
-    columns, norms = moved.shape[1], np.linalg.norm(moved, axis=0)
+    if not evidence.of_columns:
+        return LeftOut("it compares columns of features")
+    columns, norms, rows = len(evidence.norms), evidence.norms, len(evidence.columns)
     if columns < 3 or columns > WIDEST:
         return LeftOut(f"{columns} columns vary, and it takes from 3 to {WIDEST}")
-    if np.ptp(norms) > (SAME if len(moved) == evidence.size else SAMPLED) * norms.max():
+    if np.ptp(norms) > (SAME if rows in (0, evidence.size) else SAMPLED) * norms.max():
         return LeftOut("it is for correlations, and the columns' variances differ: use prepare.scale=standard")
-    averages = average_partials(moved.T @ moved / np.outer(norms, norms))
+    averages = average_partials(evidence.correlations)
     count = int(np.nanargmin(averages))
     return Verdict(count, "As many axes as leave the smallest average squared partial correlation between columns.",
                    f"{averages[count]:.4g} on average",
-                   {"average_squared_partial_correlations": averages.tolist(), "rows": len(moved)})
+                   {"average_squared_partial_correlations": averages.tolist(), "rows": rows or evidence.observations})
 
 
 def average_partials(correlations: Array) -> Array:

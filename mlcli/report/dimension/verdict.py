@@ -31,27 +31,24 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class Evidence:
-    """What the rules go by; the eigenvalues are those of `method`, everything else is there where it exists."""
+    """What the rules go by; the eigenvalues are those of `method`, everything else is there where it exists.
+
+    Of factor analysis they are those of the correlations of the columns, which `points` then has at one variance.
+    """
 
     method: str
     spectrum: Spectrum
     axes: Array  # n x q: coordinates on the kept axes and on further ones that were computed, in one unit
-    points: Array | None  # of PCA only: all rows, or of very many a sample, in the units of `solved` (m x d)
+    points: Array | None  # where `of_columns`: all rows, or of very many a sample, in the units of `solved` (m x d)
     width: int  # columns of the input: what one distance costs
     distances: Callable[[Indices, Indices], Array] | None  # from some points to some (s x t), those the method keeps
     nearest: Callable[[Indices, int], Array] | None  # to the nearest others among some points (m x k), of the input
     seed: int = 0
-    ranked_by: str = "eigenvalues"  # what the spectrum holds
-
-    @property
-    def of_eigenvalues(self) -> bool:
-        """Whether the spectrum is of eigenvalues: of parts of a variance, or of a kernel, all of one kind."""
-        return self.ranked_by.startswith("eigenvalues")
-
-    @property
-    def of_columns(self) -> bool:
-        """Whether the eigenvalues are variances of combinations of columns: PCA."""
-        return self.spectrum.directions is not None
+    of_columns: bool = False  # whether the eigenvalues are variances of combinations of columns
+    moments: Array | None = None  # d x d: the covariance of the columns in the units of `solved`, where no row is known
+    observations: int | None = None  # rows that the eigenvalues are sums over, or that a covariance was made of
+    no_eigenvalues: str = ""  # why the spectrum says nothing of how many axes there are, where it does not
+    factors: int = 0  # the most factors that factor analysis can tell apart; 0 for other methods
 
     @property
     def positive(self) -> Array:
@@ -62,22 +59,36 @@ class Evidence:
     @property
     def parts(self) -> tuple[int, float] | None:
         """How many eigenvalues the positive total is made of, and that total; None where either is unknown."""
-        if self.of_columns and self.points is not None:
-            return min(self.size - 1, self.columns.shape[1]), self.spectrum.solved_trace
+        if self.of_columns:
+            most = self.width if self.points is None else self.size - 1
+            return min(most, len(self.norms)), self.spectrum.solved_trace
         return (len(self.positive), float(self.positive.sum())) if self.spectrum.complete else None
 
     @cached_property
     def columns(self) -> Array:
         """The columns of `points` that vary, less their means."""
-        points = np.zeros((0, 0)) if self.points is None else self.points
+        if self.points is None:
+            return np.zeros((0, 0))
+        points = self.points
         varying = np.ptp(points, axis=0) > 0 if len(points) else np.zeros(points.shape[1], dtype=bool)
         return points[:, varying] - points[:, varying].mean(axis=0)
 
     @cached_property
     def norms(self) -> Array:
-        """Their sizes, such that the squares sum to the trace."""
+        """The sizes of the columns that vary, such that the squares sum to the trace."""
+        if self.moments is not None:
+            return np.sqrt(np.diag(self.moments)[np.diag(self.moments) > 0])
         norms = np.linalg.norm(self.columns, axis=0)
         return norms * np.sqrt(self.spectrum.solved_trace) / np.linalg.norm(norms) if len(norms) else norms
+
+    @property
+    def correlations(self) -> Array:
+        """The correlations of the columns that vary."""
+        if self.moments is None:
+            norms = np.linalg.norm(self.columns, axis=0)
+            return np.asarray(self.columns.T @ self.columns / np.outer(norms, norms))
+        varying = np.diag(self.moments) > 0
+        return np.asarray(self.moments[np.ix_(varying, varying)] / np.outer(self.norms, self.norms))
 
     @property
     def size(self) -> int:

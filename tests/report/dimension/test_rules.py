@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli.base.inputs import Covariance
 from mlcli.methods import METHODS
 from mlcli.report.dimension import parallel, recommend
 from mlcli.report.dimension.residual import residual_variances
@@ -66,6 +67,7 @@ def test_the_same_seed_says_the_same() -> None:
 
 @pytest.mark.parametrize("factor", [1e-200, 1.0, 1e200])
 @pytest.mark.parametrize(("method", "options"), [("pca", {}), ("mds", {"correction": "lingoes"}),
+                                                 ("ppca", {}), ("fa", {}),
                                                  ("isomap", {"neighbors": 8}), ("lle", {"neighbors": 8})])
 def test_no_unit_matters(factor: float, method: str, options: dict) -> None:
     assert counts(found(method, factor * ROLL, **options)) == counts(found(method, ROLL, **options))
@@ -138,7 +140,7 @@ def test_rules_that_do_not_apply_say_why() -> None:
 
 @pytest.mark.parametrize("data", [np.zeros((5, 3)), np.ones((1, 2)), np.arange(2.0)[:, None], np.eye(3),
                                   np.repeat(np.arange(4.0)[:, None], 3, axis=0), RANDOM.integers(0, 2, (40, 6))])
-@pytest.mark.parametrize("method", ["pca", "mds", "kpca"])
+@pytest.mark.parametrize("method", ["pca", "mds", "kpca", "ppca"])
 def test_degenerate_data_is_no_error(method: str, data: np.ndarray) -> None:
     document = found(method, data.astype(float))
     assert set(document["rules"]) | set(document["left_out"]) == set(EVERY)
@@ -147,7 +149,8 @@ def test_degenerate_data_is_no_error(method: str, data: np.ndarray) -> None:
 
 
 EVERY = ("variance_80", "variance_90", "variance_95", "variance_99", "elbow", "broken_stick", "kaiser",
-         "parallel_analysis", "velicer_map", "eigengap", "residual_variance", "two_nn", "maximum_likelihood")
+         "parallel_analysis", "velicer_map", "eigengap", "residual_variance", "two_nn", "maximum_likelihood",
+         "minka_evidence", "ppca_bic", "fa_cross_validation")
 
 
 @pytest.mark.parametrize("method", [name for name in METHODS if recommend.ORDER.get(name, recommend.ELSE)])
@@ -164,3 +167,65 @@ def test_duplicates_do_not_change_the_intrinsic_dimension() -> None:
     once = counts(found("pca", ROLL))
     twice = found("pca", np.repeat(ROLL, 2, axis=0))["rules"]
     assert twice["two_nn"]["components"] == once["two_nn"] == 2 and twice["two_nn"]["figures"]["points"] == 300
+
+
+def test_likelihoods_find_a_planted_rank() -> None:
+    """Equal noise in every column is what probabilistic PCA is a model of; unequal, what factor analysis is."""
+    points = planted(300, 9, 3, 0.7)
+    for method in ("pca", "ppca"):
+        document = found(method, points)
+        assert [counts(document)[name] for name in ("minka_evidence", "ppca_bic")] == [3, 3]
+        assert "fa" in document["left_out"]["fa_cross_validation"]
+    assert found("ppca", points)["recommendation"]["by"] == "minka_evidence"
+    each = planted(300, 9, 3, 0.0) + RANDOM.standard_normal((300, 9)) * np.linspace(0.3, 2, 9)
+    document = found("fa", each)
+    assert counts(document)["fa_cross_validation"] == 3 == document["recommendation"]["components"]
+    assert document["recommendation"]["by"] == "fa_cross_validation"
+
+
+def test_factors_are_counted_by_the_eigenvalues_of_the_correlations() -> None:
+    """As PCA of standardized columns counts, whatever their units."""
+    points = planted(200, 8, 2, 0.8)
+    factors = counts(found("fa", points * np.geomspace(1e-3, 1e3, 8)))
+    components = counts(found("pca", standardized(points)))
+    for name in ("elbow", "broken_stick", "kaiser", "parallel_analysis", "velicer_map", "eigengap"):
+        assert factors[name] == components[name], name
+    left = found("fa", points)["left_out"]
+    assert "no principal components" in left["variance_90"] and "residual_variance" in left
+
+
+@pytest.mark.parametrize("observations", [200, None])
+def test_a_covariance_keeps_the_rules_that_need_no_rows(observations: int | None) -> None:
+    points = standardized(planted(200, 8, 2, 0.8))
+    matrix = Covariance(points.T @ points / 200, [f"x{i}" for i in range(8)], observations)
+    whole = found("pca", points)
+    said = counts(found("pca", matrix))
+    none = set() if observations else {"parallel_analysis", "minka_evidence", "ppca_bic"}
+    for name in {"elbow", "broken_stick", "kaiser", "velicer_map", "eigengap", "parallel_analysis", "variance_80",
+                 "minka_evidence", "ppca_bic"} - none:
+        assert said[name] == counts(whole)[name], name
+    left = found("pca", matrix)["left_out"]
+    assert none | {"two_nn", "maximum_likelihood", "residual_variance"} <= set(left)
+    factors = found("fa", matrix)
+    assert counts(factors)["velicer_map"] == 2 and "rows" in factors["left_out"]["fa_cross_validation"]
+
+
+def test_a_model_of_gaps_counts_nothing_by_its_own_spectrum() -> None:
+    points = planted(100, 6, 2, 0.5)
+    points[::7, 2] = np.nan
+    left = found("ppca", points)["left_out"]
+    assert "noise" in left["elbow"] == left["eigengap"]
+    assert "noise" in found("ppca", planted(100, 6, 2, 0.5), solver="em")["left_out"]["broken_stick"]
+
+
+def test_the_curve_of_probabilistic_pca_is_that_of_its_components() -> None:
+    points = planted(150, 6, 2, 0.5)
+    curves = [found(method, points)["rules"]["residual_variance"]["figures"]["residual_variances"]
+              for method in ("pca", "ppca")]
+    assert curves[0] == pytest.approx(curves[1], rel=1e-9)
+
+
+def test_a_rising_likelihood_and_too_few_rows_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "folds" in found("fa", RANDOM.standard_normal((7, 5)))["left_out"]["fa_cross_validation"]
+    monkeypatch.setattr("mlcli.report.dimension.likelihood.BUDGET", 0.05)
+    assert "rises" in found("fa", planted(300, 12, 5, 0.7))["left_out"]["fa_cross_validation"]

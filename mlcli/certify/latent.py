@@ -1,0 +1,248 @@
+"""The latent model y = μ + Λ x + ε, x ~ N(0, Φ), ε ~ N(0, Ψ): what holds where its likelihood is largest.
+
+In units in which all noise is equal (columns over roots ψ of Ψ, or as they are where Ψ = σ² I), with A the covariance
+and U the loadings in these units, A U = U (Φ UᵀU + σ² I): Lawley and Maxwell, 1971; Tipping and Bishop, 1999.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.inputs import Covariance
+from mlcli.base.scaling import all_finite, scaled
+from mlcli.base.types import Array, Indices
+from mlcli.certify.budget import Budget
+from mlcli.certify.counting import STEPS, WIDTH, ritz
+from mlcli.certify.gaps import ROUNDED, ascent, with_gaps
+from mlcli.certify.linear import NUMBER, PROBE, Centered
+from mlcli.certify.subject import Subject
+from mlcli.stages.similarities import Completed
+
+LOOSE = 10.0  # times the tolerance of an iteration that its result may be from the maximum
+AT_BOUND = 1e-9  # relative distance from a bound that counts as none
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The covariance of the data (divisor n), as far as it is needed."""
+
+    apply: Callable[[Array], Array]  # S times a block of vectors
+    variances: Array  # d
+    rough: Array  # d: what far means cost, in units of the columns
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The model as it is held, of the columns that vary, each over its weight."""
+
+    loadings: Array  # d x q, U
+    factors: Array  # q x q, Φ
+    weights: Array  # d: roots of Ψ, or ones where the noise is equal
+    level: float  # the noise in these units: one, or σ²
+    varying: Indices
+    shares: Array | None = None  # d: uniquenesses over variances, where each column has its own
+    variances: bool = False  # whether axes are ranked by variances, or by sums of squared loadings
+
+    @property
+    def inner(self) -> Array:
+        """Φ UᵀU + σ² I (q x q)."""
+        return self.factors @ (self.loadings.T @ self.loadings) + self.level * np.eye(len(self.factors))
+
+    @property
+    def communalities(self) -> Array:
+        """diag U Φ Uᵀ (d)."""
+        return np.asarray(np.einsum("ij,ij->i", self.loadings @ self.factors, self.loadings))
+
+
+def latent_checks(subject: Subject, budget: Budget) -> Iterator[Check]:
+    """All checks of a latent model against its points or their covariance."""
+    if isinstance(subject.data, Covariance):
+        normalized = subject.data.normalized()
+        matrix = normalized.values
+        seen = Seen(lambda block: matrix @ block, np.diag(matrix).copy(), np.zeros(len(matrix)))
+        loadings = subject.model.loadings
+        assert loadings is not None
+        yield from _maximum(subject, seen, scaled(loadings.values, -normalized.unit), normalized.unit, True)
+    elif not all_finite(subject.data.values):
+        yield from with_gaps(subject, budget, _loose(subject))
+    else:
+        yield from _of_points(subject, budget)
+
+
+def _of_points(subject: Subject, budget: Budget) -> Iterator[Check]:
+    points, projector = subject.data.values, subject.projector
+    few = budget.affordable(0.3, NUMBER * max(points.shape[1], 1), len(points), least=64)
+    chosen = None if few == len(points) else np.sort(
+        np.random.default_rng(subject.seed).choice(len(points), few, replace=False))
+    sizes = np.abs(points if chosen is None else points[chosen]).max(axis=0, initial=0.0)
+    data = Centered(points, projector.centering.means, chosen, float(sizes.max(initial=0.0)))
+    sums, squares, worst = np.zeros(points.shape[1]), np.zeros(points.shape[1]), 0.0
+    for rows, part in data.blocks():
+        sums += part.sum(axis=0)
+        squares += np.einsum("ij,ij->j", part, part)
+        worst = max(worst, float(np.abs(part @ projector.axes - subject.embedding[rows]).max(initial=0.0)))
+    size = max(len(points), 1)
+    rough = EPS * sizes
+    weighed = float(np.abs(projector.axes).T @ (rough + subject.rounding * np.sqrt(squares / max(few, 1)))
+                    @ np.ones(projector.axes.shape[1]))
+    yield ratio("scores", worst, weighed + subject.rounding * float(np.abs(subject.embedding).max(initial=0.0)),
+                "Y = (x - mean) B, row by row", exact=data.exact)
+    if not data.exact:
+        yield skipped("stationarity", "no time to look at all rows")
+        return
+    deviations, far = np.sqrt(squares / size), _loose(subject) if isinstance(projector.similarity, Completed) else 0.0
+    yield ratio("means", float(np.abs(sums).max(initial=0.0)) / size,
+                8 * float(rough.max(initial=0.0)) + (EPS + far) * float(deviations.max(initial=0.0)),
+                "the model's means are the columns' means")
+    decoder = projector.decoder
+    assert decoder is not None
+    yield count("decoder", int(np.sum(decoder.mean != projector.centering.means)),
+                "means that reconstruction and projection do not share")
+    seen = Seen(lambda block: data.covariance(block) / size, squares / size, rough)
+    probe = budget.allows(0.3, PROBE * WIDTH * STEPS * points.size)
+    yield from _maximum(subject, seen, decoder.directions, subject.data.exponent, probe)
+
+
+def _loose(subject: Subject) -> float:
+    """What the result of an iteration may be from the maximum, relatively; 0 for a closed form."""
+    iterate = getattr(subject.method, "iterate", None)
+    return LOOSE * float(iterate.tolerance) if iterate is not None and "converged" in subject.model.fit else 0.0
+
+
+def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
+    """The model in units of equal noise; None where no column varies."""
+    fit, columns = subject.model.fit, len(loadings)
+    similarity = subject.model.projector and subject.projector.similarity
+    if isinstance(similarity, Completed):
+        return Fitted(loadings, np.eye(loadings.shape[1]), np.ones(columns), similarity.latent.noise,
+                      np.arange(columns), variances=True)
+    shares = np.array([np.nan if value is None else value for value in dict(fit.get("uniquenesses", {})).values()])
+    varying = np.flatnonzero(np.isfinite(shares))
+    if len(shares) != columns or not len(varying):
+        return None
+    noise, factors = (shares * seen.variances)[varying], np.asarray(fit["factor_correlations"], dtype=np.float64)
+    if subject.method.noise == "equal":  # type: ignore[attr-defined]
+        return Fitted(loadings[varying], factors, np.ones(len(varying)), float(noise.mean()), varying)
+    weights = np.sqrt(noise)
+    return Fitted(loadings[varying] / weights[:, None], factors, weights, 1.0, varying, shares[varying])
+
+
+def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bool) -> Iterator[Check]:
+    """The equations of the maximum, and the figures that the run states of it."""
+    fitted = _fitted(subject, seen, loadings)
+    if fitted is None:
+        yield skipped("stationarity", "no column varies, or the run does not hold its uniquenesses")
+        return
+
+    def whitened(block: Array) -> Array:
+        """A times a block of vectors."""
+        whole = np.zeros((len(loadings), block.shape[1]))
+        whole[fitted.varying] = block / fitted.weights[:, None]
+        return seen.apply(whole)[fitted.varying] / fitted.weights[:, None]
+
+    u, inner = fitted.loadings, fitted.inner
+    images, variances = whitened(u), seen.variances[fitted.varying] / fitted.weights**2
+    values = np.sort(np.linalg.eigvals(inner).real)[::-1]
+    top = max(float(values[0]), float(variances.max(initial=0.0)))
+    rounding = EPS * max(subject.size, len(u), 10) + subject.model.spectrum.tolerance
+    if 0 < fitted.level <= ROUNDED * rounding * top:
+        yield skipped("stationarity", "the noise is no more than rounding, and the likelihood has no maximum")
+        return
+    rough = float(np.linalg.norm(seen.rough[fitted.varying] / fitted.weights))
+    allowed = rounding * top + rough * np.sqrt(top) + rough**2
+    settled, loose = subject.model.fit.get("converged", True), _loose(subject)
+    own = fitted.shares is not None  # then loadings are exact for the uniquenesses that an iteration came to
+    if own or settled:
+        yield ratio("stationarity", float(np.linalg.norm(images - u @ inner)),
+                    (allowed + (0.0 if own else loose) * top) * max(float(np.linalg.norm(u)), np.sqrt(fitted.level)),
+                    "A U = U (Φ UᵀU + σ² I), with A the covariance in units of the noise")
+    if settled:
+        yield _variances(subject, fitted, variances, allowed + loose * top)
+    else:
+        yield skipped("variances", "the iteration stopped before it converged")
+    if probe and settled and u.shape[1] < len(u):
+        yield _nothing_above(subject, whitened, u, float(values[-1]), allowed + loose * top)
+    if fitted.level > 0:
+        yield from _stated(subject, fitted, seen, images, unit, rounding)
+    far = loose if fitted.variances else 0.0  # sums of squares follow from the loadings, wherever an iteration is
+    yield _spectrum(subject, fitted, seen, rounding + far + rough / np.sqrt(max(top, EPS)))
+    if subject.model.projector is not None:
+        yield _scores(subject, fitted, rounding)
+
+
+def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: float) -> Check:
+    """Variances of the model are those of the data: in sum, or column by column where no bound is in the way."""
+    found = fitted.communalities + fitted.level
+    if fitted.shares is None:
+        return ratio("variances", abs(float(found.sum() - variances.sum())), allowed * len(found),
+                     "tr (Λ Φ Λᵀ) + d σ² = tr S")
+    gap = (found - variances) / variances  # of columns with the smallest uniqueness allowed, the model's is no smaller
+    low = fitted.shares <= subject.method.lower * (1 + AT_BOUND)  # type: ignore[attr-defined]
+    error = np.where(low, np.maximum(-gap, 0.0), np.abs(gap))
+    return ratio("variances", float(error.max(initial=0.0)), allowed,
+                 f"diag (Λ Φ Λᵀ) + Ψ = diag S but for {int(low.sum())} columns at the bound")
+
+
+def _nothing_above(subject: Subject, whitened: Callable[[Array], Array], u: Array, last: float,
+                   allowed: float) -> Check:
+    """Off the loadings the covariance has no eigenvalue above those of the loadings."""
+    drawn = u[:, np.any(u != 0, axis=0)]
+    basis = np.linalg.qr(drawn / np.linalg.norm(drawn, axis=0))[0] if drawn.shape[1] else np.zeros((len(u), 0))
+    top = ritz(whitened, basis, len(u), subject.seed)
+    return ratio("count", max(top - last, 0.0), allowed, f"largest eigenvalue off the loadings, by {STEPS} steps of "
+                 f"block Lanczos: {top:.6g}; the smallest of theirs is {last:.6g}")
+
+
+def _stated(subject: Subject, fitted: Fitted, seen: Seen, images: Array, unit: int, rounding: float) -> Iterator[Check]:
+    """The log-likelihood is that of the normal distribution; and no step of an iteration lowered it."""
+    fit, trace, u = subject.model.fit, subject.model.trace, fitted.loadings
+    stated, observations = fit.get("log_likelihood"), subject.size or getattr(subject.data, "observations", None)
+    variances = seen.variances[fitted.varying]
+    whole = float(np.sum(variances / fitted.weights**2)) / fitted.level
+    explained = float(np.sum(u * (images @ np.linalg.solve(fitted.inner, fitted.factors)))) / fitted.level
+    logs = [2 * np.log(fitted.weights), (len(u) - u.shape[1]) * np.log(fitted.level),
+            float(np.linalg.slogdet(fitted.inner)[1]), len(u) * (np.log(2 * np.pi) + 2 * unit * np.log(2.0))]
+    half = 0.5 * (observations or 1)
+    scale = rounding * half * (whole + len(u) + sum(float(np.abs(part).sum()) for part in logs))
+    if stated is not None and observations:
+        found = -half * (sum(float(np.sum(part)) for part in logs) + whole - explained)
+        yield ratio("log-likelihood", abs(found - stated), scale,
+                    "-n/2 (d ln 2π + ln |C| + tr C⁻¹S) with C = Λ Φ Λᵀ + Ψ")
+    if trace is not None and len(trace):
+        yield ascent(trace if stated is None or not observations else np.append(trace, stated), scale)
+
+
+def _spectrum(subject: Subject, fitted: Fitted, seen: Seen, allowed: float) -> Check:
+    """What the axes are ranked by follows from the loadings: variances, or sums of squared loadings."""
+    spectrum, squares = subject.model.spectrum, fitted.loadings**2
+    values, stated = spectrum.solved / spectrum.divisor, spectrum.solved_trace / spectrum.divisor
+    total = stated
+    if fitted.variances:
+        expected, total = squares.sum(axis=0) + fitted.level, float(seen.variances.sum())
+    elif fitted.shares is None:
+        expected = squares.sum(axis=0)
+    else:
+        expected = (squares * fitted.shares[:, None]).sum(axis=0)
+    wrong = np.abs(np.append(values[: len(expected)] - expected, stated - total))
+    return ratio("spectrum", float(wrong.max()), allowed * max(total, float(values[:1].max(initial=0.0))),
+                 "what the axes are ranked by follows from the loadings, and the trace from the data")
+
+
+def _scores(subject: Subject, fitted: Fitted, rounding: float) -> Check:
+    """Scores are posterior means, C B = Λ Φ; or Bartlett's, Ψ B = Λ (BᵀΨ B)."""
+    u, axes = fitted.loadings, subject.projector.axes[fitted.varying] * fitted.weights[:, None]
+    bartlett = getattr(subject.method, "scores", "regression") == "bartlett"
+    if bartlett:
+        gap = axes - u @ (axes.T @ axes)
+    else:
+        gap = u @ (fitted.factors @ (u.T @ axes)) + fitted.level * axes - u @ fitted.factors
+    lengths = np.linalg.norm(u, axis=0)
+    longest, shortest = lengths.max(initial=0.0), lengths[lengths > 0].min(initial=np.inf)
+    size, wide = float(np.linalg.norm(axes)), float(np.linalg.norm(fitted.factors))
+    # short loadings carry the rounding of long ones
+    scale = longest * size * (size if bartlett else longest * wide) * max(longest / shortest, 1.0)
+    return ratio("weights", float(np.linalg.norm(gap)), rounding * len(lengths) * (
+        scale + wide * longest + max(fitted.level, float(bartlett)) * size),
+        "the weights B of the scores follow from the model")
