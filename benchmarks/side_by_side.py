@@ -129,7 +129,8 @@ def measure(job: Job, rounds: int, scratch: Path, data: Path) -> dict[str, float
     seconds, memory = (statistics.median(run[i] for run in ours) for i in (0, 1))
     peer_seconds, peer_memory = (statistics.median(run[i] for run in theirs) for i in (0, 1))
     return {"job": job.name, "peer": job.peer, "seconds": seconds, "memory": memory, "peer_seconds": peer_seconds,
-            "peer_memory": peer_memory, "ratio": peer_seconds / seconds, "memory_ratio": peer_memory / memory}
+            "peer_memory": peer_memory, "ratio": peer_seconds / seconds, "memory_ratio": peer_memory / memory,
+            "rounds": rounds}
 
 
 def machine() -> str:
@@ -146,13 +147,14 @@ def machine() -> str:
             f"{', '.join(versions)}; {date.today().isoformat()}")
 
 
-def table(rows: list[dict], rounds: int) -> str:
+def table(rows: list[dict]) -> str:
     """The results in Markdown, with machine, versions and date."""
-    head = [f"{machine()}; medians of {rounds} whole processes each, in turn.", "",
-            "| work | against | mlcli | peer | times as fast | mlcli's memory | peer's | times as small |",
-            "|---|---|---|---|---|---|---|---|"]
-    lines = [f"| {r['job']} | {r['peer']} | {r['seconds']:.2f} s | {r['peer_seconds']:.2f} s | {r['ratio']:.1f} | "
-             f"{r['memory']:.0f} MiB | {r['peer_memory']:.0f} MiB | {r['memory_ratio']:.1f} |" for r in rows]
+    head = [f"{machine()}; medians of whole processes, in turn.", "",
+            "| work | against | runs | mlcli | peer | times as fast | mlcli's memory | peer's | times as small |",
+            "|---|---|---|---|---|---|---|---|---|"]
+    lines = [f"| {r['job']} | {r['peer']} | {r['rounds']} | {r['seconds']:.2f} s | {r['peer_seconds']:.2f} s | "
+             f"{r['ratio']:.1f} | {r['memory']:.0f} MiB | {r['peer_memory']:.0f} MiB | {r['memory_ratio']:.1f} |"
+             for r in rows]
     return "\n".join([*head, *lines]) + "\n"
 
 
@@ -176,7 +178,7 @@ def main() -> None:
         for job in JOBS:
             if not chosen.jobs or job.name in chosen.jobs:
                 known[job.name] = measure(job, chosen.rounds, Path(folder), chosen.data)
-    text = table([known[job.name] for job in JOBS if job.name in known], chosen.rounds)
+    text = table([known[job.name] for job in JOBS if job.name in known])
     print(text)
     if chosen.write:
         results.write_text(json.dumps(list(known.values()), indent=1) + "\n")
