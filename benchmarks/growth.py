@@ -62,7 +62,7 @@ def draw(document: dict, path: Path) -> None:
             panel.loglog([row["points"] for row in own], [row[what] for row in own], style, label=peer)
         panel.set(xlabel="points", ylabel=unit)
         panel.grid(alpha=0.3)
-    panels[0].legend()
+        panel.legend()
     figure.suptitle("Exact Isomap of a swiss roll, 10 neighbors, whole process")
     figure.text(0.5, -0.04, document["machine"], ha="center", fontsize=7)
     figure.savefig(path, bbox_inches="tight", metadata={"Date": None})

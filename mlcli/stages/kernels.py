@@ -23,7 +23,6 @@ from mlcli.stages.ordering import nested_dissection
 if TYPE_CHECKING:
     from scipy import sparse
 
-PANEL = 32  # columns that SuperLU takes together: a fifth faster here than its own choice
 FEW = 4  # vectors that SuperLU solves for at once in a tenth of the time it takes for each of more
 
 
@@ -155,8 +154,7 @@ class Inverse:
         ordering = "NATURAL" if self.order is not None else "MMD_AT_PLUS_A"
         cost = cost if self.order is None else cost[self.order][:, self.order].tocsc()
         try:
-            return splu(cost, permc_spec=ordering, diag_pivot_thresh=0.0, panel_size=PANEL,
-                        options={"SymmetricMode": True})
+            return splu(cost, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
         except RuntimeError as error:
             raise NumericalError("FACTORIZATION", f"the sparse cost matrix could not be factored ({error})",
                                  where="method.ridge", hint="use a larger ridge or more neighbors") from error
