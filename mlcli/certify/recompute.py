@@ -6,6 +6,7 @@ from mlcli.base.types import Array
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 
 NARROW = 32  # columns up to which distances are summed one column at a time
+PIECE = 2**18  # numbers of the points taken up at once
 NEAR = 1e-3  # share of two points' squared norms below which the product has lost the digits of their distance
 
 
@@ -18,13 +19,16 @@ def squared(left: Array, right: Array) -> Array:
             gap *= gap
             total += gap
         return total
-    center = right.mean(axis=0)
-    near, far = left - center, right - center
-    sizes = np.sum(near * near, axis=1)[:, None] + np.sum(far * far, axis=1)
-    total = sizes - 2 * (near @ far.T)
-    for row, lost in enumerate(total <= NEAR * sizes):
-        if lost.any():
-            total[row, lost] = np.sum((right[lost] - left[row]) ** 2, axis=1)
+    total, center = np.empty((len(left), len(right))), right.mean(axis=0)
+    near, step = left - center, max(1, PIECE // right.shape[1])
+    for start in range(0, len(right), step):  # pieces that stay in cache
+        part, found = right[start:start + step], total[:, start:start + step]
+        far = part - center
+        sizes = np.einsum("ij,ij->i", near, near)[:, None] + np.einsum("ij,ij->i", far, far)
+        np.subtract(sizes, 2 * (near @ far.T), out=found)
+        for row, lost in enumerate(found <= NEAR * sizes):
+            if lost.any():
+                found[row, lost] = np.sum((part[lost] - left[row]) ** 2, axis=1)
     return total
 
 
