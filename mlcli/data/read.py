@@ -24,6 +24,7 @@ from mlcli.data.source import Opened, opened
 from mlcli.data.square import checked, square_matrix
 from mlcli.data.table import Source, Table
 from mlcli.data.text import Text
+from mlcli.data.views import of_second_view
 from mlcli.errors import ConfigError
 
 ARRAYS = ("npy", "npz")  # formats without names of columns
@@ -37,7 +38,8 @@ def read(input: Input, compute: Compute | None = None) -> Table:
     """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched."""
     table = as_found(input, compute)
     if input.view.path is not None:
-        return replace(table, view=as_found(input.second(), compute))
+        with of_second_view():
+            return replace(table, view=as_found(input.second(), compute))
     return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
 
 

@@ -1,5 +1,7 @@
 """Two tables of the same rows: matched by id, set side by side to be prepared as one, and taken apart again."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -11,9 +13,11 @@ from mlcli.base.types import Array, Indices
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.data.wording import counted, listed, place
-from mlcli.errors import DataError
+from mlcli.errors import ConfigError, DataError
 
 REASON = "without a row in the second view"
+FLAGS = {"--id-column or --label-column": "input.view.id_column", "--id-column": "input.view.id_column",
+         "--columns": "input.view.columns"}  # flags are of the first view
 
 
 class View(Options):
@@ -25,6 +29,19 @@ class View(Options):
     id_column: str | None = option(None, "The column that names the rows (default: as in the first view).")
     columns: tuple[str, ...] = option((), "The columns to use: names, or ranges first:last (empty: all).", strict=False)
     key: str | None = option(None, "Which array of an npz file.")
+
+
+@contextmanager
+def of_second_view() -> Iterator[None]:
+    """Errors of reading name the options of the second view, not those of the first."""
+    try:
+        yield
+    except (ConfigError, DataError) as error:
+        terms = {**FLAGS, **{f"input.{name}": f"input.view.{name}" for name in View.model_fields}}
+        where, hint = error.where, error.hint
+        for first, second in terms.items():
+            where, hint = where.replace(first, second), hint.replace(first, second)
+        raise type(error)(error.code.removeprefix("E-"), error.what, where=where, hint=hint) from error
 
 
 @dataclass(frozen=True)

@@ -216,13 +216,13 @@ class Method(Options):
     def require(self, data: Input) -> None:
         """Raises ConfigError where the data lacks what the method needs, or has a view it has no use for."""
         self.require_kind(data.kind)
+        if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
+            raise ConfigError("VIEW", f"{self.name} has no use for a second view", where="input.view",
+                              hint="leave it out, or choose cca or ibfa")
         if not isinstance(data, self.accepts):
             needs = next(accepted.needs for accepted in self.accepts if accepted.kind == data.kind)
             raise ConfigError("NEEDS", f"{self.name} needs {needs.partition(';')[0]}", where="input",
                               hint=needs.partition(";")[2].strip())
-        if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
-            raise ConfigError("VIEW", f"{self.name} has no use for a second view", where="input.view",
-                              hint="leave it out, or choose cca or ibfa")
 
     def with_components(self, count: int) -> Self:
         """This method with the count of axes that were kept in the end; a share of variance stays a share."""

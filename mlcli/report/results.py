@@ -9,12 +9,13 @@ from mlcli.report.coloring import Coloring, Range, coloring, plain
 from mlcli.report.contents import Contents, Rows
 from mlcli.report.curves import curve, shepard
 from mlcli.report.drawing import Figure
-from mlcli.report.html import Part, figure, joined, section, sentence, table
+from mlcli.report.html import Part, facts, figure, joined, section, sentence, table
 from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Points, equal_units, pairs, scatter
 from mlcli.report.scree import cumulative, scree
 from mlcli.report.text import number, visible
 
 MOST_LABELS = 4
+LISTED = 20  # columns or classes whose figures are shown
 MEASURES = {  # key of quality.json -> name and meaning
     "trustworthiness": ("trustworthiness", "1: no point is shown near another that is far in the data"),
     "continuity": ("continuity", "1: no neighbor in the data is torn away"),
@@ -187,6 +188,25 @@ def _q_nx(found: Mapping[str, Any]) -> Part:
     places = [float(place) for place in values["neighbors"]]
     return figure(curve("Shared neighbors by size of neighborhood (Q_NX)", "neighbors", "share", places,
                         {"Q_NX": values["values"]}), "The share of each point's nearest neighbors that it keeps.")
+
+
+def fit(run: Contents) -> Part:
+    """The figures of the method's fit: single numbers, and those that every column or class has one of."""
+    found = run.manifest.get("fit", {})
+    single = [(name.replace("_", " "), _said(value)) for name, value in found.items()
+              if value is None or isinstance(value, int | float)]
+    each = {name.replace("_", " "): values for name, values in found.items() if isinstance(values, Mapping)}
+    cut = any(len(values) > LISTED for values in each.values())
+    return section("Fit", facts(single) if single else None, *(_of_each(*item) for item in each.items()),
+                   sentence(f"The first {LISTED}; all of them stand in run.json.", "soft") if cut else None)
+
+
+def _of_each(name: str, values: Mapping[str, float | None]) -> Part:
+    return table((name, "value"), [(key, _said(value)) for key, value in list(values.items())[:LISTED]], (1,))
+
+
+def _said(value: float | None) -> str:
+    return ("yes" if value else "no") if isinstance(value, bool) else number(value)
 
 
 def trace(run: Contents) -> Part:

@@ -28,6 +28,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | None]:
     values = spectrum.eigenvalues
     whole, (least, most) = spectrum.complete, spectrum.negative_mass
     share_least, share_most = spectrum.negative_shares
+    smallest = float(values.min()) if whole and len(values) else None
     positive = float(values[values > 0].sum()) if whole else None
     return {
         "computed": len(values), "complete": whole, "divisor": spectrum.divisor,
@@ -38,7 +39,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | None]:
         "negative_sum_at_least": _finite(least / spectrum.divisor),
         "negative_sum_at_most": _finite(most / spectrum.divisor),
         "negative_share": _finite(spectrum.negative_share), "negative_share_at_least": _finite(share_least),
-        "negative_share_at_most": _finite(share_most), "smallest": _finite(float(values[-1]) if whole else None),
+        "negative_share_at_most": _finite(share_most), "smallest": _finite(smallest),
         "tolerance": spectrum.tolerance,
     }
 

@@ -108,10 +108,6 @@ def lowest_eigenvector(matrix: Array) -> Array:
         return symmetric_eigen(matrix)[1][:, -1]
     require_finite(vectors, "the computed eigenvector")
     return vectors[:, 0]
-    values = np.linalg.eigvals(matrix)
-    scale = np.abs(values).max(initial=0.0)
-    real = values.real[np.abs(values.imag) <= np.sqrt(EPS) * scale]
-    return float(real.max(initial=0.0))
 
 
 def cholesky(matrix: Array) -> Array | None:

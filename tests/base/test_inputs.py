@@ -75,7 +75,7 @@ def test_a_table_gives_all_that_it_has() -> None:
 @pytest.mark.parametrize(("method", "given", "code", "hint"), [
     (Supervised(), {}, "E-NEEDS", "give --label-column"),
     (Paired(), {"labels": {"kind": tuple("ababab")}}, "E-NEEDS", "give --view"),
-    (Supervised(), {"view": table()}, "E-NEEDS", "give --label-column"),
+    (Supervised(), {"labels": {"kind": tuple("ababab")}, "view": table()}, "E-VIEW", "leave it out"),
     (METHODS["pca"](), {"view": table()}, "E-VIEW", "leave it out"),
 ])
 def test_what_is_missing_or_of_no_use_is_named(method: Method, given: dict[str, Any], code: str, hint: str) -> None:

@@ -88,6 +88,20 @@ def test_what_is_missing_or_has_no_use_is_named(
     assert not Path("runs").exists()
 
 
+def test_what_is_wrong_with_the_second_view_is_mended_by_its_own_options(mlcli: Caller) -> None:
+    """Flags stand for options of the first view."""
+    text = Path("y.csv").read_text(encoding="utf-8")
+    Path("renamed.csv").write_text(text.replace("id", "name", 1), encoding="utf-8")
+    write("labeled.csv", SECOND, list(range(30)), label=True)
+    first = ("embed", "x.csv", "--id-column", "id", "--label-column", "kind", "-m", "cca", "--view")
+    renamed, labeled = mlcli(*first, "renamed.csv"), mlcli(*first, "labeled.csv")
+    assert renamed.code == 78 and "input.view.id_column" in renamed.err
+    assert labeled.code == 65 and "input.view.columns" in labeled.err and "--label-column" not in labeled.err
+    mended = ("--set", "input.view.id_column=name"), ("--set", "input.view.columns=[l0,l1]")
+    assert mlcli(*first, "renamed.csv", *mended[0], "-o", "a").code == 0
+    assert mlcli(*first, "labeled.csv", *mended[1], "-o", "b").code == 0
+
+
 def test_discriminants_need_labels(mlcli: Caller) -> None:
     called = mlcli("embed", "y.csv", "--id-column", "id", "-m", "lda")
     assert called.code == 78 and "needs a label column" in called.err and "--label-column" in called.err

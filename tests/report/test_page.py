@@ -64,22 +64,27 @@ def test_the_page_is_well_formed_and_holds_every_section() -> None:
                               "rules": {"residual_variance": {
                                   "components": 2, "rule": "elbow", "detail": "0.1 left",
                                   "figures": {"residual_variances": [0.5, 0.1, 0.09, 0.08]}}}},
-                   manifest={"warnings": [{"code": "W-NEGATIVE", "message": "not Euclidean"}]})
+                   manifest={"warnings": [{"code": "W-NEGATIVE", "message": "not Euclidean"}],
+                             "fit": {"log_likelihood": -296.7, "p_value": None, "converged": True,
+                                     "transition": [[1.0]], "uniquenesses": {f"column {i}": 0.5 for i in range(30)}}})
     seen = Seen(page(run))
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
     text = " ".join(seen.words)
     for words in ["pca: points.csv", "1 warning", "W-NEGATIVE", "Embedding, colored by kind", "a (10)", "Scree plot",
                   "Cumulative share", "0.91", "0.002", "Shepard diagram", "Q_NX", "objective by step", "height",
-                  "method.divisor", "'n-1'", "eigensolve", "mlcli run config.yaml", "numpy 2.0",
+                  "method.divisor", "'n-1'", "eigensolve",
+                  "log likelihood", "-296.7", "p value", "converged", "yes", "column 19", "The first 20; all of them",
+                  "mlcli run config.yaml", "numpy 2.0",
                   "openblas 0.3 (Haswell, 2 threads)", "certificate passed", "of every axis",
                   "Keep 2 axes by the elbow.",
                   "Residual variance by dimension"]:
         assert words in text, words
+    assert "column 20" not in text and "transition" not in text
 
 
 def test_what_a_run_does_not_have_is_left_out() -> None:
     text = page(contents())
-    for title in ["Quality", "Certificate", "How many dimensions", "Iterations", "Loadings", "Warnings"]:
+    for title in ["Quality", "Certificate", "How many dimensions", "Fit", "Iterations", "Loadings", "Warnings"]:
         assert f"<h2>{title}" not in text
 
 
@@ -93,6 +98,7 @@ def test_names_stay_text_wherever_they_stand(name: str) -> None:
                    dimension={"recommendation": {"sentence": name}, "left_out": {name: name},
                               "rules": {name: {"components": 2, "rule": name, "detail": name}}},
                    manifest={"warnings": [{"code": name, "message": name}], "versions": {name: name},
+                             "fit": {name: 1.0, "uniquenesses": {name: 1.0}},
                              "stages": [{"stage": name, "seconds": 1.0}], "finished": name})
     text = page(run, title=name)
     seen = Seen(text)

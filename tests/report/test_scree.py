@@ -55,6 +55,11 @@ def test_the_parts_of_the_trace_are_named() -> None:
     assert partly["sum_of_positive"] is None and partly["trace"] == 8
 
 
+@pytest.mark.parametrize(("values", "smallest"), [([3.0, -1.0], -1), ([0.1, 2.0], 0.1), ([], None)])
+def test_the_smallest_is_found_in_every_order(values: list[float], smallest: float | None) -> None:
+    assert spectrum_facts(Spectrum.given(np.array(values), complete=True))["smallest"] == smallest
+
+
 def shown(values: list[float], kept: int = 2) -> Eigenvalues:
     shares = np.cumsum(values) / sum(values) if sum(values) else [None] * len(values)
     return Eigenvalues(values, list(shares), kept, len(values))
