@@ -152,6 +152,7 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bo
         return
     rough = float(np.linalg.norm(seen.rough[fitted.varying] / fitted.weights))
     allowed = rounding * top + rough * np.sqrt(top) + rough**2
+    lost = rounding + (rough**2 / fitted.level if fitted.level > 0 else 0.0)  # about rounded means
     settled, loose = subject.model.fit.get("converged", True), _loose(subject)
     own = fitted.shares is not None  # then loadings are exact for the uniquenesses that an iteration came to
     if own or settled:
@@ -165,11 +166,11 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bo
     if probe and settled and u.shape[1] < len(u):
         yield _nothing_above(subject, whitened, u, float(values[-1]), allowed + loose * top)
     if fitted.level > 0:
-        yield from _stated(subject, fitted, seen, images, unit, rounding)
+        yield from _stated(subject, fitted, seen, images, unit, lost)
     far = loose if fitted.variances else 0.0  # sums of squares follow from the loadings, wherever an iteration is
     yield _spectrum(subject, fitted, seen, rounding + far + rough / np.sqrt(max(top, EPS)))
     if subject.model.projector is not None:
-        yield _scores(subject, fitted, rounding)
+        yield _scores(subject, fitted, lost)
 
 
 def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: float) -> Check:

@@ -168,11 +168,11 @@ def unpacked(numbers: Array, like: StateSpace) -> StateSpace:
     size, columns = len(like.transition), len(like.noise)
     transition, root, loadings, noise = np.split(numbers, np.cumsum([size**2, size**2, size * columns]))
     root = root.reshape(size, size)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", divide="ignore"):
         root = np.tril(root, -1) + np.diag(np.exp(np.diag(root)))
         model = StateSpace(transition.reshape(size, size), root @ root.T, loadings.reshape(columns, size),
                            np.exp(noise))
-    require_finite(np.concatenate([model.innovation.ravel(), model.noise, 1 / model.noise]), "the model")
+        require_finite(np.concatenate([model.innovation.ravel(), model.noise, 1 / model.noise]), "the model")
     return model
 
 

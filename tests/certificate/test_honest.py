@@ -2,10 +2,12 @@
 
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.certificate.honest import FIRST_LATENT, verdict
+from tests.certificate.support import POINTS, configured, judged
 
 
 def verdicts(numbers: range, folder: Path, most: int) -> Counter[str]:
@@ -36,6 +38,13 @@ def test_honest_runs_pass(first: int, tmp_path: Path) -> None:
 def test_runs_that_once_raised_an_alarm_pass(number: int, tmp_path: Path) -> None:
     """Ties among tiny singular values, costs of zero, landmarks far from each other, outliers in many columns."""
     assert verdict(number, tmp_path, 2000) == "pass"
+
+
+@pytest.mark.parametrize("method", [{"name": "fa"}, {"name": "fa", "scores": "bartlett"}], ids=str)
+def test_points_a_hundred_roundings_apart_pass(method: dict[str, Any], tmp_path: Path) -> None:
+    """Means of 1e8 are rounded by a hundredth of what the columns vary by: the likelihood knows fewer digits."""
+    checks = judged(configured(tmp_path, method, 1e-6 * POINTS + 1e8))
+    assert {"pass"} == {check["verdict"] for check in checks.values()} - {"skipped"}, checks
 
 
 @pytest.mark.slow
