@@ -168,7 +168,7 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bo
     if fitted.level > 0:
         yield from _stated(subject, fitted, seen, images, unit, lost)
     far = loose if fitted.variances else 0.0  # sums of squares follow from the loadings, wherever an iteration is
-    yield _spectrum(subject, fitted, seen, rounding + far + rough / np.sqrt(max(top, EPS)))
+    yield _spectrum(subject, fitted, seen, rounding + far + (rough / np.sqrt(top) if top > rough**2 else 1.0))
     if subject.model.projector is not None:
         yield _scores(subject, fitted, lost)
 

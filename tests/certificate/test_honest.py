@@ -40,7 +40,8 @@ def test_runs_that_once_raised_an_alarm_pass(number: int, tmp_path: Path) -> Non
     assert verdict(number, tmp_path, 2000) == "pass"
 
 
-@pytest.mark.parametrize("method", [{"name": "fa"}, {"name": "fa", "scores": "bartlett"}], ids=str)
+@pytest.mark.parametrize("method", [
+    {"name": "fa"}, {"name": "fa", "scores": "bartlett"}, {"name": "ppca"}, {"name": "ppca", "solver": "em"}], ids=str)
 def test_points_a_hundred_roundings_apart_pass(method: dict[str, Any], tmp_path: Path) -> None:
     """Means of 1e8 are rounded by a hundredth of what the columns vary by: the likelihood knows fewer digits."""
     checks = judged(configured(tmp_path, method, 1e-6 * POINTS + 1e8))
