@@ -95,7 +95,7 @@ def _against_input(subject: Subject, budget: Budget) -> Iterator[Check]:
             yield skipped("residual", "the kernel cannot be found again from the input")
         elif not all_finite(rows.raw):
             wrong = int(np.sum(~np.isfinite(rows.raw).all(axis=1)))
-            yield count("kernel", wrong, f"rows that are not finite, or whose paths are not the shortest; "
+            yield count("kernel", wrong, "rows that are not finite, or whose paths are not the shortest; "
                         f"{rows.source.how}", exact=rows.whole)
         else:
             yield from eigenproblem(subject, rows)

@@ -1,16 +1,15 @@
 """Canonical correlation analysis."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Input, TwoViews
+from mlcli.base.inputs import TwoViews
 from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.methods.base import Decoder, Loadings, Model, Projector
+from mlcli.methods.two_views import OfTwoViews
 from mlcli.stages.axes import Axes
-from mlcli.stages.canonical import canonical, most_pairs, stacked
-from mlcli.stages.costs import singular_step
+from mlcli.stages.canonical import canonical, stacked
 from mlcli.stages.kernels import Centering
 from mlcli.stages.second_moments import explained, regressed, uncorrelated, unit_variances
 from mlcli.stages.similarities import Columns
@@ -18,7 +17,7 @@ from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.whitening import whitened
 
 
-class CCA(Method):
+class CCA(OfTwoViews):
     """The combinations of the columns of two views that are most correlated; takes a second view, `--view`.
 
     Coordinates are the canonical variates of the first view, of variance one (divisor n) and
@@ -33,18 +32,8 @@ class CCA(Method):
     correlations of one whatever the data. Source: Hotelling, 1936; Björck and Golub, 1973.
     """
 
-    accepts: ClassVar = (TwoViews,)
-    ranked_by: ClassVar = "canonical correlations"
     name: Literal["cca"] = "cca"
     eigensolve: Axes = Axes()
-
-    def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and the columns of the smaller view."""
-        return most_pairs(data)
-
-    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
-        """The singular values of each view."""
-        return [singular_step("whiten", part.values.shape, compute.thread_count()) for part in (data, data.view)]
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """The singular values and vectors of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""
@@ -67,7 +56,3 @@ class CCA(Method):
         return [*uncorrelated(model.embedding, unit_variances(model.axes)),
                 *regressed(data.values, model.embedding, model.directions),
                 explained(second.points, second.condition, model.embedding, model.spectrum.solved)]
-
-    def units(self, data: Input) -> Units:
-        """Coordinates and correlations carry no unit."""
-        return Units(data.exponent)

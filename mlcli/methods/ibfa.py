@@ -1,19 +1,18 @@
 """Inter-battery factor analysis."""
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Input, TwoViews
+from mlcli.base.inputs import TwoViews
 from mlcli.base.options import option
 from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.methods.base import Decoder, Loadings, Model, Projector
+from mlcli.methods.two_views import OfTwoViews
 from mlcli.stages.axes import Axes, first
-from mlcli.stages.canonical import canonical, log_likelihood, most_pairs, posterior_means, posterior_variances, stacked
-from mlcli.stages.costs import singular_step
+from mlcli.stages.canonical import canonical, log_likelihood, posterior_means, posterior_variances, stacked
 from mlcli.stages.kernels import Centering
 from mlcli.stages.second_moments import regressed, uncorrelated
 from mlcli.stages.similarities import Columns
@@ -21,7 +20,7 @@ from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.whitening import whitened
 
 
-class IBFA(Method):
+class IBFA(OfTwoViews):
     """Factors that two views share, each view with noise of its own of any covariance; takes a second view, `--view`.
 
     x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I), with private factors of each view as part of its
@@ -34,19 +33,9 @@ class IBFA(Method):
     1979; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.
     """
 
-    accepts: ClassVar = (TwoViews,)
-    ranked_by: ClassVar = "canonical correlations"
     name: Literal["ibfa"] = "ibfa"
     given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
     eigensolve: Axes = Axes()
-
-    def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and the columns of the smaller view."""
-        return most_pairs(data)
-
-    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
-        """The singular values of each view."""
-        return [singular_step("whiten", part.values.shape, compute.thread_count()) for part in (data, data.view)]
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """W = Σ U √P for canonical directions U and correlations P of each view."""
@@ -74,7 +63,3 @@ class IBFA(Method):
     def reproduces(self) -> bool:
         """Only where coordinates are given the first view alone."""
         return self.given == "first"
-
-    def units(self, data: Input) -> Units:
-        """Coordinates and correlations carry no unit."""
-        return Units(data.exponent)

@@ -1,0 +1,29 @@
+"""What the methods of two views share: their input, the pairs of axes that there can be, costs and units."""
+
+from typing import ClassVar
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Input, TwoViews
+from mlcli.base.steps import Step
+from mlcli.methods.base import Method, Units
+from mlcli.stages.canonical import most_pairs
+from mlcli.stages.costs import singular_step
+
+
+class OfTwoViews(Method):
+    """A method whose axes come in pairs, one of each view, ranked by their canonical correlation."""
+
+    accepts: ClassVar = (TwoViews,)
+    ranked_by: ClassVar = "canonical correlations"
+
+    def limit(self, data: Input) -> int:
+        """The smaller of n - 1 and the columns of the smaller view."""
+        return most_pairs(data)
+
+    def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
+        """The singular values of each view."""
+        return [singular_step("whiten", part.values.shape, compute.thread_count()) for part in (data, data.view)]
+
+    def units(self, data: Input) -> Units:
+        """Coordinates and correlations carry no unit."""
+        return Units(data.exponent)
