@@ -2,12 +2,12 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.native.library import kernels
+from mlcli.native.library import kernels, owned
 
 Precision = Literal["float32", "float64"]
 
@@ -32,8 +32,8 @@ class Elimination:
 
     def __init__(self, starts: Indices, indices: Indices, lengths: Array, order: Indices) -> None:
         """Analyzes; `order` lists the vertices, first eliminated first. Raises ValueError where an index is wrong."""
-        self._native = kernels().Elimination(_own(starts, np.int64), _own(indices, np.int64),
-                                             _own(lengths, np.float64), _own(order, np.int64))
+        self._native = kernels().Elimination(owned(starts, np.int64), owned(indices, np.int64),
+                                             owned(lengths, np.float64), owned(order, np.int64))
         self.size = len(starts) - 1
 
     @property
@@ -128,10 +128,3 @@ class Weights:
 
 def _lanes(precision: Precision) -> int:
     return 256 // np.dtype(precision).itemsize  # sources in a block: BLOCK in src/kernels.hpp
-
-
-def _own(values: Any, kind: type) -> Any:
-    """A private copy, so that what was checked stays as it was."""
-    copy: AnyArray = np.array(values, dtype=kind, order="C")
-    copy.flags.writeable = False
-    return copy

@@ -2,7 +2,11 @@
 
 import os
 from types import ModuleType
+from typing import Any
 
+import numpy as np
+
+from mlcli.base.types import AnyArray
 from mlcli.errors import DependencyMissing
 
 
@@ -35,3 +39,10 @@ def kernels() -> ModuleType:
         raise DependencyMissing("NATIVE", "the native kernels are not there", where="mlcli.native",
                                 hint="install mlcli where a C++ compiler is found")
     return _library
+
+
+def owned(values: Any, kind: type) -> AnyArray:
+    """A private copy of an array, so that what a kernel has checked stays as it was."""
+    copy: AnyArray = np.array(values, dtype=kind, order="C")
+    copy.flags.writeable = False
+    return copy

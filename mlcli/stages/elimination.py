@@ -4,9 +4,11 @@ All shortest paths are found in one sweep for each block of sources, without n D
 without an n x n matrix (Carré, 1971; Delling et al., "PHAST", 2011; Sao et al., 2020).
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Self
+from functools import partial
+from typing import Self, TypeVar
 
 from mlcli import native
 from mlcli.base.stage import advance
@@ -16,6 +18,16 @@ from mlcli.native import Precision
 from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
 from mlcli.stages.ordering import nested_dissection
+
+Done = TypeVar("Done")
+
+
+def in_stages(counts: Sequence[int], task: Callable[[int, int], Done]) -> Iterator[Done]:
+    """What the tasks of an elimination give: those of a stage on all threads, after all stages before it."""
+    with ThreadPoolExecutor(allowed()) as pool:
+        for stage, count in enumerate(counts):
+            yield from pool.map(partial(task, stage), range(count))
+            advance(stage + 1, len(counts))
 
 
 @dataclass(frozen=True)
@@ -44,12 +56,8 @@ class EliminationRows:
         self._known: set[int] = set()  # the blocks that have been kept
         self._weights = analysis.native.weights(precision)
         self.blocks = analysis.native.blocks(precision)
-        stages = self._weights.stages
-        with ThreadPoolExecutor(allowed()) as pool:
-            for stage, count in enumerate(stages):
-                for _ in pool.map(lambda task, stage=stage: self._weights.factor(stage, task), range(count)):
-                    pass
-                advance(stage + 1, len(stages))
+        for _ in in_stages(self._weights.stages, self._weights.factor):
+            pass
 
     def write(self, number: int, distances: AnyArray) -> None:
         """Writes a block's rows of distances into their place in a matrix (n x n)."""

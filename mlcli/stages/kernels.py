@@ -13,17 +13,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.stage import note
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
-from mlcli.errors import NumericalError
-from mlcli.stages.ordering import available as nested_dissection_available
-from mlcli.stages.ordering import nested_dissection
+from mlcli.stages.factorization import Factorization, factorization
 
 if TYPE_CHECKING:
     from scipy import sparse
-
-FEW = 4  # vectors that SuperLU solves for at once in a tenth of the time it takes for each of more
 
 
 @dataclass(frozen=True)
@@ -134,39 +129,16 @@ class Inverse:
         return float(np.finfo(np.float64).eps) * size / self.shift
 
     @cached_property
-    def order(self) -> Indices | None:
-        """The order of elimination by nested dissection; None where METIS is absent."""
-        if not nested_dissection_available():
-            note("N-NO-METIS", "pymetis is not installed: the sparse factorization takes a slower order")
-            return None
-        pattern = (self.root.T @ self.root).tocsr()
-        pattern.setdiag(0)
-        pattern.eliminate_zeros()
-        return nested_dissection(pattern.indptr, pattern.indices)
-
-    @cached_property
-    def factorization(self):  # type: ignore[no-untyped-def]
-        """The sparse factorization of M + shift in its order, made once."""
+    def factors(self) -> Factorization:
+        """M + shift, factored once."""
         from scipy import sparse
-        from scipy.sparse.linalg import splu
 
-        cost = (self.root.T @ self.root + self.shift * sparse.eye_array(self.size)).tocsc()
-        ordering = "NATURAL" if self.order is not None else "MMD_AT_PLUS_A"
-        cost = cost if self.order is None else cost[self.order][:, self.order].tocsc()
-        try:
-            return splu(cost, permc_spec=ordering, diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-        except RuntimeError as error:
-            raise NumericalError("FACTORIZATION", f"the sparse cost matrix could not be factored ({error})",
-                                 where="method.ridge", hint="use a larger ridge or more neighbors") from error
+        shifted = (self.root.T @ self.root + self.shift * sparse.eye_array(self.size)).tocsr()
+        return factorization(shifted, where="method.ridge", hint="use a larger ridge or more neighbors")
 
     def apply(self, block: Array) -> Array:
         """(M + shift)⁻¹ times a block of vectors, off the constant vector before and after."""
-        moved = block - block.mean(axis=0)
-        solved = np.empty_like(moved)
-        rows = slice(None) if self.order is None else self.order
-        for start in range(0, block.shape[1], FEW):
-            part = slice(start, start + FEW)
-            solved[rows, part] = self.factorization.solve(moved[rows, part])
+        solved = self.factors.solve(block - block.mean(axis=0))
         return solved - solved.mean(axis=0)
 
     def costs(self, vectors: Array) -> Array:

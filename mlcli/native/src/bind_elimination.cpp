@@ -20,6 +20,7 @@ struct Elimination {
     Elimination(Vector<std::int64_t> s, Vector<std::int64_t> i, Vector<double> l, Vector<std::int64_t> order)
         : starts(std::move(s)), indices(std::move(i)), lengths(std::move(l)) {
         check_graph(starts, indices, lengths);
+        check_lengths(lengths);
         check_order(order, graph().vertices);
         nb::gil_scoped_release release;
         symbolic = std::make_shared<const Symbolic>(graph(), order.data());

@@ -11,6 +11,7 @@ NB_MODULE(_kernels, m) {
 #else
     m.attr("sanitized") = false;
 #endif
+    mlcli::bind_cholesky(m);
     mlcli::bind_elimination(m);
     mlcli::bind_nearest(m);
     mlcli::bind_paths(m);

@@ -31,10 +31,12 @@ template <class T> nb::object array(const T *numbers, std::size_t rows, std::siz
     return nb::cast(nb::ndarray<nb::numpy, T, nb::ndim<2>>(copy, {rows, columns}, owner));
 }
 
-// Both raise a ValueError. Everything that an index is taken from must have passed one of them.
+// All raise a ValueError. Everything that an index is taken from must have passed one of them.
 void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths);
+void check_lengths(const Vector<double> &lengths);
 void check_order(const Vector<std::int64_t> &order, std::int64_t size);
 
+void bind_cholesky(nb::module_ &m);
 void bind_elimination(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_paths(nb::module_ &m);

@@ -11,10 +11,11 @@ void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> 
     require(starts(0) == 0 && starts(size) == static_cast<std::int64_t>(indices.size()), "starts must span the indices");
     require(indices.size() == lengths.size(), "indices and lengths must be equally many");
     for (std::int64_t v = 0; v < size; ++v) require(starts(v) <= starts(v + 1), "starts must ascend");
-    for (std::size_t e = 0; e < indices.size(); ++e) {
-        require(indices(e) >= 0 && indices(e) < size, "an index is out of range");
-        require(lengths(e) >= 0, "a length is negative or not a number");
-    }
+    for (std::size_t e = 0; e < indices.size(); ++e) require(indices(e) >= 0 && indices(e) < size, "an index is out of range");
+}
+
+void check_lengths(const Vector<double> &lengths) {
+    for (std::size_t e = 0; e < lengths.size(); ++e) require(lengths(e) >= 0, "a length is negative or not a number");
 }
 
 void check_order(const Vector<std::int64_t> &order, std::int64_t size) {

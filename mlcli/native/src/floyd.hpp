@@ -1,6 +1,6 @@
 // Blocked Floyd-Warshall: a pivot strip of rows first, then every other strip by itself.
 #pragma once
-#include "minplus.hpp"
+#include "tiles.hpp"
 #include "plan.hpp"
 
 namespace mlcli::LEVEL {
@@ -14,7 +14,7 @@ template <class T> static void floyd_pivot(T *matrix, std::int64_t size, std::in
     for (int v = 0; v < count; ++v)
         for (int r = 0; r < count; ++r) {
             const T length = rows[r][low + v];
-            if (r != v) update_rows<T, 1>(rows + r, &length, rows[v], 0, 1, low, high);
+            if (r != v) update_rows<MinPlus, T, 1>(rows + r, &length, rows[v], 0, 1, low, high);
         }
     for (int v = 0; v < count; ++v)  // packed wants its columns as rows: block[v][r] is the way from r to v
         for (int r = 0; r < count; ++r) copy[v * STRIP + r] = rows[r][low + v];
@@ -23,7 +23,7 @@ template <class T> static void floyd_pivot(T *matrix, std::int64_t size, std::in
         const std::int64_t end = column + STRIP < size ? column + STRIP : size;
         for (int r = 0; r < count; ++r)
             std::memcpy(copy + r * STRIP, rows[r] + column, (end - column) * sizeof(T));
-        update(rows, count, scratch, copy - column, STRIP, count, column, end);
+        update<MinPlus>(rows, count, scratch, copy - column, STRIP, count, column, end);
     }
 }
 
@@ -38,12 +38,12 @@ static void floyd_rows(T *matrix, std::int64_t size, std::int64_t pivot, std::in
     for (int v = 0; v < depth; ++v)
         for (int r = 0; r < count; ++r) copy[v * STRIP + r] = rows[r][low + v];
     pack(copy, STRIP, depth, count, scratch);
-    update(rows, count, scratch, pivots, size, depth, low, high);
+    update<MinPlus>(rows, count, scratch, pivots, size, depth, low, high);
     for (int v = 0; v < depth; ++v)
         for (int r = 0; r < count; ++r) copy[v * STRIP + r] = rows[r][low + v];
     pack(copy, STRIP, depth, count, scratch);
     for (std::int64_t column = 0; column < size; column += COLUMNS)
-        update(rows, count, scratch, pivots, size, depth, column, column + COLUMNS < size ? column + COLUMNS : size);
+        update<MinPlus>(rows, count, scratch, pivots, size, depth, column, column + COLUMNS < size ? column + COLUMNS : size);
 }
 
 }  // namespace mlcli::LEVEL

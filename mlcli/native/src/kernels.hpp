@@ -6,10 +6,16 @@ namespace mlcli {
 
 template <class T> constexpr int BLOCK = 256 / sizeof(T);  // sources in a block: rows of equal bytes, so that stacks fit the cache
 
+constexpr int SIDES = 8;  // right sides that are solved for at once
+
 template <class T> struct Kernels {
     std::int64_t (*factor_scratch)();  // numbers of T
     // Columns [low, high) of a node; `where` holds plan.depth integers.
-    void (*eliminate)(const Plan &, T *values, int node, int low, int high, std::uint32_t *where, T *scratch);
+    using Eliminate = void (*)(const Plan &, T *values, int node, int low, int high, std::uint32_t *where, T *scratch);
+    Eliminate eliminate;  // shortest ways
+    Eliminate factor;     // the Cholesky factor of a matrix
+    // Solutions in the place of right sides (vertices x SIDES, in the order of elimination); `stack` holds depth x SIDES zeros.
+    void (*solve)(const Plan &, const double *values, double *sides, double *stack);
     // Rows of distances from `count` sources; `kept` holds vertices x BLOCK numbers.
     void (*distances32)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
                         float *const *out);

@@ -26,8 +26,10 @@ template <> struct Lanes<float> {
     INLINE V fill(float x) { return _mm512_set1_ps(x); }
     INLINE V add(V a, V b) { return _mm512_add_ps(a, b); }
     INLINE V subtract(V a, V b) { return _mm512_sub_ps(a, b); }
+    INLINE V multiply(V a, V b) { return _mm512_mul_ps(a, b); }
     INLINE V min(V a, V b) { return _mm512_min_ps(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm512_fmadd_ps(a, b, c); }
+    INLINE V less(V c, V a, V b) { return _mm512_fnmadd_ps(a, b, c); }
 };
 template <> struct Lanes<double> {
     using V = __m512d;
@@ -37,8 +39,10 @@ template <> struct Lanes<double> {
     INLINE V fill(double x) { return _mm512_set1_pd(x); }
     INLINE V add(V a, V b) { return _mm512_add_pd(a, b); }
     INLINE V subtract(V a, V b) { return _mm512_sub_pd(a, b); }
+    INLINE V multiply(V a, V b) { return _mm512_mul_pd(a, b); }
     INLINE V min(V a, V b) { return _mm512_min_pd(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm512_fmadd_pd(a, b, c); }
+    INLINE V less(V c, V a, V b) { return _mm512_fnmadd_pd(a, b, c); }
 };
 #elif defined(__AVX2__)
 constexpr int VECTORS = 2;
@@ -50,8 +54,10 @@ template <> struct Lanes<float> {
     INLINE V fill(float x) { return _mm256_set1_ps(x); }
     INLINE V add(V a, V b) { return _mm256_add_ps(a, b); }
     INLINE V subtract(V a, V b) { return _mm256_sub_ps(a, b); }
+    INLINE V multiply(V a, V b) { return _mm256_mul_ps(a, b); }
     INLINE V min(V a, V b) { return _mm256_min_ps(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm256_fmadd_ps(a, b, c); }
+    INLINE V less(V c, V a, V b) { return _mm256_fnmadd_ps(a, b, c); }
 };
 template <> struct Lanes<double> {
     using V = __m256d;
@@ -61,8 +67,10 @@ template <> struct Lanes<double> {
     INLINE V fill(double x) { return _mm256_set1_pd(x); }
     INLINE V add(V a, V b) { return _mm256_add_pd(a, b); }
     INLINE V subtract(V a, V b) { return _mm256_sub_pd(a, b); }
+    INLINE V multiply(V a, V b) { return _mm256_mul_pd(a, b); }
     INLINE V min(V a, V b) { return _mm256_min_pd(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm256_fmadd_pd(a, b, c); }
+    INLINE V less(V c, V a, V b) { return _mm256_fnmadd_pd(a, b, c); }
 };
 #elif defined(__SSE2__)
 constexpr int VECTORS = 2;
@@ -74,8 +82,10 @@ template <> struct Lanes<float> {
     INLINE V fill(float x) { return _mm_set1_ps(x); }
     INLINE V add(V a, V b) { return _mm_add_ps(a, b); }
     INLINE V subtract(V a, V b) { return _mm_sub_ps(a, b); }
+    INLINE V multiply(V a, V b) { return _mm_mul_ps(a, b); }
     INLINE V min(V a, V b) { return _mm_min_ps(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm_add_ps(_mm_mul_ps(a, b), c); }
+    INLINE V less(V c, V a, V b) { return _mm_sub_ps(c, _mm_mul_ps(a, b)); }
 };
 template <> struct Lanes<double> {
     using V = __m128d;
@@ -85,8 +95,10 @@ template <> struct Lanes<double> {
     INLINE V fill(double x) { return _mm_set1_pd(x); }
     INLINE V add(V a, V b) { return _mm_add_pd(a, b); }
     INLINE V subtract(V a, V b) { return _mm_sub_pd(a, b); }
+    INLINE V multiply(V a, V b) { return _mm_mul_pd(a, b); }
     INLINE V min(V a, V b) { return _mm_min_pd(a, b); }
     INLINE V fma(V a, V b, V c) { return _mm_add_pd(_mm_mul_pd(a, b), c); }
+    INLINE V less(V c, V a, V b) { return _mm_sub_pd(c, _mm_mul_pd(a, b)); }
 };
 #elif defined(__aarch64__)
 constexpr int VECTORS = 4;
@@ -98,8 +110,10 @@ template <> struct Lanes<float> {
     INLINE V fill(float x) { return vdupq_n_f32(x); }
     INLINE V add(V a, V b) { return vaddq_f32(a, b); }
     INLINE V subtract(V a, V b) { return vsubq_f32(a, b); }
+    INLINE V multiply(V a, V b) { return vmulq_f32(a, b); }
     INLINE V min(V a, V b) { return vminq_f32(a, b); }
     INLINE V fma(V a, V b, V c) { return vfmaq_f32(c, a, b); }
+    INLINE V less(V c, V a, V b) { return vfmsq_f32(c, a, b); }
 };
 template <> struct Lanes<double> {
     using V = float64x2_t;
@@ -109,8 +123,10 @@ template <> struct Lanes<double> {
     INLINE V fill(double x) { return vdupq_n_f64(x); }
     INLINE V add(V a, V b) { return vaddq_f64(a, b); }
     INLINE V subtract(V a, V b) { return vsubq_f64(a, b); }
+    INLINE V multiply(V a, V b) { return vmulq_f64(a, b); }
     INLINE V min(V a, V b) { return vminq_f64(a, b); }
     INLINE V fma(V a, V b, V c) { return vfmaq_f64(c, a, b); }
+    INLINE V less(V c, V a, V b) { return vfmsq_f64(c, a, b); }
 };
 #else
 constexpr int VECTORS = 4;
@@ -122,8 +138,10 @@ template <class T> struct Lanes {
     INLINE V fill(T x) { return x; }
     INLINE V add(V a, V b) { return a + b; }
     INLINE V subtract(V a, V b) { return a - b; }
+    INLINE V multiply(V a, V b) { return a * b; }
     INLINE V min(V a, V b) { return a < b ? a : b; }
     INLINE V fma(V a, V b, V c) { return a * b + c; }
+    INLINE V less(V c, V a, V b) { return c - a * b; }
 };
 #endif
 

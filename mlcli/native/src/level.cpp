@@ -5,6 +5,7 @@
 #include "floyd.hpp"
 #include "nearest.hpp"
 #include "sinks.hpp"
+#include "solve.hpp"
 #include "triangles.hpp"
 
 namespace mlcli::LEVEL {
@@ -40,8 +41,8 @@ static void refold(const Plan &plan, T *kept, const double *q, int columns, doub
 }
 
 template <class T> static const Kernels<T> table = {
-    Factor<T>::scratch, eliminate<T>, distances<T, float>, distances<T, double>, fold<T>, refold<T>,
-    floyd_pivot<T>, floyd_rows<T>, select<T>, refine, around<T>};
+    Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, T>, solve, distances<T, float>,
+    distances<T, double>, fold<T>, refold<T>, floyd_pivot<T>, floyd_rows<T>, select<T>, refine, around<T>};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

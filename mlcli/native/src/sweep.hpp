@@ -1,6 +1,6 @@
 // The distances from a block of sources to every vertex: up along their ancestors, then down the whole tree.
 #pragma once
-#include "minplus.hpp"
+#include "tiles.hpp"
 #include "plan.hpp"
 
 namespace mlcli::LEVEL {

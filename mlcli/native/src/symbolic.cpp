@@ -126,23 +126,14 @@ void Symbolic::turn_lists_into_depths(const Groups &groups, const Longs &list_st
     for (std::int64_t i = 0; i < list_starts[groups.list.size()]; ++i) lists[i] = depth[lists[i]];
 }
 
-// Puts the edges' lengths in their places; the shortest counts where two vertices are joined twice.
-template <class T> void Symbolic::place(const Graph &graph, T *values) const {
-    for (std::int32_t v = 0; v < vertices_; ++v)
-        for (std::int64_t e = graph.starts[v]; e < graph.starts[v + 1]; ++e) {
-            const auto [deep, high] = std::minmax(position[v], position[static_cast<std::int32_t>(graph.indices[e])]);
-            if (deep == high) continue;
-            const Node &node = nodes[node_of[deep]], &other = nodes[node_of[high]];
-            const std::uint32_t *list = lists.data() + node.list;
-            const auto depth = static_cast<std::uint32_t>(other.base + other.top - high);
-            const std::int64_t column = std::lower_bound(list, list + node.ups + node.rows, depth) - list;
-            T &value = values[node.values + static_cast<std::int64_t>(node.top - deep) * node.width + column];
-            value = std::min(value, static_cast<T>(graph.lengths[e]));
-        }
+std::int64_t Symbolic::slot(std::int32_t v, std::int32_t w) const {
+    const auto [deep, high] = std::minmax(position[v], position[w]);
+    const Node &node = nodes[node_of[deep]], &other = nodes[node_of[high]];
+    const std::uint32_t *list = lists.data() + node.list;
+    const auto depth = static_cast<std::uint32_t>(other.base + other.top - high);
+    const std::int64_t column = std::lower_bound(list, list + node.ups + node.rows, depth) - list;
+    return node.values + static_cast<std::int64_t>(node.top - deep) * node.width + column;
 }
-
-template void Symbolic::place(const Graph &, float *) const;
-template void Symbolic::place(const Graph &, double *) const;
 
 // Every block goes down all nodes, and up its own nodes and the path from the last of them.
 std::int64_t Symbolic::relaxations(int lanes) const {

@@ -18,7 +18,7 @@ public:
     std::int64_t relaxations(int lanes) const;  // of a pass over all blocks of so many sources
     double work(std::int32_t node) const;  // relaxations to eliminate a node
     std::int64_t bytes() const;
-    template <class T> void place(const Graph &graph, T *values) const;  // the edges' lengths among the values
+    std::int64_t slot(std::int32_t v, std::int32_t w) const;  // where the entry of two joined vertices, or of one, stands
 
     std::vector<Node> nodes;
     std::vector<std::uint32_t> lists;

@@ -6,47 +6,32 @@
 
 namespace mlcli {
 
-template <class T> Weights<T>::Weights(std::shared_ptr<const Symbolic> symbolic, const Graph &graph)
-    : symbolic_(std::move(symbolic)), values_(symbolic_->values()) {
-    std::fill_n(values_.get(), symbolic_->values(), std::numeric_limits<T>::infinity());
-    symbolic_->place(graph, values_.get());
-}
-
-template <class T> void Weights<T>::eliminate(const Task &task) const {
-    const Plan plan = symbolic_->plan();
-    const Kernels<T> &kernel = kernels<T>();
-    const typename Pool<T>::Loan scratch(factors_, kernel.factor_scratch());
-    std::vector<std::uint32_t> where(plan.depth);
-    auto run = [&](std::int32_t node, std::int32_t low, std::int32_t high) {
-        if (low < high) kernel.eliminate(plan, values_.get(), node, low, high, where.data(), scratch.get());
-    };
-    if (task.high > 0) return run(task.first, task.low, task.high);
-    for (std::int32_t i = task.first; i <= task.last; ++i) {
-        const std::int32_t ups = plan.node[i].ups, all = ups + plan.node[i].rows;
-        if (all <= COLUMNS) {
-            run(i, 0, all);
-        } else {
-            run(i, ups, all);
-            run(i, 0, ups);
+// The shortest length counts where two vertices are joined twice.
+template <class T> Weights<T>::Weights(std::shared_ptr<const Symbolic> shape, const Graph &graph)
+    : numbers_(std::move(shape), std::numeric_limits<T>::infinity()) {
+    for (std::int32_t v = 0; v < graph.vertices; ++v)
+        for (std::int64_t e = graph.starts[v]; e < graph.starts[v + 1]; ++e) {
+            if (graph.indices[e] == v) continue;
+            T &value = numbers_.get()[symbolic().slot(v, static_cast<std::int32_t>(graph.indices[e]))];
+            value = std::min(value, static_cast<T>(graph.lengths[e]));
         }
-    }
 }
 
 template <class T> std::int64_t Weights<T>::blocks() const {
-    return (symbolic_->plan().vertices + BLOCK<T> - 1) / BLOCK<T>;
+    return (symbolic().plan().vertices + BLOCK<T> - 1) / BLOCK<T>;
 }
 
 template <class T> int Weights<T>::count(std::int64_t block) const {
-    return std::min(BLOCK<T>, symbolic_->plan().vertices - first(block));
+    return std::min(BLOCK<T>, symbolic().plan().vertices - first(block));
 }
 
 // The finished rows and the risen ones by depth, and those of the nodes that hold the sources.
 template <class T> std::int64_t Weights<T>::scratch_size() const {
-    return (2ll * symbolic_->plan().depth + BLOCK<T> + 2 * PANEL) * BLOCK<T>;
+    return (2ll * symbolic().plan().depth + BLOCK<T> + 2 * PANEL) * BLOCK<T>;
 }
 
 template <class T> int Weights<T>::sources(std::int64_t block, std::int64_t *vertices) const {
-    for (int i = 0; i < count(block); ++i) vertices[i] = symbolic_->original[first(block) + i];
+    for (int i = 0; i < count(block); ++i) vertices[i] = symbolic().original[first(block) + i];
     return count(block);
 }
 
@@ -69,18 +54,18 @@ void write(const Kernels<double> &k, const Plan &p, const double *v, int first, 
 }  // namespace
 
 template <class T> template <class Out> void Weights<T>::distances(std::int64_t block, Out *const *out) const {
-    const Plan plan = symbolic_->plan();
+    const Plan plan = symbolic().plan();
     const Kernels<T> &kernel = kernels<T>();
     std::vector<std::uint32_t> rows(plan.depth + 1);
     const typename Pool<T>::Loan scratch(scratch_, scratch_size());
     const typename Pool<T>::Loan kept(kept_, static_cast<std::int64_t>(plan.vertices) * BLOCK<T>);
-    write(kernel, plan, values_.get(), first(block), count(block), rows.data(), scratch.get(), kept.get(), out);
+    write(kernel, plan, numbers_.get(), first(block), count(block), rows.data(), scratch.get(), kept.get(), out);
 }
 
 template <class T>
 void Weights<T>::fold(std::int64_t block, const double *q, int columns, double *product, double *squares,
                       double *fourths, T *kept, bool again) const {
-    const Plan plan = symbolic_->plan();
+    const Plan plan = symbolic().plan();
     const Kernels<T> &kernel = kernels<T>();
     const int lanes = count(block);
     std::vector<double> sums((columns + 2) * BLOCK<T>, 0.0);
@@ -90,7 +75,7 @@ void Weights<T>::fold(std::int64_t block, const double *q, int columns, double *
     } else {
         std::vector<std::uint32_t> rows(plan.depth + 1);
         const typename Pool<T>::Loan scratch(scratch_, scratch_size());
-        kernel.fold(plan, values_.get(), first(block), lanes, rows.data(), scratch.get(), q, columns, sums.data(), second,
+        kernel.fold(plan, numbers_.get(), first(block), lanes, rows.data(), scratch.get(), q, columns, sums.data(), second,
                     fourth, kept);
     }
     for (int lane = 0; lane < lanes; ++lane) {

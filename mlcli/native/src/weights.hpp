@@ -1,19 +1,15 @@
 // The numbers of an elimination in one precision: they are eliminated task by task, then swept block by block.
 #pragma once
-#include <memory>
-
-#include "buffer.hpp"
-#include "kernels.hpp"
-#include "schedule.hpp"
+#include "numbers.hpp"
 
 namespace mlcli {
 
 template <class T> class Weights {
 public:
-    Weights(std::shared_ptr<const Symbolic> symbolic, const Graph &graph);
+    Weights(std::shared_ptr<const Symbolic> shape, const Graph &graph);
 
     std::int64_t blocks() const;
-    void eliminate(const Task &task) const;
+    void eliminate(const Task &task) const { numbers_.eliminate(task, kernels<T>().eliminate); }
     // The vertices of a block, and their distances to all: one row of `out` each.
     int sources(std::int64_t block, std::int64_t *vertices) const;
     template <class Out> void distances(std::int64_t block, Out *const *out) const;
@@ -23,9 +19,10 @@ public:
               T *kept, bool again) const;
 
 private:
-    std::shared_ptr<const Symbolic> symbolic_;
-    Buffer<T> values_;
-    mutable Pool<T> factors_, scratch_, kept_;
+    Numbers<T> numbers_;
+    mutable Pool<T> scratch_, kept_;
+
+    const Symbolic &symbolic() const { return numbers_.symbolic(); }
 
     int first(std::int64_t block) const { return static_cast<int>(block * BLOCK<T>); }
     int count(std::int64_t block) const;
