@@ -22,7 +22,7 @@ from mlcli.native.elimination import Precision
 from mlcli.stages.graph import Graph, graph_of
 from mlcli.stages.nearest import nearest
 
-Each = Callable[..., Iterable[None]]
+Each = Callable[..., Iterable[object]]
 
 
 def swiss_roll(rows: int) -> Array:
@@ -66,10 +66,14 @@ def all_pairs(graph: Graph, precision: Precision, each: Each) -> None:
 def fold_share(elimination: native.Elimination, weights: native.Weights, each: Each, width: int, share: float) -> float:
     """The seconds of a whole pass, from a share of its blocks spread evenly."""
     vectors = np.random.default_rng(0).standard_normal((elimination.size, width))
-    count = max(4, round(share * weights.blocks))
-    blocks = np.unique(np.linspace(0, weights.blocks - 1, count).astype(int)).tolist()
-    seconds = timed(lambda: list(each(lambda block: weights.fold(block, vectors), blocks)))
-    return seconds * weights.blocks / len(blocks)
+    count = min(max(4, round(share * weights.blocks)), weights.blocks)
+    blocks = ((np.arange(count) + 0.5) / count * weights.blocks).astype(int).tolist()
+
+    def fold(block: int) -> float:
+        later = elimination.size - weights.first(block)
+        return weights.fold(block, vectors, np.zeros((later, width)), np.zeros(later))
+
+    return timed(lambda: list(each(fold, blocks))) * weights.blocks / len(blocks)
 
 
 def eliminations(elimination: native.Elimination, precision: Precision, each: Each) -> float:

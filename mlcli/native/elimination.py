@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 
@@ -16,15 +16,6 @@ class Map(Protocol):
     """Runs a function on each of some numbers, as `map` or a thread pool's `map` does."""
 
     def __call__(self, function: Callable[[int], None], items: Iterable[int], /) -> Iterable[None]: ...
-
-
-class Folded(NamedTuple):
-    """For a block of s sources: what their rows of distances D give, summed over all vertices v."""
-
-    sources: Indices  # s
-    products: Array  # Σ D[source, v]² q[v, :] (s x b)
-    squares: Array  # Σ D[source, v]² (s)
-    fourths: Array  # Σ D[source, v]⁴ (s)
 
 
 class Elimination:
@@ -47,7 +38,7 @@ class Elimination:
         return float(self._native.work)
 
     def relaxations(self, precision: Precision) -> int:
-        """The relaxations of one pass over all blocks, what merging and unused lanes add included."""
+        """The relaxations of a fold of all blocks, what merging and unused lanes add included."""
         return int(self._native.relaxations(_lanes(precision)))
 
     @property
@@ -60,9 +51,10 @@ class Elimination:
         """The vertices on the longest path of the elimination tree."""
         return int(self._native.depth)
 
-    def room(self, precision: Precision) -> AnyArray:
-        """An array that `Weights.fold` can keep all distances in (blocks x n x lanes), not initialized."""
-        return np.empty((self.blocks(precision), self.size, _lanes(precision)), dtype=precision)
+    def room(self, precision: Precision, block: int) -> AnyArray:
+        """An array that `Weights.fold` can keep a block's distances in, not initialized."""
+        lanes = _lanes(precision)
+        return np.empty((self.size - block * lanes, lanes), dtype=precision)
 
     def blocks(self, precision: Precision) -> int:
         """The number of blocks that the sources are divided into."""
@@ -116,15 +108,28 @@ class Weights:
         """
         self._native.distances(block, out)
 
-    def fold(self, block: int, vectors: Array, kept: AnyArray | None = None, again: bool = False) -> Folded:
-        """The block's rows of D ∘ D times `vectors` (n x b), with row sums; the graph must be in one piece.
+    @property
+    def order(self) -> Indices:
+        """The vertices by position: in the order of elimination, as it came to be."""
+        result: Indices = self._native.order
+        return result
 
-        `kept` (n x lanes, in this precision) takes the distances as well; `again` multiplies what a
-        fold of the same block has kept there, to the same bits, instead of finding it anew.
+    def first(self, block: int) -> int:
+        """The position of a block's first source."""
+        return block * int(self._native.lanes)
+
+    def fold(self, block: int, vectors: Array, product: Array, sums: Array, kept: AnyArray | None = None,
+             again: bool = False) -> float:
+        """Adds a block's share of D ∘ D times `vectors` (n x b) to `product`, that of its row sums to `sums`.
+
+        A pair of vertices counts for both of them, in the block of the one with the earlier position: only
+        rows from the block's first position on are added to. `product` (m x b) and `sums` (m) hold the
+        last m positions. Returns the block's share of the sum of D⁴. The graph must be in one piece.
+
+        `kept` (see `Elimination.room`) takes the distances as well; `again` multiplies what a fold of
+        the same block has kept there, to the same bits, instead of finding it anew.
         """
-        sums = self._native.fold(block, np.ascontiguousarray(vectors, dtype=np.float64), kept, again)
-        return Folded(self.sources(block), *sums)
-
+        return float(self._native.fold(block, vectors, product, sums, kept, again))
 
 def _lanes(precision: Precision) -> int:
     return 256 // np.dtype(precision).itemsize  # sources in a block: BLOCK in src/kernels.hpp

@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Self, TypeVar
 
+import numpy as np
+
 from mlcli import native
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native import Precision
 from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
 from mlcli.stages.ordering import nested_dissection
+
+GROUP = 8  # blocks whose sums are taken together: few enough that a stop is soon, enough to make adding them up cheap
 
 Done = TypeVar("Done")
 
@@ -52,21 +56,43 @@ class EliminationRows:
     """An eliminated graph, ready to sweep: an engine of geodesics; it may keep what it folds for the next pass."""
 
     def __init__(self, analysis: Analysis, precision: Precision, keep: bool = False) -> None:
-        self._kept = analysis.native.room(precision) if keep else None
-        self._known: set[int] = set()  # the blocks that have been kept
+        self._native, self._precision, self._keep = analysis.native, precision, keep
+        self._kept: dict[int, AnyArray] = {}  # of blocks that have been folded
         self._weights = analysis.native.weights(precision)
         self.blocks = analysis.native.blocks(precision)
+        self._group = max(1, min(GROUP, self.blocks // (4 * allowed())))
         for _ in in_stages(self._weights.stages, self._weights.factor):
             pass
+
+    @property
+    def groups(self) -> int:
+        """How many pieces of work a fold has."""
+        return -(-self.blocks // self._group)
+
+    @property
+    def order(self) -> Indices:
+        """The vertices in the order of elimination (n)."""
+        return self._weights.order
 
     def write(self, number: int, distances: AnyArray) -> None:
         """Writes a block's rows of distances into their place in a matrix (n x n)."""
         self._weights.distances(number, distances)
 
     def fold(self, number: int, block: Array) -> Folded:
-        """A block's rows of K = -D²/2 times a block of vectors."""
-        room = None if self._kept is None else self._kept[number]
-        sources, products, squares, fourths = self._weights.fold(number, block, room, number in self._known)
-        if room is not None:
-            self._known.add(number)
-        return Folded(sources, -0.5 * products, -0.5 * squares, 0.25 * float(fourths.sum()))
+        """What a group of blocks adds to K = -D²/2 times a block of vectors, each pair of points counting for both."""
+        blocks = range(self.blocks)[number * self._group : (number + 1) * self._group]
+        first = self._weights.first(blocks.start)
+        product, sums = np.zeros((len(block) - first, block.shape[1])), np.zeros(len(block) - first)
+        fourths = sum(self._fold(source, block, product, sums) for source in blocks)
+        product *= -0.5
+        sums *= -0.5
+        return Folded(slice(first, len(block)), product, sums, 0.25 * fourths)
+
+    def _fold(self, number: int, block: Array, product: Array, sums: Array) -> float:
+        if not self._keep:
+            return self._weights.fold(number, block, product, sums)
+        known = number in self._kept
+        room = self._kept[number] if known else self._native.room(self._precision, number)
+        fourths = self._weights.fold(number, block, product, sums, room, known)
+        self._kept[number] = room
+        return fourths

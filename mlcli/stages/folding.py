@@ -10,7 +10,7 @@ from mlcli.base.types import Array, Indices
 class Folded:
     """What one block of work adds to a pass; the moments are needed from one pass only."""
 
-    rows: Indices | slice  # which rows of the kernel
+    rows: Indices | slice  # which rows of the kernel, by number or by place (see Streamed)
     product: Array  # to K[rows] Q
     sums: Array | float = 0.0  # to the sum of each row
     squares: float = 0.0  # to the sum of all squares

@@ -26,11 +26,19 @@ class Engine(Protocol):
     def blocks(self) -> int:
         """How many blocks of sources there are."""
 
+    @property
+    def groups(self) -> int:
+        """How many pieces of work a fold has."""
+
+    @property
+    def order(self) -> Indices | None:
+        """The vertices by their places in what is folded (n), or None where those are their numbers."""
+
     def write(self, number: int, distances: AnyArray) -> None:
         """Writes a block's rows of distances into their place in a matrix (n x n)."""
 
     def fold(self, number: int, block: Array) -> Folded:
-        """A block's rows of K = -D²/2 times a block of vectors, with their sums."""
+        """What a piece of work adds to K = -D²/2 times a block of vectors, with its sums."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +46,17 @@ class DijkstraRows:
     """One source at a time with a heap; the same distances whatever the graph."""
 
     graph: Graph
+    order = None
 
     @property
     def blocks(self) -> int:
         """How many blocks of sources there are."""
         return -(-self.graph.size // SOURCES)
+
+    @property
+    def groups(self) -> int:
+        """One block to a piece of work."""
+        return self.blocks
 
     def write(self, number: int, distances: AnyArray) -> None:
         """Writes a block's rows of distances."""
@@ -80,5 +94,6 @@ def all_rows(engine: Engine, distances: AnyArray) -> None:
 
 def streamed(engine: Engine, graph: Graph, tolerance: float) -> Streamed:
     """The kernel -D²/2 of geodesics that are found anew in every pass."""
-    return Streamed(graph.size, engine.blocks, lambda number, block, _: [engine.fold(number, block)],
-                    lambda chosen: -0.5 * dijkstra_rows(graph, chosen) ** 2, SWEEP_WIDTH, LANDMARKS, tolerance)
+    return Streamed(graph.size, engine.groups, lambda number, block, _: [engine.fold(number, block)],
+                    lambda chosen: -0.5 * dijkstra_rows(graph, chosen) ** 2, SWEEP_WIDTH, LANDMARKS, tolerance,
+                    order=engine.order)

@@ -20,7 +20,7 @@ Precision = Literal["auto", "float32", "float64"]
 Store = Literal["auto", "memory", "disk", "streamed"]
 
 BYTES = {"float32": 4.0, "float64": 8.0}
-DEAR = 4e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
+DEAR = 2e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
 
 
 @dataclass(frozen=True)
@@ -96,10 +96,10 @@ def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
 def _worth_keeping(size: int, cost: Cost, precision: Kind, compute: Compute) -> bool:
     """Whether a distance is dear to find again, and all of them take little enough memory."""
     dear = cost.algorithm == "elimination" and cost.seconds * cost.threads > DEAR * float(size) ** 2
-    return dear and BYTES[precision] * float(size) ** 2 <= min(STORED, compute.memory_bytes() / 2)
+    return dear and BYTES[precision] * float(size) ** 2 / 2 <= min(STORED, compute.memory_bytes() / 2)
 
 
 def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None, keep: bool) -> float:
     tables = elimination.bytes(precision, store != "streamed") if elimination else 16.0 * len(graph.indices)
-    kept = BYTES[precision] if keep else 8.0 if store == "memory" else 0.0
+    kept = BYTES[precision] / 2 if keep else 8.0 if store == "memory" else 0.0
     return tables + kept * graph.size**2

@@ -88,15 +88,15 @@ class Paths(Options):
 
 
 def _measured(engine: Engine, graph: Graph, share: float) -> float:
-    """Seconds of a whole pass, from the first blocks of one."""
-    count = max(allowed(), round(share * engine.blocks))
-    numbers = np.linspace(0, engine.blocks - 1, min(count, engine.blocks)).astype(int).tolist()
+    """Seconds of a whole pass, from pieces spread evenly over it: each has less work than the one before."""
+    count = min(max(2 * allowed(), round(share * engine.groups)), engine.groups)
+    numbers = ((np.arange(count) + 0.5) / count * engine.groups).astype(int).tolist()
     block = np.ones((graph.size, SWEEP_WIDTH))
     with ThreadPoolExecutor(allowed()) as pool:
         started = time.perf_counter()
         for _ in pool.map(lambda number: engine.fold(number, block), numbers):
             pass
-    return (time.perf_counter() - started) * engine.blocks / len(numbers)
+    return (time.perf_counter() - started) * engine.groups / len(numbers)
 
 
 def _square(rows: Array) -> None:

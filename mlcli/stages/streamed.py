@@ -30,11 +30,12 @@ class Streamed:
     """
 
     def __init__(self, size: int, blocks: int, fold: Fold, rows: Rows, width: int, landmarks: int,
-                 tolerance: float = 1e-6, rough: Fold | None = None) -> None:
+                 tolerance: float = 1e-6, rough: Fold | None = None, order: Indices | None = None) -> None:
         self.size, self._blocks, self._fold, self._rough, self._rows = size, blocks, fold, rough, rows
         self.width = width  # columns of a block that cost little beside the rows themselves
         self.landmarks = landmarks  # single rows that cost little beside a pass
         self.tolerance = tolerance  # the residual that its precision allows and its passes are worth
+        self._order = order  # of the points, where blocks name rows by their places in it
         self._moments: tuple[Array, float, float] | None = None  # row sums, sum of squares, trace of K
         self.passes = 0
 
@@ -73,9 +74,17 @@ class Streamed:
                 done += 1
                 advance(done, self._blocks)
         if first:
-            self._moments = sums, squares, trace
+            self._moments = self._by_number(sums), squares, trace
         self.passes += 1
-        return product
+        return self._by_number(product)
+
+    def _by_number(self, placed: Array) -> Array:
+        """Rows by the points' numbers, from rows by their places."""
+        if self._order is None:
+            return placed
+        numbered = np.empty_like(placed)
+        numbered[self._order] = placed
+        return numbered
 
     def _known(self) -> tuple[Array, float, float]:
         if self._moments is None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mlcli import native
+from mlcli.base.types import AnyArray
 from mlcli.errors import DependencyMissing
 from tests.native.support import GRAPHS, eliminated, needs_native
 
@@ -46,7 +47,11 @@ def test_wrong_graphs(name: str) -> None:
 
 def _calls() -> dict[str, Callable[[], Any]]:
     weights = eliminated(GRAPH, ORDER)
-    square, graph = np.zeros((3, 3)), (STARTS, INDICES, LENGTHS)
+    square, five, two, graph = np.zeros((3, 3)), np.zeros((5, 2)), np.zeros((2, 2)), (STARTS, INDICES, LENGTHS)
+
+    def fold(product: AnyArray, vectors: AnyArray = two, **more: Any) -> float:
+        return weights.fold(0, vectors, product, np.zeros(len(product)), **more)
+
     return {
         "block too large": lambda: weights.distances(1, np.empty((2, 2))),
         "block negative": lambda: weights.sources(-1),
@@ -54,8 +59,14 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "task": lambda: weights.factor(0, 99),
         "too few columns": lambda: weights.distances(0, np.empty((2, 1))),
         "too few rows": lambda: weights.distances(0, np.empty((1, 2))),
-        "vectors too short": lambda: weights.fold(0, np.empty((1, 2))),
-        "pieces": lambda: eliminated(GRAPHS["no edges"], np.arange(5)).fold(0, np.empty((5, 2))),
+        "vectors too short": lambda: fold(np.zeros((2, 2)), vectors=np.empty((1, 2))),
+        "product too short": lambda: fold(np.zeros((1, 2))),
+        "product too long": lambda: fold(np.zeros((3, 2))),
+        "product too narrow": lambda: fold(np.zeros((2, 1))),
+        "sums too short": lambda: weights.fold(0, np.empty((2, 2)), np.zeros((2, 2)), np.zeros(1)),
+        "kept too short": lambda: fold(np.zeros((2, 2)), kept=np.zeros((1, 32))),
+        "nothing kept": lambda: fold(np.zeros((2, 2)), again=True),
+        "pieces": lambda: eliminated(GRAPHS["no edges"], np.arange(5)).fold(0, five, five.copy(), np.zeros(5)),
         "source too large": lambda: native.dijkstra_rows(*graph, np.array([2]), np.empty((1, 2))),
         "source negative": lambda: native.dijkstra_rows(*graph, np.array([-1]), np.empty((1, 2))),
         "rows missing": lambda: native.dijkstra_rows(*graph, np.array([0, 1]), np.empty((1, 2))),

@@ -75,23 +75,27 @@ template <class T> struct Sweeper {
         nb::gil_scoped_release release;
         weights.distances(block, rows);
     }
-    nb::tuple fold(std::int64_t block, Matrix<const double> q, std::optional<Matrix<T>> kept, bool again) const {
+    double fold(std::int64_t block, Matrix<const double> q, Matrix<double> product,
+                nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> sums, std::optional<Matrix<T>> kept,
+                bool again) const {
         check_block(block);
+        const std::int64_t size = elimination.graph().vertices, base = size - static_cast<std::int64_t>(sums.shape(0));
         require(kept || !again, "nothing was kept");
-        require(!kept || (static_cast<std::int64_t>(kept->shape(0)) == elimination.graph().vertices &&
-                          kept->shape(1) == BLOCK<T>), "kept must have a row for every vertex and a column for every lane");
-        require(static_cast<std::int64_t>(q.shape(0)) == elimination.graph().vertices, "q must have a row for every vertex");
+        require(!kept || (static_cast<std::int64_t>(kept->shape(0)) == size - weights.first(block) &&
+                          kept->shape(1) == BLOCK<T>),
+                "kept must have a row for every vertex from the block's first on, and a column for every lane");
+        require(static_cast<std::int64_t>(q.shape(0)) == size, "q must have a row for every vertex");
+        require(product.shape(0) == sums.shape(0) && product.shape(1) == q.shape(1), "product and sums must fit q");
+        require(base >= 0 && base <= weights.first(block), "product must have a row for the block's vertices and all later");
         require(elimination.symbolic->pieces() == 1, "the graph must be in one piece");
-        std::int64_t vertices[BLOCK<T>];
-        const int count = weights.sources(block, vertices), columns = static_cast<int>(q.shape(1));
-        std::vector<double> product(count * columns), squares(count), fourths(count);
-        {
-            nb::gil_scoped_release release;
-            weights.fold(block, q.data(), columns, product.data(), squares.data(), fourths.data(),
-                         kept ? kept->data() : nullptr, again);
-        }
-        return nb::make_tuple(array(product.data(), count, columns), array(squares.data(), count),
-                              array(fourths.data(), count));
+        nb::gil_scoped_release release;
+        return weights.fold(block, q.data(), static_cast<int>(q.shape(1)), {product.data(), sums.data(), base},
+                            kept ? kept->data() : nullptr, again);
+    }
+    nb::object order() const {
+        const Ints &original = elimination.symbolic->original;
+        const std::vector<std::int64_t> vertices(original.begin(), original.end());
+        return array(vertices.data(), vertices.size());
     }
 };
 
@@ -108,7 +112,9 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
         .def("sources", &S::sources, "block"_a)
         .def("distances", &S::template distances<float>, "block"_a, "out"_a.noconvert())
         .def("distances", &S::template distances<double>, "block"_a, "out"_a.noconvert())
-        .def("fold", &S::fold, "block"_a, "q"_a.noconvert(), "kept"_a.noconvert().none(), "again"_a);
+        .def_prop_ro("order", &S::order)
+        .def("fold", &S::fold, "block"_a, "q"_a.noconvert(), "product"_a.noconvert(), "sums"_a.noconvert(),
+             "kept"_a.noconvert().none(), "again"_a);
 }
 
 }  // namespace

@@ -21,12 +21,14 @@ template <class T> struct Kernels {
                         float *const *out);
     void (*distances64)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
                         double *const *out);
-    // product (columns x BLOCK), squares and fourths (BLOCK) start at zero; `kept` (vertices x BLOCK) may be null.
-    void (*fold)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, const double *q,
-                 int columns, double *product, double *squares, double *fourths, T *kept);
+    // Distances squared from the sources to positions no earlier than theirs, times q (vertices x columns), added to `out`
+    // for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be null; `sums` is scratch.
+    double (*fold)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, const double *q,
+                   int columns, const Folds &out, T *kept, double *sums);
     // The same from the rows that a fold has kept.
-    void (*refold)(const Plan &, T *kept, const double *q, int columns, double *product, double *squares,
-                   double *fourths);
+    double (*refold)(const Plan &, T *kept, int first, int count, const double *q, int columns, const Folds &out,
+                     double *sums);
+    std::int64_t (*fold_scratch)(int columns);  // numbers of `sums`
     // Floyd-Warshall on a matrix of `size` rows: the rows of a pivot strip, then any other strip.
     void (*floyd_pivot)(T *matrix, std::int64_t size, std::int64_t pivot, T *scratch);
     void (*floyd_rows)(T *matrix, std::int64_t size, std::int64_t pivot, std::int64_t strip, T *scratch);

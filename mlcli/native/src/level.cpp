@@ -20,29 +20,30 @@ template <class T, class Out>
 static void distances(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
                       Out *const *out) {
     Keep<T, BLOCK<T>> keep{kept};
-    sweep(prepared(plan, values, first, count, rows, scratch), keep);
+    sweep(prepared(plan, values, first, count, rows, scratch), 0, keep);
     turn<T, BLOCK<T>>(plan, kept, count, out);
 }
 
 template <class T>
-static void fold(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch,
-                 const double *q, int columns, double *product, double *squares, double *fourths, T *kept) {
-    Fold<T, BLOCK<T>> sink{plan, q, columns, product, squares, fourths, kept};
-    sweep(prepared(plan, values, first, count, rows, scratch), sink);
-    sink.flush();
+static double fold(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch,
+                   const double *q, int columns, const Folds &out, T *kept, double *sums) {
+    Fold<T, BLOCK<T>> sink(plan, first, count, q, columns, out, kept, sums);
+    sweep(prepared(plan, values, first, count, rows, scratch), plan.node_of[first], sink);
+    return sink.finish();
 }
 
 template <class T>
-static void refold(const Plan &plan, T *kept, const double *q, int columns, double *product, double *squares,
-                   double *fourths) {
-    Fold<T, BLOCK<T>> sink{plan, q, columns, product, squares, fourths, nullptr};
-    for (int p = plan.vertices - 1; p >= 0; --p) sink.take(p, kept + static_cast<std::int64_t>(p) * BLOCK<T>);  // as swept
-    sink.flush();
+static double refold(const Plan &plan, T *kept, int first, int count, const double *q, int columns, const Folds &out,
+                     double *sums) {
+    Fold<T, BLOCK<T>> sink(plan, first, count, q, columns, out, nullptr, sums);
+    for (int p = plan.vertices - 1; p >= first; --p)  // as swept
+        sink.take(p, kept + (p - static_cast<std::int64_t>(first)) * BLOCK<T>);
+    return sink.finish();
 }
 
 template <class T> static const Kernels<T> table = {
     Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, T>, solve, distances<T, float>,
-    distances<T, double>, fold<T>, refold<T>, floyd_pivot<T>, floyd_rows<T>, select<T>, refine, around<T>};
+    distances<T, double>, fold<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>, refine, around<T>};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

@@ -32,6 +32,13 @@ struct Plan {
     const std::int32_t *position;  // vertex -> position
 };
 
+// What a block adds to D ∘ D times vectors and to the sums of its rows, by position, from that of `base` on.
+struct Folds {
+    double *product, *sums;  // (vertices - base) x columns, vertices - base
+    std::int64_t base;
+    std::int64_t row(std::int64_t position) const { return position - base; }
+};
+
 constexpr int PANEL = 64;      // rows of a node at most
 constexpr int COLUMNS = 512;   // columns that one piece of elimination works on
 constexpr int STRIP = 64;      // rows of a Floyd-Warshall block

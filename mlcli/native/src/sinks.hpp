@@ -36,43 +36,106 @@ INLINE void multiply(const double *squared, const double *const *q, int rows, in
     }
 }
 
-// Squares of the rows, folded into the product with q and into sums, a batch of rows at a time; where `kept` is
-// not null, the rows (positions x LANES) are kept there for a later pass.
+// The sources of a block and what becomes of their distances squared, the block's and the later positions' only: a pair
+// of positions is found once, and counts for both.
 template <class T, int LANES> struct Fold {
-    static constexpr int BATCH = 32;
+    static constexpr int BATCH = 32, TOGETHER = 8;
+    using L = Lanes<double>;
     const Plan &plan;
-    const double *q;  // vertices x columns
+    int first, count;     // positions of the sources
+    const double *q;      // vertices x columns
     int columns;
-    double *product, *squares, *fourths;  // columns x LANES, LANES, LANES
-    T *kept;
-    int rows = 0;
+    Folds out;            // of the later positions
+    T *kept;              // (vertices - first) x LANES, or null
+    double *product;      // columns x LANES, of the sources: starts at zero, as the sums
+    double *squares, *fourths;
+    double *own;          // LANES x padded: the sources' rows of q, zeros beyond them
+    int rows = 0, position = 0;  // of a batch, and its first position; they descend
     const double *factors[BATCH];
     alignas(64) double squared[BATCH * LANES];
 
-    void operator()(const Node &node, const T *finished) {
-        if (kept) Keep<T, LANES>{kept}(node, finished);
-        for (int r = 0; r < node.rows; ++r) take(node.top - r, finished + r * LANES);
+    static int padded(int columns) { return (columns + L::width - 1) / L::width * L::width; }
+    static std::int64_t scratch(int columns) { return (columns + 2ll + padded(columns)) * LANES; }
+
+    Fold(const Plan &plan, int first, int count, const double *q, int columns, const Folds &out, T *kept, double *scratch)
+        : plan(plan), first(first), count(count), q(q), columns(columns), out(out), kept(kept), product(scratch),
+          squares(product + columns * LANES), fourths(squares + LANES), own(fourths + LANES) {
+        std::memset(scratch, 0, static_cast<std::size_t>(Fold::scratch(columns)) * sizeof(double));
+        for (int i = 0; i < count; ++i)
+            std::memcpy(own + static_cast<std::int64_t>(i) * padded(columns), source(first + i), columns * sizeof(double));
     }
-    void take(int position, const T *row) {
-        if (rows == BATCH) flush();
-        factors[rows] = q + static_cast<std::int64_t>(plan.original[position]) * columns;
-        square(row, squared + rows * LANES);
+    const double *source(int p) const { return q + static_cast<std::int64_t>(plan.original[p]) * columns; }
+    bool later() const { return position >= first + count; }
+
+    void operator()(const Node &node, const T *finished) {
+        for (int r = 0; r < node.rows && node.top - r >= first; ++r) {
+            if (kept) std::memcpy(kept + (node.top - r - static_cast<std::int64_t>(first)) * LANES, finished + r * LANES, LANES * sizeof(T));
+            take(node.top - r, finished + r * LANES);
+        }
+    }
+    void take(int p, const T *row) {
+        if (rows == BATCH || p == first + count - 1) flush();
+        if (rows == 0) position = p;
+        factors[rows] = source(p);
+        square(row, squared + rows * LANES, later() ? 2.0 : 1.0);
         ++rows;
     }
-    void square(const T *__restrict row, double *__restrict out) const {
+    void square(const T *__restrict row, double *__restrict result, double times) const {
         double *__restrict second = squares, *__restrict fourth = fourths;
         for (int lane = 0; lane < LANES; ++lane) {
             const double x = static_cast<double>(row[lane]), xx = x * x;
-            out[lane] = xx;
+            result[lane] = xx;
             second[lane] += xx;
-            fourth[lane] += xx * xx;
+            fourth[lane] += times * xx * xx;
         }
     }
     void flush() {
         int j = 0;
         for (; j + 4 <= columns; j += 4) multiply<4, LANES>(squared, factors, rows, j, product);
         for (; j < columns; ++j) multiply<1, LANES>(squared, factors, rows, j, product);
+        if (later()) {
+            for (int r = 0; r < rows; r += TOGETHER) turned(r, rows - r < TOGETHER ? rows - r : TOGETHER);
+        }
         rows = 0;
+    }
+    // What some rows of the batch give to their own positions: the products of their lanes with the sources' rows of q.
+    void turned(int from, int some) const {
+        const double *row[TOGETHER];
+        for (int r = 0; r < TOGETHER; ++r) row[r] = squared + (from + (r < some ? r : 0)) * LANES;
+        double result[TOGETHER][L::width];
+        for (int c = 0; c < columns; c += L::width) {
+            L::V sum[TOGETHER];
+            UNROLL for (int r = 0; r < TOGETHER; ++r) sum[r] = L::fill(0);
+            const double *factor = own + c;
+            for (int lane = 0; lane < LANES; ++lane, factor += padded(columns)) {
+                const L::V known = L::load(factor);
+                UNROLL for (int r = 0; r < TOGETHER; ++r) sum[r] = L::fma(L::fill(row[r][lane]), known, sum[r]);
+            }
+            UNROLL for (int r = 0; r < TOGETHER; ++r) L::store(result[r], sum[r]);
+            const int wide = columns - c < L::width ? columns - c : L::width;
+            for (int r = 0; r < some; ++r) {
+                double *place = out.product + out.row(position - from - r) * columns + c;
+                for (int k = 0; k < wide; ++k) place[k] += result[r][k];
+            }
+        }
+        for (int r = 0; r < some; ++r) {
+            L::V sum = L::fill(0);
+            for (int lane = 0; lane < LANES; lane += L::width) sum = L::add(sum, L::load(row[r] + lane));
+            L::store(result[0], sum);
+            for (int k = 0; k < L::width; ++k) out.sums[out.row(position - from - r)] += result[0][k];
+        }
+    }
+    // The sources' own sums; returns the sum of fourth powers.
+    double finish() {
+        flush();
+        double total = 0;
+        for (int lane = 0; lane < count; ++lane) {
+            const std::int64_t row = out.row(first + lane);
+            for (int j = 0; j < columns; ++j) out.product[row * columns + j] += product[j * LANES + lane];
+            out.sums[row] += squares[lane];
+            total += fourths[lane];
+        }
+        return total;
     }
 };
 

@@ -140,13 +140,13 @@ template <class T, int LANES> static void sink_node(const Sweep<T, LANES> &s, in
     }
 }
 
-// Hands every node's finished rows (rows x LANES) to `take` with their node, the last node first.
-template <class T, int LANES, class Take> static void sweep(const Sweep<T, LANES> &s, Take &take) {
+// Hands the finished rows (rows x LANES) of the nodes down to `lowest` to `take` with their node, the last node first.
+template <class T, int LANES, class Take> static void sweep(const Sweep<T, LANES> &s, int lowest, Take &take) {
     rise(s);
     int path = s.plan.node[s.to].parent;  // the path's nodes come in descending order: find them from the root
     for (int i = s.to; i != -1; i = s.plan.node[i].parent) s.rows[s.plan.node[i].base] = static_cast<std::uint32_t>(i);
     path = static_cast<int>(s.rows[0]);
-    for (int i = s.plan.nodes - 1; i >= 0; --i) {
+    for (int i = s.plan.nodes - 1; i >= lowest; --i) {
         const bool on_path = i == path;
         sink_node(s, i, on_path || (i >= s.from && i <= s.to));
         const Node &node = s.plan.node[i];

@@ -135,18 +135,20 @@ std::int64_t Symbolic::slot(std::int32_t v, std::int32_t w) const {
     return node.values + static_cast<std::int64_t>(node.top - deep) * node.width + column;
 }
 
-// Every block goes down all nodes, and up its own nodes and the path from the last of them.
+// Every block goes up its own nodes and the path from the last of them, then down to the first of its own nodes.
 std::int64_t Symbolic::relaxations(int lanes) const {
-    Longs path(nodes.size());
+    Longs path(nodes.size()), down(nodes.size() + 1, 0);
     auto entries = [&](std::size_t i) {
         return static_cast<std::int64_t>(nodes[i].rows) * nodes[i].ups + nodes[i].rows * (nodes[i].rows - 1ll) / 2;
     };
-    for (std::size_t i = nodes.size(); i-- > 0;)
+    for (std::size_t i = nodes.size(); i-- > 0;) {
         path[i] = entries(i) + (nodes[i].parent == -1 ? 0 : path[nodes[i].parent]);
+        down[i] = entries(i) + down[i + 1];
+    }
     std::int64_t sum = 0;
     for (std::int32_t first = 0; first < vertices_; first += lanes) {
         const std::int32_t from = node_of[first], to = node_of[std::min(first + lanes, vertices_) - 1];
-        sum += entries_ + path[to];
+        sum += down[from] + path[to];
         for (std::int32_t i = from; i < to; ++i) sum += entries(i);
     }
     return sum * lanes;

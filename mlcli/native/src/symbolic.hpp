@@ -15,7 +15,7 @@ public:
     std::int64_t fill() const { return fill_; }
     std::int64_t entries() const { return entries_; }  // fill with what merging added
     std::int32_t pieces() const { return pieces_; }
-    std::int64_t relaxations(int lanes) const;  // of a pass over all blocks of so many sources
+    std::int64_t relaxations(int lanes) const;  // of a fold of all blocks of so many sources
     double work(std::int32_t node) const;  // relaxations to eliminate a node
     std::int64_t bytes() const;
     std::int64_t slot(std::int32_t v, std::int32_t w) const;  // where the entry of two joined vertices, or of one, stands

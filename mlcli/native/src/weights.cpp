@@ -63,26 +63,15 @@ template <class T> template <class Out> void Weights<T>::distances(std::int64_t 
 }
 
 template <class T>
-void Weights<T>::fold(std::int64_t block, const double *q, int columns, double *product, double *squares,
-                      double *fourths, T *kept, bool again) const {
+double Weights<T>::fold(std::int64_t block, const double *q, int columns, const Folds &out, T *kept, bool again) const {
     const Plan plan = symbolic().plan();
     const Kernels<T> &kernel = kernels<T>();
-    const int lanes = count(block);
-    std::vector<double> sums((columns + 2) * BLOCK<T>, 0.0);
-    double *const second = sums.data() + columns * BLOCK<T>, *const fourth = second + BLOCK<T>;
-    if (again) {
-        kernel.refold(plan, kept, q, columns, sums.data(), second, fourth);
-    } else {
-        std::vector<std::uint32_t> rows(plan.depth + 1);
-        const typename Pool<T>::Loan scratch(scratch_, scratch_size());
-        kernel.fold(plan, numbers_.get(), first(block), lanes, rows.data(), scratch.get(), q, columns, sums.data(), second,
-                    fourth, kept);
-    }
-    for (int lane = 0; lane < lanes; ++lane) {
-        for (int j = 0; j < columns; ++j) product[lane * columns + j] = sums[j * BLOCK<T> + lane];
-        squares[lane] = second[lane];
-        fourths[lane] = fourth[lane];
-    }
+    const Buffer<double> sums(kernel.fold_scratch(columns));
+    if (again) return kernel.refold(plan, kept, first(block), count(block), q, columns, out, sums.get());
+    std::vector<std::uint32_t> rows(plan.depth + 1);
+    const typename Pool<T>::Loan scratch(scratch_, scratch_size());
+    return kernel.fold(plan, numbers_.get(), first(block), count(block), rows.data(), scratch.get(), q, columns, out, kept,
+                       sums.get());
 }
 
 template class Weights<float>;

@@ -13,10 +13,11 @@ public:
     // The vertices of a block, and their distances to all: one row of `out` each.
     int sources(std::int64_t block, std::int64_t *vertices) const;
     template <class Out> void distances(std::int64_t block, Out *const *out) const;
-    // product: sources x columns; squares, fourths: sources. `kept` (vertices x BLOCK) may be null; with `again`, it
-    // holds what an earlier fold of the block has kept there, and nothing is swept.
-    void fold(std::int64_t block, const double *q, int columns, double *product, double *squares, double *fourths,
-              T *kept, bool again) const;
+    // Distances squared times q (vertices x columns), added to `out`; returns the sum of fourth powers. A pair of
+    // vertices counts for both, in the earlier one's block. `kept` ((vertices - first) x BLOCK) may be null; with
+    // `again`, it holds what an earlier fold of the block has kept there, and nothing is swept.
+    double fold(std::int64_t block, const double *q, int columns, const Folds &out, T *kept, bool again) const;
+    int first(std::int64_t block) const { return static_cast<int>(block * BLOCK<T>); }
 
 private:
     Numbers<T> numbers_;
@@ -24,7 +25,6 @@ private:
 
     const Symbolic &symbolic() const { return numbers_.symbolic(); }
 
-    int first(std::int64_t block) const { return static_cast<int>(block * BLOCK<T>); }
     int count(std::int64_t block) const;
     std::int64_t scratch_size() const;
 };
