@@ -89,8 +89,9 @@ class Weights:
         library = kernels()
         sweeper = library.SweeperSingle if precision == "float32" else library.SweeperDouble
         self._native = sweeper(elimination._native)
+        self.size = elimination.size
         self.stages: list[int] = elimination._native.tasks()
-        self.blocks = int(self._native.blocks)
+        self.blocks, self.lanes = int(self._native.blocks), int(self._native.lanes)
 
     def factor(self, stage: int, task: int) -> None:
         """One task of a stage; the tasks of a stage may run at the same time, after all stages before it."""
@@ -115,6 +116,13 @@ class Weights:
         are written, or a row for each source in the order of `sources`.
         """
         self._native.distances(block, out)
+
+    def rows(self, sources: Indices, out: AnyArray) -> None:
+        """Writes the distances from any vertices to all into a row of `out` (float32 or float64) each.
+
+        They are swept in groups of `lanes`; a group costs the same however few they are.
+        """
+        self._native.rows(np.ascontiguousarray(sources, dtype=np.int64), out)
 
     def fold(self, block: int, vectors: Array, kept: AnyArray | None = None, again: bool = False) -> Folded:
         """The block's rows of D ∘ D times `vectors` (n x b), with row sums; the graph must be in one piece.

@@ -6,12 +6,15 @@ without an n x n matrix (Carré, 1971; Delling et al., "PHAST", 2011; Sao et al.
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
+
+import numpy as np
 
 from mlcli import native
 from mlcli.base.stage import advance
-from mlcli.base.threads import allowed
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.threads import allowed, in_order
+from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
 from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
@@ -51,6 +54,11 @@ class EliminationRows:
                     pass
                 advance(stage + 1, len(stages))
 
+    @property
+    def rows(self) -> RowsOf:
+        """Finds distances from some vertices to all (m x n); it holds on to the weights, not to what was kept."""
+        return partial(swept_rows, self._weights)
+
     def write(self, number: int, distances: AnyArray) -> None:
         """Writes a block's rows of distances into their place in a matrix (n x n)."""
         self._weights.distances(number, distances)
@@ -62,3 +70,12 @@ class EliminationRows:
         if room is not None:
             self._known.add(number)
         return Folded(sources, -0.5 * products, -0.5 * squares, 0.25 * float(fourths.sum()))
+
+
+def swept_rows(weights: native.Weights, sources: Indices) -> Array:
+    """Distances from some vertices to all (m x n), on all threads."""
+    rows, lanes = np.empty((len(sources), weights.size)), weights.lanes
+    groups = [slice(start, start + lanes) for start in range(0, len(sources), lanes)]
+    for _ in in_order(lambda group: weights.rows(sources[group], rows[group]), groups):
+        pass
+    return rows

@@ -10,14 +10,14 @@ template <class T> struct Kernels {
     std::int64_t (*factor_scratch)();  // numbers of T
     // Columns [low, high) of a node; `where` holds plan.depth integers.
     void (*eliminate)(const Plan &, T *values, int node, int low, int high, std::uint32_t *where, T *scratch);
-    // Rows of distances from `count` sources; `kept` holds vertices x BLOCK numbers.
-    void (*distances32)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
+    // Rows of distances from some sources, whose place is their position; `kept` holds vertices x BLOCK numbers.
+    void (*distances32)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
                         float *const *out);
-    void (*distances64)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
+    void (*distances64)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
                         double *const *out);
     // product (columns x BLOCK), squares and fourths (BLOCK) start at zero; `kept` (vertices x BLOCK) may be null.
-    void (*fold)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, const double *q,
-                 int columns, double *product, double *squares, double *fourths, T *kept);
+    void (*fold)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *risen,
+                 const double *q, int columns, double *product, double *squares, double *fourths, T *kept);
     // The same from the rows that a fold has kept.
     void (*refold)(const Plan &, T *kept, const double *q, int columns, double *product, double *squares,
                    double *fourths);
