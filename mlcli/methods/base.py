@@ -14,7 +14,7 @@ from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.stages.axes import Axes
 from mlcli.stages.distances import row_blocks
@@ -123,6 +123,7 @@ class Model:
     loadings: Loadings | None = None
     spreads: Array | None = None  # n x p x p, posterior covariances, where they differ from row to row
     unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
+    rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
 
     def project(self, new: Array) -> Array:
         """Coordinates (m x p) of new points; raises ConfigError where there is nothing to place them by."""

@@ -59,7 +59,7 @@ class Isomap(Method):
         kernel = self.paths.kernel(graph, compute)
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         return Model(spectrum.coordinates(), spectrum,
-                     Projector(similarity, kernel.centering, spectrum.inverse_roots()), kept)
+                     Projector(similarity, kernel.centering, spectrum.inverse_roots()), kept, rows=kernel.quick_rows)
 
     def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
         """The fit of some points, by whose distances the others are placed (de Silva and Tenenbaum, 2004)."""

@@ -81,8 +81,9 @@ class Weights:
         library = kernels()
         sweeper = library.SweeperSingle if precision == "float32" else library.SweeperDouble
         self._native = sweeper(elimination._native)
+        self.size = elimination.size
         self.stages: list[int] = elimination._native.tasks()
-        self.blocks = int(self._native.blocks)
+        self.blocks, self.lanes = int(self._native.blocks), int(self._native.lanes)
 
     def factor(self, stage: int, task: int) -> None:
         """One task of a stage; the tasks of a stage may run at the same time, after all stages before it."""
@@ -114,9 +115,16 @@ class Weights:
         result: Indices = self._native.order
         return result
 
+    def rows(self, sources: Indices, out: AnyArray) -> None:
+        """Writes the distances from any vertices to all into a row of `out` (float32 or float64) each.
+
+        They are swept in groups of `lanes`; a group costs the same however few they are.
+        """
+        self._native.rows(np.ascontiguousarray(sources, dtype=np.int64), out)
+
     def first(self, block: int) -> int:
         """The position of a block's first source."""
-        return block * int(self._native.lanes)
+        return block * self.lanes
 
     def fold(self, block: int, vectors: Array, product: Array, sums: Array, kept: AnyArray | None = None,
              again: bool = False) -> float:

@@ -14,8 +14,8 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.stage import advance
-from mlcli.base.threads import allowed
-from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.threads import allowed, in_order
+from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
 from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
@@ -74,6 +74,11 @@ class EliminationRows:
         """The vertices in the order of elimination (n)."""
         return self._weights.order
 
+    @property
+    def rows(self) -> RowsOf:
+        """Finds distances from some vertices to all (m x n); it holds on to the weights, not to what was kept."""
+        return partial(swept_rows, self._weights)
+
     def write(self, number: int, distances: AnyArray) -> None:
         """Writes a block's rows of distances into their place in a matrix (n x n)."""
         self._weights.distances(number, distances)
@@ -96,3 +101,12 @@ class EliminationRows:
         fourths = self._weights.fold(number, block, product, sums, room, known)
         self._kept[number] = room
         return fourths
+
+
+def swept_rows(weights: native.Weights, sources: Indices) -> Array:
+    """Distances from some vertices to all (m x n), on all threads."""
+    rows, lanes = np.empty((len(sources), weights.size)), weights.lanes
+    groups = [slice(start, start + lanes) for start in range(0, len(sources), lanes)]
+    for _ in in_order(lambda group: weights.rows(sources[group], rows[group]), groups):
+        pass
+    return rows

@@ -8,14 +8,15 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.stage import advance
-from mlcli.base.threads import allowed
-from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.threads import allowed, in_order
+from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
 from mlcli.stages.streamed import Streamed
 
 SOURCES = 64  # rows of distances in a block
 LANDMARKS = 48  # rows found one by one for the eigensolver's start
+SHARES = 4  # parts of a thread's share of single sources, which take unlike times
 SWEEP_WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
 
 
@@ -33,6 +34,10 @@ class Engine(Protocol):
     @property
     def order(self) -> Indices | None:
         """The vertices by their places in what is folded (n), or None where those are their numbers."""
+
+    @property
+    def rows(self) -> RowsOf | None:
+        """Finds distances from some vertices to all (m x n), where that is quicker than one by one."""
 
     def write(self, number: int, distances: AnyArray) -> None:
         """Writes a block's rows of distances into their place in a matrix (n x n)."""
@@ -58,6 +63,10 @@ class DijkstraRows:
         """One block to a piece of work."""
         return self.blocks
 
+    @property
+    def rows(self) -> None:
+        """Nothing quicker than one by one."""
+
     def write(self, number: int, distances: AnyArray) -> None:
         """Writes a block's rows of distances."""
         sources = self._sources(number)
@@ -74,10 +83,14 @@ class DijkstraRows:
 
 
 def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
-    """Distances from some vertices to all (m x n); infinite between pieces."""
+    """Distances from some vertices to all (m x n), on all threads; infinite between pieces."""
     if native.available():
         rows = np.empty((len(sources), graph.size))
-        native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, sources, rows)
+        step = max(1, len(sources) // (SHARES * allowed()))
+        parts = [slice(start, start + step) for start in range(0, len(sources), step)]
+        for _ in in_order(lambda part: native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, sources[part],
+                                                            rows[part]), parts):
+            pass
         return rows
     from scipy.sparse.csgraph import dijkstra
 
@@ -94,6 +107,8 @@ def all_rows(engine: Engine, distances: AnyArray) -> None:
 
 def streamed(engine: Engine, graph: Graph, tolerance: float) -> Streamed:
     """The kernel -D²/2 of geodesics that are found anew in every pass."""
+    rows = engine.rows
+    quick = None if rows is None else lambda chosen: -0.5 * rows(chosen) ** 2
     return Streamed(graph.size, engine.groups, lambda number, block, _: [engine.fold(number, block)],
                     lambda chosen: -0.5 * dijkstra_rows(graph, chosen) ** 2, SWEEP_WIDTH, LANDMARKS, tolerance,
-                    order=engine.order)
+                    order=engine.order, quick_rows=quick)

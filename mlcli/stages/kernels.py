@@ -55,6 +55,10 @@ class Dense:
         """Some rows of the kernel (m x n)."""
         return self.matrix[chosen]
 
+    @property
+    def quick_rows(self) -> None:
+        """Rows that are not centered are no longer there."""
+
     def apply(self, block: Array) -> Array:
         """K times a block of vectors (n x b)."""
         return self.matrix @ block

@@ -1,16 +1,12 @@
 """Landmarks: a few points whose kernel rows place all others (de Silva and Tenenbaum, 2004)."""
 
-from collections.abc import Callable
-
 import numpy as np
 
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.linalg import symmetric_eigen
 
 MOST = 500  # landmarks for a start; more give little for their rows
 ROOM = 2**25  # numbers that their rows may take: 256 MiB
-
-Rows = Callable[[Indices], Array]
 
 
 def choose_landmarks(size: int, count: int, generator: np.random.Generator) -> Indices:
@@ -18,7 +14,7 @@ def choose_landmarks(size: int, count: int, generator: np.random.Generator) -> I
     return np.sort(generator.choice(size, min(count, size), replace=False))
 
 
-def landmark_start(rows: Rows, size: int, width: int, most: int, generator: np.random.Generator) -> Array:
+def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np.random.Generator) -> Array:
     """A start block (n x width) for an eigensolver: Nystrom's extension of the landmarks' own eigenvectors."""
     count = min(most, ROOM // size, size)
     block: Array = generator.standard_normal((size, width))

@@ -64,7 +64,7 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
         while count + SPARE <= size // 4:
             width = max(count + SPARE, min(kernel.width, size // 8) if isinstance(kernel, Streamed) else 0)
             landmarks = kernel.landmarks if isinstance(kernel, Streamed) else MOST
-            start = landmark_start(kernel.rows, size, width, landmarks, compute.generator())
+            start = landmark_start(kernel.quick_rows or kernel.rows, size, width, landmarks, compute.generator())
             rough, single = kernel.apply_rough if isinstance(kernel, Streamed) else None, 0
             if rough is not None:
                 begun = krylov(rough, start, count, max(tolerance, SINGLE) / 2)

@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.stage import advance, note, running
 from mlcli.base.threads import allowed, single_threaded_blas
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.folding import Fold, Parts
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial, against
 from mlcli.stages.kernels import Centering, Dense, square_memory
@@ -19,19 +19,20 @@ from mlcli.stages.tiles import TILE, Tiles
 STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision
 WIDTH = 16  # vectors that a pass over a kernel function can multiply at little more than its own cost
 
-Rows = Callable[[Indices], Array]
-
 
 class Streamed:
     """H K H for a kernel K given by a function that folds one block of its rows into a product.
 
     The first pass also collects row sums, trace and Frobenius norm, which centering needs.
-    `rough`, where there is one, folds the same kernel in single precision.
+    `rough`, where there is one, folds the same kernel in single precision, and `quick_rows` finds rows of it in the
+    precision of a pass.
     """
 
-    def __init__(self, size: int, blocks: int, fold: Fold, rows: Rows, width: int, landmarks: int,
-                 tolerance: float = 1e-6, rough: Fold | None = None, order: Indices | None = None) -> None:
+    def __init__(self, size: int, blocks: int, fold: Fold, rows: RowsOf, width: int, landmarks: int,
+                 tolerance: float = 1e-6, rough: Fold | None = None, order: Indices | None = None,
+                 quick_rows: RowsOf | None = None) -> None:
         self.size, self._blocks, self._fold, self._rough, self._rows = size, blocks, fold, rough, rows
+        self.quick_rows = quick_rows
         self.width = width  # columns of a block that cost little beside the rows themselves
         self.landmarks = landmarks  # single rows that cost little beside a pass
         self.tolerance = tolerance  # the residual that its precision allows and its passes are worth

@@ -71,8 +71,12 @@ def graphs(draw: st.DrawFn) -> Graph:
 def test_all_agree(graph: Graph, seed: int) -> None:
     order = np.random.default_rng(seed).permutation(graph.size)
     wanted = by_dijkstra(graph)
+    some = order[: 1 + seed % graph.size]
     for precision, relative in TOLERANCE.items():
         assert_close(by_elimination(graph, order, precision), wanted, relative)
+        rows = np.empty((len(some), graph.size))
+        eliminated(graph, order, precision).rows(some, rows)
+        assert_close(rows, wanted[some], relative)
         assert_close(by_floyd(graph, precision), wanted, relative)
 
 
@@ -154,6 +158,34 @@ def test_rows_of_one_block(precision: str) -> None:
         out = np.empty((len(sources), graph.size))
         weights.distances(block, out)
         assert_close(out, wanted[sources], TOLERANCE[precision])
+
+
+@every_graph
+@both
+def test_rows_of_any_sources(name: str, precision: str) -> None:
+    """Scattered over the whole order, more than are swept at once, one of them twice."""
+    graph, generator = GRAPHS[name], np.random.default_rng(15)
+    wanted, sources = expected(graph), generator.integers(0, graph.size, 150)
+    sources[70] = sources[3]
+    for order in orders(graph).values():
+        weights = eliminated(graph, order, precision)
+        for some in (sources, sources[:1], sources[:0]):
+            for out in (np.float32, np.float64):
+                rows = np.full((len(some), graph.size), np.nan, dtype=out)
+                weights.rows(some, rows)
+                assert_close(rows, wanted[some], TOLERANCE["float32" if out == np.float32 else precision])
+
+
+@both
+def test_a_row_is_the_same_to_the_last_bit_whatever_is_swept_with_it(precision: str) -> None:
+    graph = GRAPHS["lattice"]
+    weights = eliminated(graph, orders(graph)["shuffled"], precision)
+    alone, together, block = (np.empty((rows, graph.size)) for rows in (1, 40, weights.lanes))
+    sources = weights.sources(3)
+    weights.rows(sources[5:6], alone)
+    weights.rows(np.append(np.arange(0, 390, 10), sources[5]), together)
+    weights.distances(3, block)
+    assert np.array_equal(alone[0], together[-1]) and np.array_equal(alone[0], block[5])
 
 
 def test_threads_change_nothing() -> None:

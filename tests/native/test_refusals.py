@@ -67,6 +67,10 @@ def _calls() -> dict[str, Callable[[], Any]]:
         "kept too short": lambda: fold(np.zeros((2, 2)), kept=np.zeros((1, 32))),
         "nothing kept": lambda: fold(np.zeros((2, 2)), again=True),
         "pieces": lambda: eliminated(GRAPHS["no edges"], np.arange(5)).fold(0, five, five.copy(), np.zeros(5)),
+        "swept source too large": lambda: weights.rows(np.array([2]), np.empty((1, 2))),
+        "swept source negative": lambda: weights.rows(np.array([-1]), np.empty((1, 2))),
+        "swept rows missing": lambda: weights.rows(np.array([0, 1]), np.empty((1, 2))),
+        "swept columns missing": lambda: weights.rows(np.array([0]), np.empty((1, 1))),
         "source too large": lambda: native.dijkstra_rows(*graph, np.array([2]), np.empty((1, 2))),
         "source negative": lambda: native.dijkstra_rows(*graph, np.array([-1]), np.empty((1, 2))),
         "rows missing": lambda: native.dijkstra_rows(*graph, np.array([0, 1]), np.empty((1, 2))),
@@ -103,6 +107,8 @@ def test_wrong_types() -> None:
     for out in (np.empty((2, 2), dtype=np.int64), np.empty((2, 2), order="F"), np.empty((4, 4))[::2, ::2], [[0.0]]):
         with pytest.raises(TypeError):
             weights.distances(0, out)  # type: ignore[arg-type]
+        with pytest.raises(TypeError):
+            weights.rows(np.array([0, 1]), out)  # type: ignore[arg-type]
     locked = np.empty((2, 2))
     locked.flags.writeable = False
     with pytest.raises(TypeError):

@@ -1,5 +1,6 @@
 """Kernels computed anew in every pass give what a matrix in memory gives."""
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from mlcli import native
 from mlcli.base.compute import Compute
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.stages import ordering, streamed, tiles
+from mlcli.stages.elimination import Analysis, EliminationRows
 from mlcli.stages.graph import graph_of
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.nearest import nearest
@@ -129,3 +131,22 @@ def test_the_geodesics_of_a_streamed_kernel_are_those_of_the_matrix() -> None:
     kernel = Paths(store="streamed").kernel(graph, COMPUTE)
     assert isinstance(kernel, Streamed)
     assert np.allclose(kernel.rows(np.array([3, 200])), -0.5 * rows[[3, 200]] ** 2, rtol=1e-12)
+
+
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+def test_quick_rows_are_those_of_the_matrix_in_the_precision_of_a_pass() -> None:
+    graph = graph_of(nearest(POINTS, 9), "union")
+    rows, some = Paths(algorithm="dijkstra").distances(graph, COMPUTE), np.arange(299, 100, -2)
+    for precision, tolerance in (("float32", 3e-6), ("float64", 1e-12)):
+        options = {"algorithm": "elimination", "store": "streamed", "precision": precision}
+        kernel = Paths(**options).kernel(graph, COMPUTE)
+        assert kernel.quick_rows is not None
+        assert np.allclose(kernel.quick_rows(some), -0.5 * rows[some] ** 2, rtol=tolerance)
+
+
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+def test_rows_that_outlive_a_fit_do_not_hold_all_its_distances() -> None:
+    engine = EliminationRows(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep=True)
+    rows, alive = engine.rows, weakref.ref(engine)
+    del engine
+    assert alive() is None and rows(np.array([7]))[0, 7] == 0

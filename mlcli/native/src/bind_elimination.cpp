@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/optional.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "weights.hpp"
@@ -75,6 +76,21 @@ template <class T> struct Sweeper {
         nb::gil_scoped_release release;
         weights.distances(block, rows);
     }
+    template <class Out> void rows(Vector<std::int64_t> vertices, Matrix<Out> out) const {
+        const std::int64_t size = elimination.graph().vertices;
+        require(out.shape(0) == vertices.size() && static_cast<std::int64_t>(out.shape(1)) == size,
+                "out must have a row for every source and a column for every vertex");
+        for (std::size_t i = 0; i < vertices.size(); ++i)
+            require(vertices(i) >= 0 && vertices(i) < size, "a source is out of range");
+        nb::gil_scoped_release release;
+        const auto count = static_cast<std::int64_t>(vertices.size());
+        for (std::int64_t first = 0; first < count; first += BLOCK<T>) {
+            const int lanes = static_cast<int>(std::min<std::int64_t>(BLOCK<T>, count - first));
+            Out *rows[BLOCK<T>];
+            for (int i = 0; i < lanes; ++i) rows[i] = out.data() + (first + i) * size;
+            weights.rows(vertices.data() + first, lanes, rows);
+        }
+    }
     double fold(std::int64_t block, Matrix<const double> q, Matrix<double> product,
                 nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu> sums, std::optional<Matrix<T>> kept,
                 bool again) const {
@@ -112,6 +128,8 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
         .def("sources", &S::sources, "block"_a)
         .def("distances", &S::template distances<float>, "block"_a, "out"_a.noconvert())
         .def("distances", &S::template distances<double>, "block"_a, "out"_a.noconvert())
+        .def("rows", &S::template rows<float>, "vertices"_a.noconvert(), "out"_a.noconvert())
+        .def("rows", &S::template rows<double>, "vertices"_a.noconvert(), "out"_a.noconvert())
         .def_prop_ro("order", &S::order)
         .def("fold", &S::fold, "block"_a, "q"_a.noconvert(), "product"_a.noconvert(), "sums"_a.noconvert(),
              "kept"_a.noconvert().none(), "again"_a);

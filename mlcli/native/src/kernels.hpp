@@ -16,14 +16,15 @@ template <class T> struct Kernels {
     Eliminate factor;     // the Cholesky factor of a matrix
     // Solutions in the place of right sides (vertices x SIDES, in the order of elimination); `stack` holds depth x SIDES zeros.
     void (*solve)(const Plan &, const double *values, double *sides, double *stack);
-    // Rows of distances from `count` sources; `kept` holds vertices x BLOCK numbers.
-    void (*distances32)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
+    // Rows of distances from some sources, whose place is their position; `kept` holds vertices x BLOCK numbers.
+    void (*distances32)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
                         float *const *out);
-    void (*distances64)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
+    void (*distances64)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *kept,
                         double *const *out);
-    // Distances squared from the sources to positions no earlier than theirs, times q (vertices x columns), added to `out`
-    // for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be null; `sums` is scratch.
-    double (*fold)(const Plan &, const T *values, int first, int count, std::uint32_t *rows, T *scratch, const double *q,
+    // Distances squared from sources at positions one after the other to those no earlier than theirs, times q (vertices x
+    // columns), added to `out` for both; returns the sum of fourth powers. `kept` ((vertices - first) x BLOCK) may be
+    // null; `sums` is scratch.
+    double (*fold)(const Plan &, const T *values, const Sources &, std::uint32_t *rows, T *stack, T *risen, const double *q,
                    int columns, const Folds &out, T *kept, double *sums);
     // The same from the rows that a fold has kept.
     double (*refold)(const Plan &, T *kept, int first, int count, const double *q, int columns, const Folds &out,

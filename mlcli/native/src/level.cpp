@@ -10,25 +10,21 @@
 
 namespace mlcli::LEVEL {
 
-template <class T>
-static Sweep<T, BLOCK<T>> prepared(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch) {
-    return {plan, values, first, count, scratch, scratch + static_cast<std::int64_t>(plan.depth) * BLOCK<T>, rows,
-            plan.node_of[first], plan.node_of[first + count - 1]};
-}
-
+// A node's rows have risen where they are then kept: it has read them before it writes.
 template <class T, class Out>
-static void distances(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
+static void distances(const Plan &plan, const T *values, const Sources &sources, std::uint32_t *rows, T *stack, T *kept,
                       Out *const *out) {
     Keep<T, BLOCK<T>> keep{kept};
-    sweep(prepared(plan, values, first, count, rows, scratch), 0, keep);
-    turn<T, BLOCK<T>>(plan, kept, count, out);
+    sweep(Sweep<T, BLOCK<T>>{plan, values, sources, stack, kept, rows}, 0, keep);
+    turn<T, BLOCK<T>>(plan, kept, sources.count, out);
 }
 
 template <class T>
-static double fold(const Plan &plan, const T *values, int first, int count, std::uint32_t *rows, T *scratch,
+static double fold(const Plan &plan, const T *values, const Sources &sources, std::uint32_t *rows, T *stack, T *risen,
                    const double *q, int columns, const Folds &out, T *kept, double *sums) {
-    Fold<T, BLOCK<T>> sink(plan, first, count, q, columns, out, kept, sums);
-    sweep(prepared(plan, values, first, count, rows, scratch), plan.node_of[first], sink);
+    const int first = sources.position[0];
+    Fold<T, BLOCK<T>> sink(plan, first, sources.count, q, columns, out, kept, sums);
+    sweep(Sweep<T, BLOCK<T>>{plan, values, sources, stack, risen, rows}, plan.node_of[first], sink);
     return sink.finish();
 }
 

@@ -12,8 +12,6 @@ struct Node {
     std::int32_t top, rows, ups, width;
     std::int32_t base;    // the depth of row 0 in the tree
     std::int32_t parent;  // -1 at a root
-    std::int32_t last() const { return top; }
-    std::int32_t first() const { return top - rows + 1; }
 };
 
 // Entries [low, high) of a source's list are rows of the node that this contribution goes to.
@@ -37,6 +35,15 @@ struct Folds {
     double *product, *sums;  // (vertices - base) x columns, vertices - base
     std::int64_t base;
     std::int64_t row(std::int64_t position) const { return position - base; }
+};
+
+// What a sweep starts from, one lane for each source, and the nodes that it reaches on the way up.
+struct Sources {
+    int count;
+    const std::int32_t *position;  // of each source
+    std::int32_t nodes;
+    const std::int32_t *node;   // ascending: those that hold sources, and their ancestors
+    const std::int32_t *place;  // node -> where its row 0 stands on the way up, its others before it; -1: not reached
 };
 
 constexpr int PANEL = 64;      // rows of a node at most

@@ -1,27 +1,21 @@
-// The distances from a block of sources to every vertex: up along their ancestors, then down the whole tree.
+// The distances from some sources to every vertex: up along their ancestors, then down the whole tree.
 #pragma once
 #include "tiles.hpp"
 #include "plan.hpp"
 
 namespace mlcli::LEVEL {
 
-// Rows of LANES numbers, one lane for each source of the block.
+// Rows of LANES numbers, one lane for each source.
 template <class T, int LANES> struct Sweep {
     const Plan &plan;
     const T *values;
-    int first, count;     // positions of the sources
+    const Sources &sources;
     T *stack;             // finished rows by depth
-    T *risen;             // rows on the way up: by depth, then those of the nodes that hold the sources
-    std::uint32_t *rows;  // depth -> row of `risen`
-    int from, to;         // the nodes that hold the sources
+    T *risen;             // rows on the way up, those of the nodes that are reached
+    std::uint32_t *rows;  // depth -> row of `risen`, along the path from the node at hand to its root
 
-    std::int64_t risen_rows() const { return plan.depth + plan.node[to].last() - plan.node[from].first() + 1ll; }
-    std::uint32_t local(int position) const {
-        return static_cast<std::uint32_t>(plan.depth + position - plan.node[from].first());
-    }
-    T *risen_row(const Node &node, int index, int row) const {
-        return risen + (index <= to ? local(node.top - row) : static_cast<std::uint32_t>(node.base + row))
-                           * static_cast<std::int64_t>(LANES);
+    T *risen_row(int index, int row) const {
+        return risen + static_cast<std::int64_t>(sources.place[index] - row) * LANES;
     }
 };
 
@@ -36,7 +30,7 @@ INLINE void rise_tile(const Sweep<T, LANES> &s, const Node &node, int index, int
         typename L::V own[R][VECTORS];
         UNROLL for (int r = 0; r < R; ++r)
             UNROLL for (int n = 0; n < VECTORS; ++n)
-                own[r][n] = L::load(s.risen_row(node, index, first + r) + lane + n * L::width);
+                own[r][n] = L::load(s.risen_row(index, first + r) + lane + n * L::width);
         UNROLL for (int v = R - 1; v > 0; --v)
             UNROLL for (int x = 0; x < v; ++x) {
                 const typename L::V length = L::fill(w[v * static_cast<std::int64_t>(node.width) + node.ups + first + x]);
@@ -44,7 +38,7 @@ INLINE void rise_tile(const Sweep<T, LANES> &s, const Node &node, int index, int
             }
         UNROLL for (int r = 0; r < R; ++r)
             UNROLL for (int n = 0; n < VECTORS; ++n)
-                L::store(s.risen_row(node, index, first + r) + lane + n * L::width, own[r][n]);
+                L::store(s.risen_row(index, first + r) + lane + n * L::width, own[r][n]);
         for (int j = 0; j < node.ups + first; ++j) {
             T *row = s.risen + static_cast<std::int64_t>(s.rows[list[j]]) * LANES + lane;
             typename L::V sum[VECTORS];
@@ -60,9 +54,7 @@ INLINE void rise_tile(const Sweep<T, LANES> &s, const Node &node, int index, int
 
 template <class T, int LANES> static void rise_node(const Sweep<T, LANES> &s, int index) {
     const Node &node = s.plan.node[index];
-    int first = node.rows - 1;
-    if (node.last() - first < s.first) first = node.last() - s.first;  // rows below the sources are unreached
-    for (first = first / 4 * 4; first >= 0; first -= 4) {
+    for (int first = (node.rows - 1) / 4 * 4; first >= 0; first -= 4) {
         const int count = node.rows - first;
         if (count >= 4) rise_tile<T, LANES, 4>(s, node, index, first);
         else if (count == 3) rise_tile<T, LANES, 3>(s, node, index, first);
@@ -71,26 +63,34 @@ template <class T, int LANES> static void rise_node(const Sweep<T, LANES> &s, in
     }
 }
 
-// The rows of a node, and of its ancestors among the nodes of the sources, by depth; or back to the path's rows.
-template <class T, int LANES> static void name_rows(const Sweep<T, LANES> &s, int index, bool local) {
-    for (int i = index; i != -1 && i <= s.to; i = s.plan.node[i].parent) {
+// The rows of a node and of its ancestors by depth. Those of an ancestor that was named already still stand: nodes
+// come in postorder, so all since then lay below it.
+template <class T, int LANES> static void name_rows(const Sweep<T, LANES> &s, int index) {
+    for (int i = index; i != -1; i = s.plan.node[i].parent) {
         const Node &node = s.plan.node[i];
-        for (int r = 0; r < node.rows; ++r)
-            s.rows[node.base + r] = local ? s.local(node.top - r) : static_cast<std::uint32_t>(node.base + r);
+        const auto place = static_cast<std::uint32_t>(s.sources.place[i]);
+        if (s.rows[node.base] == place) return;
+        for (int r = 0; r < node.rows; ++r) s.rows[node.base + r] = place - static_cast<std::uint32_t>(r);
     }
 }
 
 template <class T, int LANES> static void rise(const Sweep<T, LANES> &s) {
     const T infinity = static_cast<T>(__builtin_inff());
-    for (std::int64_t i = 0; i < s.risen_rows() * LANES; ++i) s.risen[i] = infinity;
-    for (int i = 0; i < s.count; ++i) s.risen[static_cast<std::int64_t>(s.local(s.first + i)) * LANES + i] = 0;
-    for (int d = 0; d < s.plan.depth; ++d) s.rows[d] = static_cast<std::uint32_t>(d);
-    for (int i = s.from; i <= s.to; ++i) {
-        name_rows(s, i, true);
-        rise_node(s, i);
-        name_rows(s, i, false);
+    for (int k = 0; k < s.sources.nodes; ++k) {
+        const Node &node = s.plan.node[s.sources.node[k]];
+        T *rows = s.risen_row(s.sources.node[k], node.rows - 1);
+        for (std::int64_t i = 0; i < static_cast<std::int64_t>(node.rows) * LANES; ++i) rows[i] = infinity;
     }
-    for (int i = s.plan.node[s.to].parent; i != -1; i = s.plan.node[i].parent) rise_node(s, i);
+    for (int i = 0; i < s.sources.count; ++i) {
+        const int position = s.sources.position[i], index = s.plan.node_of[position];
+        const Node &node = s.plan.node[index];
+        s.risen_row(index, node.top - position)[i] = 0;
+    }
+    for (int d = 0; d < s.plan.depth; ++d) s.rows[d] = ~0u;
+    for (int k = 0; k < s.sources.nodes; ++k) {
+        name_rows(s, s.sources.node[k]);
+        rise_node(s, s.sources.node[k]);
+    }
 }
 
 // R rows take from the ancestors named by their list, and from one another; `start` holds what rose, or null.
@@ -126,12 +126,13 @@ INLINE void sink_tile(const Sweep<T, LANES> &s, const Node &node, int first, con
     }
 }
 
-template <class T, int LANES> static void sink_node(const Sweep<T, LANES> &s, int index, bool reached) {
+template <class T, int LANES> static void sink_node(const Sweep<T, LANES> &s, int index) {
     const Node &node = s.plan.node[index];
+    const bool reached = s.sources.place[index] >= 0;
     for (int first = 0; first < node.rows; first += 4) {
         const int count = node.rows - first;
         const T *rows[4];
-        for (int r = 0; reached && r < 4 && r < count; ++r) rows[r] = s.risen_row(node, index, first + r);
+        for (int r = 0; reached && r < 4 && r < count; ++r) rows[r] = s.risen_row(index, first + r);
         const T *const *start = reached ? rows : nullptr;
         if (count >= 4) sink_tile<T, LANES, 4>(s, node, first, start);
         else if (count == 3) sink_tile<T, LANES, 3>(s, node, first, start);
@@ -143,15 +144,10 @@ template <class T, int LANES> static void sink_node(const Sweep<T, LANES> &s, in
 // Hands the finished rows (rows x LANES) of the nodes down to `lowest` to `take` with their node, the last node first.
 template <class T, int LANES, class Take> static void sweep(const Sweep<T, LANES> &s, int lowest, Take &take) {
     rise(s);
-    int path = s.plan.node[s.to].parent;  // the path's nodes come in descending order: find them from the root
-    for (int i = s.to; i != -1; i = s.plan.node[i].parent) s.rows[s.plan.node[i].base] = static_cast<std::uint32_t>(i);
-    path = static_cast<int>(s.rows[0]);
     for (int i = s.plan.nodes - 1; i >= lowest; --i) {
-        const bool on_path = i == path;
-        sink_node(s, i, on_path || (i >= s.from && i <= s.to));
+        sink_node(s, i);
         const Node &node = s.plan.node[i];
         take(node, s.stack + static_cast<std::int64_t>(node.base) * LANES);
-        if (on_path && i != s.to) path = static_cast<int>(s.rows[node.base + node.rows]);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 namespace mlcli {
 
@@ -37,29 +38,74 @@ template <class T> int Weights<T>::sources(std::int64_t block, std::int64_t *ver
 
 namespace {
 
-void write(const Kernels<float> &k, const Plan &p, const float *v, int first, int count, std::uint32_t *rows, float *scratch,
+// Sources at some positions, with the nodes that they reach; a row's place on the way up is its position, or, packed,
+// its number among the rows reached.
+class Reach {
+public:
+    Reach(const Plan &plan, const Ints &positions, bool packed) : positions_(positions), place_(plan.nodes, -1) {
+        for (const std::int32_t position : positions)
+            for (std::int32_t i = plan.node_of[position]; i != -1 && place_[i] < 0; i = plan.node[i].parent) {
+                place_[i] = plan.node[i].top;
+                nodes_.push_back(i);
+            }
+        std::sort(nodes_.begin(), nodes_.end());
+        std::int32_t rows = 0;
+        for (const std::int32_t i : nodes_) {
+            rows += plan.node[i].rows;
+            if (packed) place_[i] = rows - 1;
+        }
+    }
+    Sources sources() const {
+        return {static_cast<int>(positions_.size()), positions_.data(), static_cast<std::int32_t>(nodes_.size()),
+                nodes_.data(), place_.data()};
+    }
+
+private:
+    const Ints &positions_;
+    Ints nodes_, place_;
+};
+
+Ints consecutive(std::int32_t first, int count) {
+    Ints positions(count);
+    std::iota(positions.begin(), positions.end(), first);
+    return positions;
+}
+
+void write(const Kernels<float> &k, const Plan &p, const float *v, const Sources &s, std::uint32_t *rows, float *stack,
            float *kept, float *const *out) {
-    k.distances32(p, v, first, count, rows, scratch, kept, out);
+    k.distances32(p, v, s, rows, stack, kept, out);
 }
 template <class T>
-void write(const Kernels<T> &k, const Plan &p, const T *v, int first, int count, std::uint32_t *rows, T *scratch, T *kept,
+void write(const Kernels<T> &k, const Plan &p, const T *v, const Sources &s, std::uint32_t *rows, T *stack, T *kept,
            double *const *out) {
-    k.distances64(p, v, first, count, rows, scratch, kept, out);
+    k.distances64(p, v, s, rows, stack, kept, out);
 }
-void write(const Kernels<double> &k, const Plan &p, const double *v, int first, int count, std::uint32_t *rows,
-           double *scratch, double *kept, float *const *out) {
-    k.distances32(p, v, first, count, rows, scratch, kept, out);
+void write(const Kernels<double> &k, const Plan &p, const double *v, const Sources &s, std::uint32_t *rows,
+           double *stack, double *kept, float *const *out) {
+    k.distances32(p, v, s, rows, stack, kept, out);
 }
 
 }  // namespace
 
-template <class T> template <class Out> void Weights<T>::distances(std::int64_t block, Out *const *out) const {
+template <class T> template <class Out> void Weights<T>::sweep(const Ints &positions, Out *const *out) const {
     const Plan plan = symbolic().plan();
-    const Kernels<T> &kernel = kernels<T>();
-    std::vector<std::uint32_t> rows(plan.depth + 1);
+    const Reach reach(plan, positions, false);
+    std::vector<std::uint32_t> rows(plan.depth);
     const typename Pool<T>::Loan scratch(scratch_, scratch_size());
     const typename Pool<T>::Loan kept(kept_, static_cast<std::int64_t>(plan.vertices) * BLOCK<T>);
-    write(kernel, plan, numbers_.get(), first(block), count(block), rows.data(), scratch.get(), kept.get(), out);
+    write(kernels<T>(), plan, numbers_.get(), reach.sources(), rows.data(), scratch.get(), kept.get(), out);
+}
+
+template <class T> template <class Out> void Weights<T>::distances(std::int64_t block, Out *const *out) const {
+    sweep(consecutive(first(block), count(block)), out);
+}
+
+template <class T>
+template <class Out>
+void Weights<T>::rows(const std::int64_t *vertices, int count, Out *const *out) const {
+    Ints positions(count);
+    for (int i = 0; i < count; ++i) positions[i] = symbolic().position[vertices[i]];
+    sweep(positions, out);
 }
 
 template <class T>
@@ -68,9 +114,12 @@ double Weights<T>::fold(std::int64_t block, const double *q, int columns, const 
     const Kernels<T> &kernel = kernels<T>();
     const Buffer<double> sums(kernel.fold_scratch(columns));
     if (again) return kernel.refold(plan, kept, first(block), count(block), q, columns, out, sums.get());
-    std::vector<std::uint32_t> rows(plan.depth + 1);
+    const Ints positions = consecutive(first(block), count(block));
+    const Reach reach(plan, positions, true);
+    std::vector<std::uint32_t> rows(plan.depth);
     const typename Pool<T>::Loan scratch(scratch_, scratch_size());
-    return kernel.fold(plan, numbers_.get(), first(block), count(block), rows.data(), scratch.get(), q, columns, out, kept,
+    T *const risen = scratch.get() + static_cast<std::int64_t>(plan.depth) * BLOCK<T>;
+    return kernel.fold(plan, numbers_.get(), reach.sources(), rows.data(), scratch.get(), risen, q, columns, out, kept,
                        sums.get());
 }
 
@@ -80,5 +129,9 @@ template void Weights<float>::distances(std::int64_t, float *const *) const;
 template void Weights<float>::distances(std::int64_t, double *const *) const;
 template void Weights<double>::distances(std::int64_t, float *const *) const;
 template void Weights<double>::distances(std::int64_t, double *const *) const;
+template void Weights<float>::rows(const std::int64_t *, int, float *const *) const;
+template void Weights<float>::rows(const std::int64_t *, int, double *const *) const;
+template void Weights<double>::rows(const std::int64_t *, int, float *const *) const;
+template void Weights<double>::rows(const std::int64_t *, int, double *const *) const;
 
 }  // namespace mlcli

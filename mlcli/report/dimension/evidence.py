@@ -2,13 +2,13 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from mlcli.base.inputs import Covariance, Dissimilarities, Features, Input, Similarities
 from mlcli.base.scaling import all_finite, scaled
-from mlcli.base.threads import allowed, in_order
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.methods.base import Method, Model, existing
 from mlcli.methods.fa import FA
 from mlcli.report.dimension.verdict import Evidence
@@ -120,8 +120,8 @@ def kept_distances(model: Model, data: Points) -> Pairs | None:
     if isinstance(similarity, Barycenters):
         return None
     if isinstance(similarity, Geodesics):
-        graph = similarity.graph
-        return lambda sources, targets: geodesics(graph, sources)[:, targets]
+        paths = paths_of(model.rows, similarity.graph)
+        return lambda sources, targets: paths(sources)[:, targets]
     if isinstance(similarity, KernelValues):
         return lambda sources, targets: function_distances(similarity, sources, targets)
     if isinstance(similarity, Distances | GivenDistances) and similarity.correction.constant:
@@ -129,10 +129,9 @@ def kept_distances(model: Model, data: Points) -> Pairs | None:
     return lambda sources, targets: input_distances(data, sources, targets)
 
 
-def geodesics(graph: Graph, sources: Indices) -> Array:
-    """Shortest paths from some points to all (s x n), on all threads."""
-    parts = np.array_split(sources, min(len(sources), 4 * allowed()))
-    return np.concatenate(list(in_order(lambda part: dijkstra_rows(graph, part), parts)))
+def paths_of(rows: RowsOf | None, graph: Graph) -> RowsOf:
+    """Finds shortest paths from some points to all (s x n): from rows of the kernel -D²/2 where the fit gives them."""
+    return partial(dijkstra_rows, graph) if rows is None else lambda sources: np.sqrt(-2 * rows(sources))
 
 
 def corrected(correction: Correction, model: Model, distances: Array) -> Array:

@@ -11,7 +11,7 @@ from mlcli.base.inputs import Dissimilarities, Given, Similarities
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
-from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.methods.base import Model, existing
 from mlcli.stages.distances import pair_distances, squared_distances
 from mlcli.stages.geodesics import dijkstra_rows
@@ -142,6 +142,7 @@ class GeodesicSpace:
 
     graph: Graph
     exponent: int
+    kernel: RowsOf | None = None  # finds rows of -D²/2, where the fit gives them
     name: str = "geodesic"
 
     @property
@@ -150,11 +151,15 @@ class GeodesicSpace:
         return STEP * (2 * self.graph.edges / max(self.graph.size, 1) + np.log2(self.graph.size + 1))
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """Squared path lengths: one source at a time, or between all points by the quickest way."""
+        """Squared path lengths: between all points by the quickest way, from some as the fit found them, or anew."""
         if len(anchors) == self.graph.size and 8 * self.graph.size**2 <= STORED:
             with unheard():
                 squared = np.square(Paths(store="memory").distances(self.graph, Compute()))
             return lambda part: squared[part]
+        if self.kernel is not None:
+            rows = self.kernel(anchors)
+            rows *= -2
+            return lambda part: rows[part]
         return lambda part: np.square(dijkstra_rows(self.graph, anchors[part]))
 
 
@@ -175,7 +180,7 @@ def kept_space(model: Model) -> Space | None:
     if model.unfolded is not None:
         return Euclidean(model.unfolded.factor, projector.exponent_out, "kernel")
     if isinstance(similarity, Geodesics):
-        return GeodesicSpace(similarity.graph, projector.exponent_in)
+        return GeodesicSpace(similarity.graph, projector.exponent_in, model.rows)
     if isinstance(similarity, KernelValues):
         return KernelFunctionSpace(similarity, projector.exponent_out)
     return None

@@ -1,6 +1,7 @@
 """What must hold of the measures whatever the data: known values, invariance, samples, sizes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,9 @@ import pytest
 from mlcli.base.inputs import Features
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
+from mlcli.methods import METHODS
+from mlcli.report.dimension.evidence import evidence_of
+from mlcli.report.dimension.rules import verdicts
 from mlcli.report.quality import kept_space, quality
 from tests import support
 from tests.report.quality.support import distances, measured
@@ -215,3 +219,18 @@ def test_no_copy_of_the_data_is_made() -> None:
 
 def test_content_is_plain() -> None:
     json.dumps(measured(POINTS, POINTS[:, :2]), allow_nan=False)
+
+
+def test_geodesics_from_the_fit_give_what_geodesics_found_anew_give() -> None:
+    """Where distances are streamed in single precision, and the measures are of a sample."""
+    model = support.fit("isomap", MANY[:, :3], neighbors=8, paths={"store": "streamed"})
+    if model.rows is None:
+        pytest.skip("needs the native kernels and METIS")
+    anew = replace(model, rows=None)
+    found, expected = (measured(MANY[:, :3], model.embedding, kept=kept_space(m)) for m in (model, anew))
+    assert not found["exact"]
+    np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-5)
+    first, second = (verdicts(evidence_of(METHODS["isomap"](), m, support.features(MANY[:, :3]), 0))
+                     for m in (model, anew))
+    curves = [found["residual_variance"].figures["residual_variances"] for found in (first, second)]
+    np.testing.assert_allclose(*curves, rtol=1e-5)
