@@ -17,6 +17,26 @@ def select_neighbors(quick: AnyArray, count: int, own: Indices | None = None) ->
     return indices, values
 
 
+class Smallest:
+    """The `count` smallest numbers offered to each of n rows so far, by (value, index): infinite and -1 at first.
+
+    The numbers are ‖y‖² - 2 x·y for pairs of points, squared distances less what is x's own. Rows may
+    be offered numbers at the same time in several threads, where they are not the same rows.
+    """
+
+    def __init__(self, rows: int, count: int) -> None:
+        self.indices = np.full((rows, count), -1, dtype=np.int64)
+        self.values = np.full((rows, count), np.inf, dtype=np.float32)
+
+    def offer(self, rows: slice, products: AnyArray, norms: AnyArray, others: slice, turned: bool = False) -> None:
+        """Products (float32) of points `rows` with points `others` and the norms of these; `turned`, others x rows.
+
+        Where both are the same points, each is left out of its own numbers.
+        """
+        own = rows.start if rows == others else -1
+        kernels().select_pairs(products, norms, others.start, own, self.indices[rows], self.values[rows], turned)
+
+
 def refine(rows: Array, points: Array, candidates: Indices, count: int,
            own: Indices | None = None) -> tuple[Indices, Array]:
     """The `count` nearest of each row's candidates (m x c, different; -1 for none) by exact (squared distance, index).

@@ -17,8 +17,8 @@ WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth h
 # seconds of one core for one step of each algorithm
 HEAP_STEP = {"native": 2.6e-9, "scipy": 6.7e-9}  # Dijkstra: an edge relaxed, or a level of the heap
 CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ relaxations
-RELAXATION = {"v4": 2.4e-11, "v3": 4e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
-ENTRY = {"v4": 1.3e-9, "v3": 1.7e-9, "base": 3e-9}  # one distance found, squared and multiplied into the product
+RELAXATION = {"v4": 2.7e-11, "v3": 4.5e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
+ENTRY = {"v4": 4.5e-10, "v3": 6e-10, "base": 1.5e-9}  # half a pair's distance, squared and multiplied into the product
 CACHED, BEYOND = 32_000, 1.5  # points whose vectors stay near a core, and how much dearer entries are with more
 
 
@@ -64,11 +64,14 @@ def product_rate(threads: int) -> float:
     return 4 * 2 * 512.0**3 / (time.perf_counter() - started)
 
 
-def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int) -> float:
-    """Seconds of an exact search for neighbors, through a k-d tree or products of all pairs in single precision."""
+def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int, native: bool) -> float:
+    """Seconds of an exact search for neighbors, through a k-d tree or products in single precision.
+
+    The native kernels take each pair of points once, SciPy's way twice.
+    """
     if tree:
         return points * (2e-6 + 4e-7 * count) * max(columns / 3, 1.0) * np.log2(points + 2) / 10 / threads
-    return 2.0 * points**2 * columns / (2 * product_rate(threads)) + points**2 * 1.5e-9 / threads
+    return (1.0 if native else 2.0) * points**2 * columns / (2 * product_rate(threads)) + points**2 * 1.5e-9 / threads
 
 
 def solve_cost(size: int, threads: int) -> float:

@@ -3,17 +3,20 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 
 from mlcli import native
 from mlcli.base.stage import advance
-from mlcli.base.threads import allowed, single_threaded_blas
+from mlcli.base.threads import allowed, in_order, single_threaded_blas
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.distances import pair_distances, row_blocks, squared_distances
 
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
 SPARE = 8  # candidates beyond k, so that rounding of the quick distances cannot hide a neighbor
+TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
+SHARES = 8  # tiles for each thread, at least
 BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
 
 # Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
@@ -143,6 +146,8 @@ def _finder(new: Array, points: Array, count: int, own: Indices | None) -> tuple
         return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
     if points.shape[1] <= TREE_COLUMNS:
         return _tree(new, points, count), 64 * count
+    if new is points and own is not None and native.available():
+        return _pairs(points, count), 64 * count
     return _products(new, points, count, own), len(points)
 
 
@@ -166,23 +171,57 @@ def _tree(new: Array, points: Array, count: int) -> Finder:
     return find
 
 
+class _Centered:
+    """Points in single precision, centered first: ‖x - y‖² less ‖x‖², which is a row's own, by products."""
+
+    def __init__(self, points: Array) -> None:
+        self.center = points.mean(axis=0)
+        self.points = (points - self.center).astype(np.float32)
+        self.norms = np.einsum("ij,ij->i", self.points, self.points)
+        self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
+
+    def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
+        """What the squared distances to all points that are no candidates reach for sure, for rows of these norms."""
+        reached: Array = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
+        return reached
+
+
 def _products(new: Array, points: Array, count: int, own: Indices | None) -> Finder:
-    """Through products in single precision of data centered first; ‖x - y‖² less ‖x‖², which is the row's own."""
-    center = points.mean(axis=0)
-    right = (points - center).astype(np.float32)
-    norms = np.einsum("ij,ij->i", right, right)
-    rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
+    """Through products of rows with all points."""
+    quick = _Centered(points)
 
     def find(block: slice) -> tuple[Indices, Array]:
-        left = right[block] if new is points else (new[block] - center).astype(np.float32)
-        own_norms = np.einsum("ij,ij->i", left, left)
-        quick = left @ right.T
-        quick *= -2
-        quick += norms
-        candidates, last = _smallest(quick, count, None if own is None else own[block])
-        return candidates, last.astype(np.float64) + own_norms - rounding * (own_norms + norms.max())
+        left = (new[block] - quick.center).astype(np.float32)
+        numbers = left @ quick.points.T
+        numbers *= -2
+        numbers += quick.norms
+        candidates, last = _smallest(numbers, count, None if own is None else own[block])
+        return candidates, quick.beyond(last, np.einsum("ij,ij->i", left, left))
 
     return find
+
+
+def _pairs(points: Array, count: int) -> Finder:
+    """Through products of all pairs of points, tile by tile: each pair once, for both of its points."""
+    quick, kept = _Centered(points), native.Smallest(len(points), count)
+    step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
+    sides = [slice(start, min(start + step, len(points))) for start in range(0, len(points), step)]
+    pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
+    locks = {side.start: Lock() for side in sides}
+
+    def work(pair: tuple[slice, slice]) -> None:
+        rows, columns = pair
+        products = quick.points[rows] @ quick.points[columns].T
+        with locks[rows.start]:
+            kept.offer(rows, products, quick.norms[columns], columns)
+        if rows != columns:
+            with locks[columns.start]:
+                kept.offer(columns, products, quick.norms[rows], rows, turned=True)
+
+    for done, _ in enumerate(in_order(work, pairs)):
+        advance(done + 1, len(pairs))
+    beyond = quick.beyond(kept.values[:, -1], quick.norms)
+    return lambda block: (kept.indices[block], beyond[block])
 
 
 def _smallest(quick: AnyArray, count: int, own: Indices | None) -> tuple[Indices, AnyArray]:

@@ -5,6 +5,7 @@ from typing import Literal, Self
 import numpy as np
 from pydantic import model_validator
 
+from mlcli import native
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import Options, option
@@ -78,7 +79,7 @@ class Neighbors(Options):
         (rows, columns), tree = data.values.shape, data.values.shape[1] <= TREE_COLUMNS
         if isinstance(data, Dissimilarities):
             return Step("neighbors", "from the dissimilarities", rows**2 * 2e-8, 8.0 * BLOCK * 3)
-        seconds = neighbors_cost(rows, columns, self.count or 10, tree, compute.thread_count())
+        seconds = neighbors_cost(rows, columns, self.count or 10, tree, compute.thread_count(), native.available())
         return Step("neighbors", "k-d tree" if tree else "products of all pairs, refined", seconds,
                     8.0 * rows * columns + 8.0 * BLOCK * compute.thread_count())
 

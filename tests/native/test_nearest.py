@@ -33,6 +33,43 @@ def test_selection(size: int, kind: type, level: str) -> None:
     assert np.array_equal(indices, np.where(np.isinf(sorted_values), -1, wanted))
 
 
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize(("size", "step"), [(1, 1), (5, 2), (130, 64), (300, 97), (300, 300)])
+def test_pairs_of_blocks_offered_in_any_order(size: int, step: int, level: str) -> None:
+    """Each pair's product serves both of its points, and what is kept is what sorting finds: ties by index."""
+    usual, generator = native.describe(), np.random.default_rng(size + step)
+    points = generator.integers(0, 3, (size, 4)).astype(np.float32)
+    norms, count = (points**2).sum(axis=1), min(size, 12)
+    kept = native.Smallest(size, count)
+    sides = [slice(start, min(start + step, size)) for start in range(0, size, step)]
+    pairs = [(left, right) for i, left in enumerate(sides) for right in sides[i:]]
+    try:
+        kernels().choose_level(level)
+        for k in generator.permutation(len(pairs)):
+            rows, columns = pairs[k]
+            products = points[rows] @ points[columns].T
+            kept.offer(rows, products, norms[columns], columns)
+            if rows != columns:
+                kept.offer(columns, products, norms[rows], rows, turned=True)
+    finally:
+        kernels().choose_level(usual)
+    numbers = norms - 2 * points @ points.T
+    np.fill_diagonal(numbers, np.inf)
+    wanted = np.argsort(numbers, axis=1, kind="stable")[:, :count]
+    values = np.take_along_axis(numbers, wanted, axis=1)
+    assert np.array_equal(kept.values, values)
+    assert np.array_equal(kept.indices, np.where(np.isinf(values), -1, wanted))
+
+
+def test_offers_of_other_shapes_are_refused() -> None:
+    kept, products = native.Smallest(4, 2), np.zeros((4, 3), dtype=np.float32)
+    for norms, rows in ((2, 4), (4, 4), (3, 3)):
+        with pytest.raises(ValueError):
+            kept.offer(slice(0, rows), products, np.zeros(norms, dtype=np.float32), slice(0, 3))
+    with pytest.raises(TypeError):
+        kept.offer(slice(0, 4), products.astype(float), np.zeros(3, dtype=np.float32), slice(0, 3))
+
+
 @given(st.integers(1, 40), st.integers(1, 9), st.integers(0, 2**32 - 1))
 @settings(max_examples=100, deadline=None)
 def test_refinement(size: int, columns: int, seed: int) -> None:

@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <new>
+#include <vector>
 
 #include "kdtree.hpp"
 #include "kernels.hpp"
@@ -21,6 +22,32 @@ void select(Matrix<const T> quick, Vector<std::int64_t> own, Matrix<std::int64_t
     for (std::size_t r = 0; r < rows; ++r)
         kernels<T>().select(quick.data() + r * columns, static_cast<std::int64_t>(columns), own(r),
                             static_cast<int>(count), values.data() + r * count, indices.data() + r * count);
+}
+
+// What each row of some products keeps of its columns, or `turned`, each column of its rows, besides what it has kept:
+// the `count` smallest of norm - 2 product, with the index, which counts from `first`. Row r leaves out index own + r.
+void select_pairs(Matrix<const float> products, Vector<float> norms, std::int64_t first, std::int64_t own,
+                  Matrix<std::int64_t> indices, Matrix<float> values, bool turned) {
+    const std::size_t rows = products.shape(0), columns = products.shape(1), count = indices.shape(1);
+    const std::size_t keeping = turned ? columns : rows, named = turned ? rows : columns;
+    require(norms.size() == named, "there must be a norm for every index");
+    require(indices.shape(0) == keeping && values.shape(0) == keeping && values.shape(1) == count,
+            "indices and values must have a row for every point");
+    if (count == 0) return;
+    nb::gil_scoped_release release;
+    const Kernels<float> &kernel = kernels<float>();
+    std::vector<float> last(turned ? columns : 0);
+    for (std::size_t c = 0; c < last.size(); ++c) last[c] = values.data()[c * count + count - 1];
+    for (std::size_t r = 0; r < rows; ++r) {
+        const float *row = products.data() + r * columns;
+        const auto number = static_cast<std::int64_t>(r);
+        if (turned)
+            kernel.select_columns(row, norms(r), static_cast<int>(columns), first + number, static_cast<int>(count),
+                                  last.data(), values.data(), indices.data());
+        else
+            kernel.select_row(row, norms.data(), static_cast<int>(columns), first, own < 0 ? -1 : own + number,
+                              static_cast<int>(count), values.data() + r * count, indices.data() + r * count);
+    }
 }
 
 void refine(Matrix<const double> rows, Matrix<const double> points, Matrix<const std::int64_t> candidates,
@@ -73,6 +100,8 @@ void bind_nearest(nb::module_ &m) {
           "values"_a.noconvert());
     m.def("select_neighbors", &select<double>, "quick"_a.noconvert(), "own"_a.noconvert(), "indices"_a.noconvert(),
           "values"_a.noconvert());
+    m.def("select_pairs", &select_pairs, "products"_a.noconvert(), "norms"_a.noconvert(), "first"_a, "own"_a,
+          "indices"_a.noconvert(), "values"_a.noconvert(), "turned"_a);
     m.def("refine", &refine, "rows"_a.noconvert(), "points"_a.noconvert(), "candidates"_a.noconvert(),
           "own"_a.noconvert(), "indices"_a.noconvert(), "squared"_a.noconvert());
 }

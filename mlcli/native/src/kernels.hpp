@@ -35,6 +35,12 @@ template <class T> struct Kernels {
     void (*floyd_rows)(T *matrix, std::int64_t size, std::int64_t pivot, std::int64_t strip, T *scratch);
     // The `count` smallest numbers of a row by (value, index), `own` left out.
     void (*select)(const T *row, std::int64_t size, std::int64_t own, int count, T *values, std::int64_t *indices);
+    // The same of what is kept already and of norms[j] - 2 row[j], each for the index first + j.
+    void (*select_row)(const float *row, const float *norms, int size, std::int64_t first, std::int64_t own, int count,
+                       float *values, std::int64_t *indices);
+    // Of norm - 2 row[j] for the index `index`, for each of as many columns; `last` holds the largest that each keeps.
+    void (*select_columns)(const float *row, float norm, int size, std::int64_t index, int count, float *last,
+                           float *values, std::int64_t *indices);
     // The `count` nearest of some candidates by exact (squared distance, index).
     void (*refine)(const double *point, const double *points, std::int64_t columns, const std::int64_t *candidates,
                    int size, std::int64_t own, int count, double *values, std::int64_t *indices);

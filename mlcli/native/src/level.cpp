@@ -39,7 +39,8 @@ static double refold(const Plan &plan, T *kept, int first, int count, const doub
 
 template <class T> static const Kernels<T> table = {
     Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, T>, solve, distances<T, float>,
-    distances<T, double>, fold<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>, refine, around<T>};
+    distances<T, double>, fold<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>,
+    select_row, select_columns, refine, around<T>};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

@@ -16,6 +16,14 @@ INLINE void insert(T value, std::int64_t index, int count, T *values, std::int64
     indices[place] = index;
 }
 
+// Keeps (value, index) where it is among the `count` smallest by (value, index) so far.
+template <class T>
+INLINE void offer(T value, std::int64_t index, std::int64_t own, int count, T *values, std::int64_t *indices) {
+    const int last = count - 1;
+    const bool smaller = value < values[last] || (value == values[last] && index < indices[last]);
+    if (smaller && index != own) insert(value, index, count, values, indices);
+}
+
 // The `count` smallest of a row by (value, index), `own` left out; index -1 where the row has too few.
 template <class T>
 static void select(const T *row, std::int64_t size, std::int64_t own, int count, T *values, std::int64_t *indices) {
@@ -35,6 +43,38 @@ static void select(const T *row, std::int64_t size, std::int64_t own, int count,
         }
         for (std::int64_t i = start; i < end; ++i)
             if (row[i] < values[count - 1] && i != own) insert(row[i], i, count, values, indices);
+    }
+}
+
+// The same of what is kept already and a row of products: of norms[j] - 2 row[j], each for the index first + j.
+static void select_row(const float *row, const float *norms, int size, std::int64_t first, std::int64_t own, int count,
+                       float *values, std::int64_t *indices) {
+    constexpr int STEP = 64;
+    for (int start = 0; start < size; start += STEP) {
+        const int end = start + STEP < size ? start + STEP : size;
+        const float last = values[count - 1];
+        int below = 0;
+        for (int i = start; i < end; ++i) below += norms[i] - 2 * row[i] <= last;
+        if (below == 0) continue;
+        for (int i = start; i < end; ++i) offer(norms[i] - 2 * row[i], first + i, own, count, values, indices);
+    }
+}
+
+// A row of products for as many columns, each with numbers of its own: norm - 2 row[j] for the index `index`. `last` is
+// what each column must not be above to be kept.
+static void select_columns(const float *row, float norm, int size, std::int64_t index, int count, float *last,
+                           float *values, std::int64_t *indices) {
+    constexpr int STEP = 64;
+    for (int start = 0; start < size; start += STEP) {
+        const int end = start + STEP < size ? start + STEP : size;
+        int below = 0;
+        for (int i = start; i < end; ++i) below += norm - 2 * row[i] <= last[i];
+        if (below == 0) continue;
+        for (int i = start; i < end; ++i) {
+            offer(norm - 2 * row[i], index, -1, count, values + static_cast<std::int64_t>(i) * count,
+                  indices + static_cast<std::int64_t>(i) * count);
+            last[i] = values[static_cast<std::int64_t>(i) * count + count - 1];
+        }
     }
 }
 
