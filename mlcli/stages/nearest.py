@@ -176,7 +176,13 @@ class _Centered:
 
     def __init__(self, points: Array) -> None:
         self.center = points.mean(axis=0)
-        self.points = (points - self.center).astype(np.float32)
+        self.points = np.empty(points.shape, dtype=np.float32)
+
+        def center(rows: slice) -> None:
+            self.points[rows] = points[rows] - self.center
+
+        for _ in in_order(center, blocks_of(len(points), points.shape[1])):
+            pass
         self.norms = np.einsum("ij,ij->i", self.points, self.points)
         self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
 
