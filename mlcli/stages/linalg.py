@@ -11,6 +11,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
 
 EPS = float(np.finfo(np.float64).eps)
+MANY = 800  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
 ALONE = 2048  # rows up to which eigh's many small steps gain little from threads, and lose much where cores are busy
 
 
@@ -32,6 +33,46 @@ def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
         values, vectors = _slower_eigen(matrix)
     require_finite(values, "the computed spectrum")
     return values[::-1], vectors[:, ::-1]
+
+
+def leading_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
+    """All eigenvalues (descending) of a symmetric matrix, and a maker of its first q unit eigenvectors (n x q).
+
+    Large ones are brought to tridiagonal form once, QᵀAQ = T: all eigenvalues of T cost little, and so do a few
+    eigenvectors, which Q turns into those of A; half of the work of finding all (LAPACK's dsytrd, dstemr, dormtr).
+    """
+    if len(matrix) >= MANY:
+        import scipy.linalg  # noqa: F401  before its threads are limited
+
+        require_finite(matrix, "the matrix to be decomposed")
+        try:
+            with single_threaded_blas() if len(matrix) <= ALONE else nullcontext():
+                return _tridiagonal_eigen(matrix)
+        except np.linalg.LinAlgError:
+            pass  # divide and conquer has its own way there
+    values, vectors = symmetric_eigen(matrix)
+    return values, lambda count: vectors[:, :count]
+
+
+def _tridiagonal_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
+    """The same for a finite matrix of some size; raises LinAlgError where LAPACK fails."""
+    from scipy.linalg import eigh_tridiagonal, eigvalsh_tridiagonal, lapack
+
+    size = len(matrix)
+    room, _ = lapack.dsytrd_lwork(size, lower=1)
+    turns, diagonal, beside, factors, failed = lapack.dsytrd(matrix.T, lower=1, lwork=int(room))
+    values = eigvalsh_tridiagonal(diagonal, beside)[::-1]
+    if failed or not np.isfinite(values).all():
+        raise np.linalg.LinAlgError("no tridiagonal form")
+
+    def leading(count: int) -> Array:
+        count = min(count, size)
+        _, found = eigh_tridiagonal(diagonal, beside, select="i", select_range=(size - count, size - 1))
+        vectors = np.asfortranarray(found[:, ::-1])
+        vectors[1:] = lapack.dormqr("L", "N", turns[1:, :-1], factors, vectors[1:], lwork=64 * count)[0]
+        return vectors
+
+    return values, leading
 
 
 def symmetric_eigenvalues(matrix: Array) -> Array:

@@ -14,7 +14,7 @@ from mlcli.stages.factored import Factored
 from mlcli.stages.kernels import Dense, Inverse, square_memory, uncentered
 from mlcli.stages.krylov import SPARE, Apply, Ritz, krylov
 from mlcli.stages.landmarks import MOST, landmark_start
-from mlcli.stages.linalg import EPS, orthonormal, singular, symmetric_eigen
+from mlcli.stages.linalg import EPS, leading_eigen, orthonormal, singular
 from mlcli.stages.power import POWER_TOLERANCE, power_iteration
 from mlcli.stages.streamed import Streamed
 
@@ -75,8 +75,8 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
             count *= 2
     if isinstance(kernel, Streamed):
         kernel = kernel.stored(compute)
-    values, vectors = symmetric_eigen(kernel.matrix)
-    return Solved(values, lambda q: (vectors[:, :q], None), size, True, _floor(values, size))
+    values, leading = leading_eigen(kernel.matrix)
+    return Solved(values, lambda q: (leading(q), None), size, True, _floor(values, size))
 
 
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:

@@ -51,10 +51,13 @@ def eigenpairs(change: Callable[[Array, Array], tuple[Array, Array]]) -> Inject:
     """A fault in the eigenpairs that LAPACK returned."""
 
     def inject(patch: Patch) -> None:
-        from mlcli.stages import solvers
+        from mlcli.stages import linalg, solvers
 
-        whole = solvers.symmetric_eigen
-        patch.setattr(solvers, "symmetric_eigen", lambda matrix: change(*whole(matrix)))
+        def changed(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
+            values, vectors = change(*linalg.symmetric_eigen(matrix))
+            return values, lambda count: vectors[:, :count]
+
+        patch.setattr(solvers, "leading_eigen", changed)
 
     return unguarded(inject)
 

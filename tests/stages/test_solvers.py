@@ -138,11 +138,40 @@ def test_the_eigensolver_falls_back_too(monkeypatch: pytest.MonkeyPatch) -> None
     assert np.allclose(values, np.linspace(1, 0, 10))
 
 
+@pytest.mark.parametrize("spectrum", [np.linspace(1, -1, 60), np.r_[5.0, 5.0, 5.0, np.zeros(57)], np.zeros(60),
+                                      np.logspace(0, -18, 60)])
+def test_a_few_eigenvectors_are_the_first_of_all(spectrum: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = with_spectrum(spectrum)
+    values, vectors = linalg.symmetric_eigen(matrix)
+    monkeypatch.setattr(linalg, "MANY", 2)
+    found, leading = linalg.leading_eigen(matrix)
+    assert np.abs(found - values).max() <= 1e-14 * 60 * max(values[0], 1e-300)
+    for count in (1, 3, 60):
+        first = leading(count)
+        assert np.abs(first.T @ first - np.eye(count)).max() < 1e-13
+        assert np.abs(matrix @ first - first * found[:count]).max() <= 1e-14 * 60
+    several = np.abs(np.diff(values[:4])) > 1e-6  # alone, and so determined but for their signs
+    if several.all():
+        assert np.abs(np.abs((leading(3) * vectors[:, :3]).sum(axis=0)) - 1).max() < 1e-12
+
+
+def test_where_no_tridiagonal_form_is_found_the_whole_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fragile(_: object) -> None:
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(linalg, "MANY", 2)
+    monkeypatch.setattr(linalg, "_tridiagonal_eigen", fragile)
+    values, leading = linalg.leading_eigen(with_spectrum(np.linspace(1, 0, 10)))
+    assert np.allclose(values, np.linspace(1, 0, 10))
+    assert leading(4).shape == (10, 4)
+
+
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_lapack_never_sees_what_is_not_finite(bad: float) -> None:
+def test_lapack_never_sees_what_is_not_finite(bad: float, monkeypatch: pytest.MonkeyPatch) -> None:
     matrix = np.ones((3, 3))
     matrix[0, 0] = bad
-    for solve in (linalg.symmetric_eigen, linalg.singular, linalg.symmetric_eigenvalues):
+    monkeypatch.setattr(linalg, "MANY", 2)
+    for solve in (linalg.symmetric_eigen, linalg.leading_eigen, linalg.singular, linalg.symmetric_eigenvalues):
         with pytest.raises(NumericalError):
             solve(matrix)
 
@@ -151,7 +180,8 @@ def test_wrong_eigenvectors_do_not_pass(monkeypatch: pytest.MonkeyPatch) -> None
     """As if a BLAS kernel were broken: values right, vectors not."""
     matrix = with_spectrum(np.linspace(1, 0, 30))
     values, vectors = linalg.symmetric_eigen(matrix)
-    monkeypatch.setattr(solvers, "symmetric_eigen", lambda _: (values, np.roll(vectors, 1, axis=1)))
+    wrong = np.roll(vectors, 1, axis=1)
+    monkeypatch.setattr(solvers, "leading_eigen", lambda _: (values, lambda count: wrong[:, :count]))
     with pytest.raises(NumericalError) as caught:
         Eigensolve()(dense(matrix), 29, COMPUTE)
     assert caught.value.code == "E-RESIDUAL"
