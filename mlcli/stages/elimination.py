@@ -5,10 +5,10 @@ without an n x n matrix (Carré, 1971; Delling et al., "PHAST", 2011; Sao et al.
 """
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Self
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array
@@ -18,7 +18,7 @@ from mlcli.stages.graph import Graph
 from mlcli.stages.ordering import nested_dissection
 
 
-@dataclass(frozen=True)
+@frozen
 class Analysis:
     """A graph in one piece, analyzed: who is joined to whom once earlier vertices are gone."""
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed, single_threaded_blas
 from mlcli.base.types import AnyArray, Array, Indices
@@ -20,7 +20,7 @@ BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
 Finder = Callable[[slice], tuple[Indices, "Array | float"]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Lists:
     """Each point's neighbors in order of (distance, index), as rows of varying length."""
 

@@ -1,12 +1,12 @@
 """Spaces: squared distances from anchors to all points, as rows on demand; nothing n x n is made."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Given, Similarities
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import advance, unheard
@@ -50,7 +50,7 @@ class Space(Protocol):
         """The rows of some anchors, given piece by piece."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Euclidean:
     """Points as rows of coordinates."""
 
@@ -88,7 +88,7 @@ class Euclidean:
         return lambda part: rows[part].astype(np.float64)
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenDissimilarities:
     """A matrix of dissimilarities."""
 
@@ -102,7 +102,7 @@ class GivenDissimilarities:
         return lambda part: np.square(self.values[anchors[part]])
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenKernel:
     """A kernel matrix, whose distances are the roots of K_ii + K_jj - 2 K_ij."""
 
@@ -116,7 +116,7 @@ class GivenKernel:
         return lambda part: kernel_distances(self.values[anchors[part]], np.diag(self.values), anchors[part])
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelFunctionSpace:
     """The feature space of a kernel function."""
 
@@ -136,7 +136,7 @@ class KernelFunctionSpace:
         return lambda part: kernel_distances(values(points[anchors[part]]), own, anchors[part])
 
 
-@dataclass(frozen=True)
+@frozen
 class GeodesicSpace:
     """The neighbor graph with its shortest paths."""
 
