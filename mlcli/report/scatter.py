@@ -135,7 +135,7 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
     for turn in range(rounds):
         rows = np.arange(turn, len(pixels), rounds)
         groups = points.colors.of[rows]
-        for group in np.unique(groups):
+        for group in np.flatnonzero(np.bincount(groups)).tolist():
             chosen = rows[groups == group]
             tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
             marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))
