@@ -1,11 +1,12 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.threads import threads_limited
@@ -39,7 +40,7 @@ from mlcli.stages.spectrum import Spectrum
 LEADING = 10  # eigenvalues told at the end
 
 
-@dataclass(frozen=True)
+@frozen
 class Run:
     """All that a run computed, before anything is written."""
 

@@ -1,11 +1,12 @@
 """A finished run put to use: new points into its space, and coordinates back to features."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.threads import threads_limited
 from mlcli.data.input import Input
 from mlcli.data.prepare import Preparation
@@ -19,7 +20,7 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, require_intact
 
 
-@dataclass(frozen=True)
+@frozen
 class Finished:
     """What a run directory holds for later use."""
 

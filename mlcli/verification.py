@@ -2,13 +2,14 @@
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.check import skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array, Indices
@@ -34,7 +35,7 @@ SECONDS = 10.0  # that the checks may take, unless all is asked for
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
 
 
-@dataclass(frozen=True)
+@frozen
 class Verified:
     """What a second look at a run found."""
 

@@ -8,10 +8,11 @@ import os
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from mlcli.base import machine
+from mlcli.base.frozen import frozen
 from mlcli.base.machine import ROOT, Threads
 from mlcli.errors import ConfigError
 
@@ -21,7 +22,7 @@ OFF = "MLCLI_NO_BLAS_TUNE"
 NEEDED = frozenset({"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512cd"})  # what SKYLAKEX's kernels use
 
 
-@dataclass(frozen=True)
+@frozen
 class Settings:
     """What was set for the libraries, and why."""
 

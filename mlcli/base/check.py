@@ -1,7 +1,8 @@
 """What a check of a result says: a figure, the line it must stay under, and how it was found."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from mlcli.base.frozen import frozen
 
 Verdict = Literal["pass", "warn", "fail", "skipped"]
 
@@ -9,7 +10,7 @@ PASS, FAIL = 10.0, 60.0  # ratios of an error to its rounding: LAPACK's own line
 EPS = 2.0**-52
 
 
-@dataclass(frozen=True)
+@frozen
 class Check:
     """One statement about a result, and whether it holds."""
 

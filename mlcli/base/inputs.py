@@ -1,16 +1,17 @@
 """What a method may be given: made by `data`, taken by `methods`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar, Self
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.types import Array, Indices
 
 
-@dataclass(frozen=True)
+@frozen
 class Given:
     """What all inputs share: named rows of finite numbers, 2**exponent times `values`."""
 
@@ -45,7 +46,7 @@ class Given:
         return exponent_of(self.values)
 
 
-@dataclass(frozen=True)
+@frozen
 class Features(Given):
     """Points as rows of coordinates (n x d); NaN where a cell is missing, for the methods that model those."""
 
@@ -57,7 +58,7 @@ class Features(Given):
         return replace(self, values=self.values[rows], ids=[self.ids[i] for i in rows])
 
 
-@dataclass(frozen=True)
+@frozen
 class Labeled(Features):
     """Points with the class that each belongs to: the first label column."""
 
@@ -69,7 +70,7 @@ class Labeled(Features):
         return replace(super().take(rows), labels=[self.labels[i] for i in rows])
 
 
-@dataclass(frozen=True)
+@frozen
 class TwoViews(Features):
     """Points seen twice, as rows of two tables (n x d and n x e), each with units of its own."""
 
@@ -85,7 +86,7 @@ class TwoViews(Features):
         return replace(super().normalized(reach), view=self.view.normalized(reach))
 
 
-@dataclass(frozen=True)
+@frozen
 class Dissimilarities(Given):
     """How far apart every two points are (n x n): symmetric, zero on the diagonal, nowhere negative."""
 
@@ -96,7 +97,7 @@ class Dissimilarities(Given):
         return replace(self, values=self.values[np.ix_(rows, rows)], ids=[self.ids[i] for i in rows])
 
 
-@dataclass(frozen=True)
+@frozen
 class Similarities(Given):
     """A kernel given as a matrix (n x n): how similar every two points are, symmetric."""
 
@@ -112,7 +113,7 @@ class Similarities(Given):
         return exponent + exponent % 2  # even, so that its root is a power of two as well
 
 
-@dataclass(frozen=True)
+@frozen
 class Covariance(Given):
     """How columns vary together (d x d), a covariance or correlation matrix: no points, so no rows to embed."""
 

@@ -3,9 +3,9 @@
 import math
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+from mlcli.base.frozen import frozen
 from mlcli.errors import ConfigError
 
 ROOT = Path("/")
@@ -13,7 +13,7 @@ VARIABLES = ("MLCLI_THREADS", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS")  # the f
 UNLIMITED = 2**60  # bytes: version 1 of control groups writes "none" as a number near 2**63
 
 
-@dataclass(frozen=True)
+@frozen
 class Threads:
     """A number of threads, and what it comes from."""
 

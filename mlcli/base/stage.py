@@ -8,14 +8,16 @@ import functools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ParamSpec, Protocol, TypeVar
+
+from mlcli.base.frozen import frozen
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True)
+@frozen
 class Note:
     """A warning or a fact about the run; it stands in `run.json` and in the report."""
 

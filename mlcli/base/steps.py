@@ -1,9 +1,9 @@
 """What a run would do, stage by stage, with what it would cost: the currency of `mlcli plan`."""
 
-from dataclasses import dataclass
+from mlcli.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Step:
     """One stage of a run, before it runs."""
 

@@ -1,12 +1,13 @@
 """All checks of one result, in the order in which they are worth their time."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.check import Check, Verdict, count, skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import all_finite
 from mlcli.certify.budget import Budget
 from mlcli.certify.counting import INERTIA, by_inertia, nothing_above
@@ -25,7 +26,7 @@ FORMAT = 1
 WORST: tuple[Verdict, ...] = ("fail", "warn", "pass")
 
 
-@dataclass(frozen=True)
+@frozen
 class Certificate:
     """Checks and facts of one result."""
 

@@ -1,11 +1,11 @@
 """The neighbor graph that a model holds, against distances computed again from the input."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.budget import Budget
@@ -19,7 +19,7 @@ from mlcli.stages.neighbors import Neighbors
 EDGE = 1e-7  # seconds for the length of one edge
 
 
-@dataclass(frozen=True)
+@frozen
 class Near:
     """Who is near whom among all rows that were given, found by looking at every pair."""
 

@@ -1,11 +1,11 @@
 """The eigenproblem K v = λ v with rows of K computed again from the input."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check, ratio, skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.subject import Subject
@@ -16,7 +16,7 @@ PAIRED = 32  # rows of a sample whose distances are compared
 ROOM = 2**22  # numbers of the kernel held at once: 32 MiB
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """Some rows of a kernel, found again, and how far rounding may take them from the fit's."""
 

@@ -5,11 +5,11 @@ and U the loadings in these units, A U = U (Φ UᵀU + σ² I): Lawley and Maxwe
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance
 from mlcli.base.scaling import all_finite, scaled
 from mlcli.base.types import Array, Indices
@@ -24,7 +24,7 @@ LOOSE = 10.0  # times the tolerance of an iteration that its result may be from 
 AT_BOUND = 1e-9  # relative distance from a bound that counts as none
 
 
-@dataclass(frozen=True)
+@frozen
 class Seen:
     """The covariance of the data (divisor n), as far as it is needed."""
 
@@ -33,7 +33,7 @@ class Seen:
     rough: Array  # d: what far means cost, in units of the columns
 
 
-@dataclass(frozen=True)
+@frozen
 class Fitted:
     """The model as it is held, of the columns that vary, each over its weight."""
 

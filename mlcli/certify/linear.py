@@ -1,11 +1,11 @@
 """The eigenproblem of centered features (PCA), in the space of their columns: C w = λ w with C = XᵀX."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Features
 from mlcli.base.scaling import scaled
 from mlcli.base.types import Array, Indices
@@ -26,7 +26,7 @@ def is_linear(subject: Subject) -> bool:
             and isinstance(subject.projector.similarity, Columns))
 
 
-@dataclass(frozen=True)
+@frozen
 class Centered:
     """Features, or some of their rows, less the means that the model holds."""
 

@@ -61,7 +61,9 @@ def _rows(subject: Subject, budget: Budget) -> Indices:
         cost += NUMBER * subject.size
     few = min(budget.affordable(0.15, cost, subject.size, least=4), MOST if not budget.full else subject.size)
     chosen = np.random.default_rng(subject.seed + 3).permutation(subject.size)[:few]
-    rows = np.unique(np.concatenate([chosen, [0, subject.size - 1]]).astype(np.int64))
+    marked = np.zeros(subject.size, dtype=bool)
+    marked[chosen] = marked[[0, -1]] = True
+    rows = np.flatnonzero(marked)
     correction = getattr(similarity, "correction", None)
     if correction is None or correction.constant == 0:
         return rows

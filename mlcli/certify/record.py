@@ -1,7 +1,7 @@
 """A run as it is certified: computed a moment ago, or read back from its directory."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.check import Check, skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import stage, unheard
 from mlcli.base.threads import single_threaded_blas
 from mlcli.certify.budget import Budget
@@ -22,7 +23,7 @@ from mlcli.methods import Model
 from mlcli.rundir import archive, names
 
 
-@dataclass(frozen=True)
+@frozen
 class Record:
     """A run: what it was given and what it made of it."""
 

@@ -1,6 +1,6 @@
 """What is certified: a model beside the data it came from, in the units in which it was computed."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.check import EPS
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
 from mlcli.base.scaling import largest_of, scaled
 from mlcli.base.types import Array, Indices
@@ -17,7 +18,7 @@ from mlcli.methods.base import existing
 TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots
 
 
-@dataclass(frozen=True)
+@frozen
 class Subject:
     """A method, the data it was given and the model it returned."""
 

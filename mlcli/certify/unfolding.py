@@ -1,13 +1,13 @@
 """A learned kernel and its bound, from its factor, its weights and the input alone: the optimum is proven again."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.scaling import scaled_number
 from mlcli.base.types import Array
@@ -23,7 +23,7 @@ DENSE = 4e-10  # seconds for a number of a matrix whose eigenvalues are found, t
 TERM = 2e-8  # seconds for a number of a pair's difference, summed
 
 
-@dataclass(frozen=True)
+@frozen
 class Bound:
     """What a dual proves: no kernel of the program has a larger objective."""
 
@@ -31,7 +31,7 @@ class Bound:
     rounding: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Again:
     """The figures of an unfolding, found again."""
 

@@ -1,7 +1,6 @@
 """Reconstruction weights, solved again: (I - W)ᵀ(I - W) Y = Y / λ."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.counting import ERRORS, INERTIA, positive_pivots, ritz, unit_axes
@@ -26,7 +26,7 @@ APART = 1e5  # eigenvalues of M⁺ farther apart than this are found one after t
 ROOM = 2**18  # numbers of the local systems solved together
 
 
-@dataclass(frozen=True)
+@frozen
 class Residuals:
     """I - W of a model's lists of neighbors, with weights solved again."""
 

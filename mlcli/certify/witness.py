@@ -1,11 +1,11 @@
 """Rows of the kernel that a model claims to come from, computed again from the input."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli.base.check import EPS
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Features, Similarities
 from mlcli.base.types import Array, Indices
 from mlcli.certify.recompute import NARROW, corrected, kernel_diagonal, kernel_values, squared
@@ -18,7 +18,7 @@ NUMBER = 4e-9  # seconds for one number of one column, summed
 PATH = 5e-8  # seconds that a heap takes for one vertex or edge
 
 
-@dataclass(frozen=True)
+@frozen
 class Witness:
     """A kernel among the points that carried a fit, before it is centered."""
 

@@ -1,10 +1,12 @@
 """What a checkup found: a frozen tree whose names are those of the JSON document."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Literal
 
+from mlcli.base.frozen import frozen
 
-@dataclass(frozen=True)
+
+@frozen
 class Finding:
     """One thing about the data that its user should know."""
 
@@ -14,7 +16,7 @@ class Finding:
     advice: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Offender:
     """Points that break a condition, worst first, with the numbers that show it."""
 
@@ -22,7 +24,7 @@ class Offender:
     values: tuple[float, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Condition:
     """How often a condition on single points or pairs is broken."""
 
@@ -31,7 +33,7 @@ class Condition:
     worst: tuple[Offender, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Identity(Condition):
     """Points with a dissimilarity to themselves; and different points that are zero apart."""
 
@@ -39,14 +41,14 @@ class Identity(Condition):
     coincident: tuple[Offender, ...]
 
 
-@dataclass(frozen=True)
+@frozen
 class Symmetry(Condition):
     """Pairs that differ by more than rounding."""
 
     largest_relative_gap: float  # of the largest entry
 
 
-@dataclass(frozen=True)
+@frozen
 class Triangle:
     """Triples one side of which is longer than the other two together."""
 
@@ -57,7 +59,7 @@ class Triangle:
     worst: tuple[Offender, ...]  # points: ends and the point between; values: the side and the two others
 
 
-@dataclass(frozen=True)
+@frozen
 class Unknown:
     """Pairs without a finite number."""
 
@@ -66,7 +68,7 @@ class Unknown:
     worst: tuple[tuple[str, int], ...]  # points with their cells
 
 
-@dataclass(frozen=True)
+@frozen
 class Metric:
     """The four conditions of a metric."""
 
@@ -78,7 +80,7 @@ class Metric:
     triangle: Triangle | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Euclidean:
     """Whether points of a Euclidean space have these dissimilarities, by the centered kernel's spectrum."""
 
@@ -90,7 +92,7 @@ class Euclidean:
     roots_are_euclidean: bool  # whether they may be squared Euclidean distances
 
 
-@dataclass(frozen=True)
+@frozen
 class Corrections:
     """The smallest constants that make dissimilarities Euclidean; 0 where they are."""
 
@@ -98,7 +100,7 @@ class Corrections:
     cailliez: float | None  # added to the dissimilarities
 
 
-@dataclass(frozen=True)
+@frozen
 class Kernel:
     """Whether a given matrix is a kernel: symmetric, and no eigenvalue below zero."""
 
@@ -109,7 +111,7 @@ class Kernel:
     largest_eigenvalue: float | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Missing:
     """Cells without a finite number."""
 
@@ -120,7 +122,7 @@ class Missing:
     worst: tuple[tuple[str, int], ...]  # columns with their cells
 
 
-@dataclass(frozen=True)
+@frozen
 class Scales:
     """The standard deviations of the columns that vary, over n."""
 
@@ -132,7 +134,7 @@ class Scales:
     dominant_share: float  # of the total variance, in the largest column
 
 
-@dataclass(frozen=True)
+@frozen
 class Features:
     """A table of points as it stands in the file."""
 
@@ -149,7 +151,7 @@ class Features:
     scales: Scales | None
 
 
-@dataclass(frozen=True)
+@frozen
 class Reach:
     """How far a neighborhood extends, in units of the distance to the farthest point."""
 
@@ -159,7 +161,7 @@ class Reach:
     center_nearest: float  # from the center to the nearest point
 
 
-@dataclass(frozen=True)
+@frozen
 class Concentration:
     """Whether distances still tell near from far."""
 
@@ -171,7 +173,7 @@ class Concentration:
     spread: float  # standard deviation of distances over their mean
 
 
-@dataclass(frozen=True)
+@frozen
 class Hubness:
     """How unevenly points are each other's neighbors."""
 
@@ -182,7 +184,7 @@ class Hubness:
     never: int  # points that are nobody's neighbor
 
 
-@dataclass(frozen=True)
+@frozen
 class IntrinsicDimension:
     """How many dimensions the data fills near each point."""
 
@@ -192,7 +194,7 @@ class IntrinsicDimension:
     neighbors: int
 
 
-@dataclass(frozen=True)
+@frozen
 class GraphFacts:
     """The neighbor graph that Isomap and LLE would use."""
 
@@ -206,7 +208,7 @@ class GraphFacts:
     widest_gap: tuple[str, str]  # the two points that need that radius
 
 
-@dataclass(frozen=True)
+@frozen
 class Skipped:
     """A check that was not made."""
 
@@ -214,7 +216,7 @@ class Skipped:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Report:
     """A whole checkup; sections that the kind of data has no use for are absent."""
 

@@ -1,10 +1,9 @@
 """The triangle inequality over all triples, counted exactly, without ever holding n³ numbers."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance, stage
 from mlcli.base.threads import allowed, in_order
 from mlcli.base.types import AnyArray, Array, Indices
@@ -15,7 +14,7 @@ ROWS = 8  # rows whose pairs are tried together, so that each row is fetched onc
 LISTED = 5
 
 
-@dataclass(frozen=True)
+@frozen
 class Sides:
     """Sides that are too long, worst first, and how many triples have one."""
 

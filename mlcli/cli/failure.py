@@ -9,10 +9,10 @@ import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import typer
 
+from mlcli.base.frozen import frozen
 from mlcli.errors import Interrupted, MlcliError, OutOfMemory, StorageError, Terminated, UsageError
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
@@ -28,7 +28,7 @@ class Stopped(BaseException):
         super().__init__(number)
 
 
-@dataclass(frozen=True)
+@frozen
 class Form:
     """How errors are to be shown; known before the arguments are parsed, since these may be wrong."""
 

@@ -2,19 +2,19 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.frozen import frozen
 from mlcli.config.describe import LIST, Row, rows
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
 
 
-@dataclass(frozen=True)
+@frozen
 class Flag:
     """A flag and the config path that it sets."""
 

@@ -1,8 +1,8 @@
 """Carrying out one run: its streams checked, its progress shown, its end told."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from mlcli.base.frozen import frozen
 from mlcli.cli.ending import ending
 from mlcli.cli.failure import say
 from mlcli.cli.output import standard_output
@@ -11,7 +11,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.errors import UsageError
 
 
-@dataclass(frozen=True)
+@frozen
 class Manner:
     """How a run is carried out and shown."""
 

@@ -2,13 +2,14 @@
 
 import os
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.frozen import frozen
 from mlcli.cli import behavior
 from mlcli.cli.failure import Form, attempt, understood
 from mlcli.cli.flags import layer_of, with_flags
@@ -52,7 +53,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     raise typer.Exit(code)
 
 
-@dataclass(frozen=True)
+@frozen
 class Planned:
     """A checked run, and where each of its options comes from."""
 

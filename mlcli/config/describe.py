@@ -1,13 +1,14 @@
 """What options there are, in plain words: for the help of flags, `mlcli methods`, and error messages."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from mlcli.base.frozen import frozen
 from mlcli.base.options import Options
 
 TAG = "name"  # the field that tells the alternatives of a section apart
@@ -17,7 +18,7 @@ LIST = "a list of items, each "
 LIMITS = {"ge": "at least", "gt": "over", "le": "at most", "lt": "below"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Row:
     """One option, or one section of options, in words."""
 

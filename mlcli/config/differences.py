@@ -1,18 +1,18 @@
 """Which options of a run differ from their defaults."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from pydantic_core import PydanticUndefined
 
+from mlcli.base.frozen import frozen
 from mlcli.base.options import Options
 from mlcli.config.describe import TAG, show, tag_of
 
 OWN = ("input.path", "output")  # no run has these by default
 
 
-@dataclass(frozen=True)
+@frozen
 class Difference:
     """An option that is not as it would be by itself."""
 

@@ -1,10 +1,11 @@
 """The layers of a configuration, each value with its origin: file < environment < `--set` < flags."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.frozen import frozen
 from mlcli.config import scalars, yaml_file
 from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
@@ -12,7 +13,7 @@ from mlcli.errors import ConfigError
 PREFIX = "MLCLI__"
 
 
-@dataclass(frozen=True)
+@frozen
 class Layer:
     """Nested values, and where each of them comes from."""
 

@@ -2,12 +2,13 @@
 
 import stat
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from mlcli.base.frozen import frozen
 from mlcli.config import scalars
 from mlcli.errors import ConfigError, InputMissing
 
@@ -20,7 +21,7 @@ MOST_NODES = 20_000  # 1 MiB of tiny entries would take many seconds
 SECTION_TAGS: dict[Any, str] = {yaml.MappingNode: f"{scalars.CORE}map", yaml.SequenceNode: f"{scalars.CORE}seq"}
 
 
-@dataclass(frozen=True)
+@frozen
 class Document:
     """What a YAML text holds, and where each of its values stands."""
 

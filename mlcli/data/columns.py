@@ -9,6 +9,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance, note
 from mlcli.base.types import Array
 from mlcli.data.arrow import arrow_faults, corrupt, pyarrow
@@ -27,7 +28,7 @@ ROWS = 4096  # rows turned from columns at once
 STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
 
-@dataclass(frozen=True)
+@frozen
 class Columnar:
     """An open columnar file: what it claims to hold, and its batches, as often as needed."""
 

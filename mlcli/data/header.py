@@ -2,8 +2,8 @@
 
 import itertools
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.data.numbers import are_numbers, is_number
 from mlcli.data.text import Text
@@ -11,7 +11,7 @@ from mlcli.data.wording import counted, place, shown
 from mlcli.errors import DataError
 
 
-@dataclass(frozen=True)
+@frozen
 class Head:
     """The first record, and where the text around it begins."""
 

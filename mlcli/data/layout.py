@@ -1,8 +1,8 @@
 """How the records of a delimited text are laid out: header, ids, labels, numbers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.data.header import Head, holds_names, warn_of_numbers
 from mlcli.data.numbers import MISSING, is_number
@@ -13,7 +13,7 @@ from mlcli.data.wording import place
 from mlcli.errors import DataError
 
 
-@dataclass(frozen=True)
+@frozen
 class Layout:
     """Where the records begin, and what their cells are."""
 

@@ -2,12 +2,12 @@
 
 import ast
 import math
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.input import Input
@@ -25,7 +25,7 @@ CHUNK = 16 << 20  # bytes
 KINDS = "fiub"  # floating, signed, unsigned, boolean
 
 
-@dataclass(frozen=True)
+@frozen
 class Header:
     """What an NPY header says."""
 

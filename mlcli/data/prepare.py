@@ -1,10 +1,11 @@
 """Prepares features for a method: missing cells, centers, scales; new rows are treated as the first ones were."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import stage
@@ -17,7 +18,7 @@ from mlcli.data.wording import shown
 from mlcli.errors import ConfigError, DataError
 
 
-@dataclass(frozen=True)
+@frozen
 class Dropped:
     """A row that was left out, and why."""
 
@@ -26,7 +27,7 @@ class Dropped:
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Preparation:
     """How a table was prepared: what new rows need, and what leads back to the input's units."""
 
@@ -79,7 +80,7 @@ class Preparation:
         return not self.exponent.any() and not self.center.any() and bool(np.all(self.spread == 1))
 
 
-@dataclass(frozen=True)
+@frozen
 class Prepared:
     """A prepared table, how it was done, and the rows that fell out."""
 

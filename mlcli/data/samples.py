@@ -6,11 +6,11 @@ stream in turn, so the first m rows of n are the sample of m rows; noise has a s
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.data.cells import row_blocks
 from mlcli.data.row_numbers import RowNumbers
@@ -27,7 +27,7 @@ BLOCK = 1 << 16  # rows made at once
 SIDES = (4.0, 2.0)  # of the plane's rectangle
 
 
-@dataclass(frozen=True)
+@frozen
 class Sample:
     """A generated data set: what it is, its formula, and the noise it has unless told otherwise."""
 

@@ -1,9 +1,8 @@
 """Centers and spreads of columns, computed on exactly rescaled numbers so that nothing overflows or vanishes."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
@@ -14,7 +13,7 @@ FARTHEST = 1000  # exponents are kept in this range, where powers of two and the
 NEAR_ZERO = 8 * np.finfo(np.float64).eps  # of the largest value: a standard deviation this small is rounding
 
 
-@dataclass(frozen=True)
+@frozen
 class Scale:
     """A column x becomes (x 2**-exponent - center) / spread; a spread of 0 makes it 0."""
 

@@ -1,14 +1,14 @@
 """Which columns of a file are ids, labels and numbers."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from mlcli.base.frozen import frozen
 from mlcli.data.input import Input
 from mlcli.data.wording import duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
 
 
-@dataclass(frozen=True)
+@frozen
 class Choice:
     """Positions of columns in the file."""
 

@@ -1,15 +1,16 @@
 """What a reader finds in a file, before rows and columns are matched and checked."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.wording import counted, duplicates, listed, place
 from mlcli.errors import DataError
 
 
-@dataclass(frozen=True)
+@frozen
 class Sheet:
     """Numbers, with the names that the file gives."""
 

@@ -1,9 +1,9 @@
 """The first bytes that give a file's content away, whatever its name says."""
 
-from dataclasses import dataclass
+from mlcli.base.frozen import frozen
 
 
-@dataclass(frozen=True)
+@frozen
 class Signature:
     """What files begin with these bytes."""
 

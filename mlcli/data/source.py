@@ -9,11 +9,11 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.data.digest import Digest, require_same, state
 from mlcli.data.positioned import CHUNK, Positioned
 from mlcli.data.wording import place
@@ -22,7 +22,7 @@ from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
 
 
-@dataclass(frozen=True)
+@frozen
 class Opened:
     """An open input of which any number of independent streams can be made."""
 

@@ -1,17 +1,18 @@
 """The table: what is read, prepared, embedded and written."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Dissimilarities, Features, Labeled, Similarities, TwoViews
 from mlcli.base.inputs import Input as MethodInput
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.row_numbers import taken
 
 
-@dataclass(frozen=True)
+@frozen
 class Source:
     """Where a table came from."""
 
@@ -26,7 +27,7 @@ class Source:
         return self.digest()
 
 
-@dataclass(frozen=True)
+@frozen
 class Table:
     """Numbers with the names of their rows and columns."""
 

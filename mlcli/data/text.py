@@ -4,11 +4,11 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.data.input import Input
 from mlcli.data.positioned import CHUNK
 from mlcli.data.source import Opened
@@ -22,7 +22,7 @@ ZEROS = b"0" * 300  # can read as zero without being it
 OVERLAP = 320  # bytes of a chunk that are searched again with the next
 
 
-@dataclass(frozen=True)
+@frozen
 class Survey:
     """What one pass over the text tells."""
 
@@ -34,7 +34,7 @@ class Survey:
     quotes: int
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """The text of an input and how its cells are separated."""
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
@@ -44,7 +45,7 @@ def of_second_view() -> Iterator[None]:
         raise type(error)(error.code.removeprefix("E-"), error.what, where=where, hint=hint) from error
 
 
-@dataclass(frozen=True)
+@frozen
 class Matched:
     """Rows that both views have, and those of the first that were left out."""
 

@@ -1,13 +1,14 @@
 """What all methods share: the frame of a fit, and the model it returns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given, Input, TwoViews
 from mlcli.base.options import Options
 from mlcli.base.scaling import scaled
@@ -25,7 +26,7 @@ from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.unfolded import Unfolded
 
 
-@dataclass(frozen=True)
+@frozen
 class Decoder:
     """The way back from coordinates to features, an affine map."""
 
@@ -43,7 +44,7 @@ def linear_decoder(points: Array, spectrum: Spectrum) -> Decoder:
     return Decoder(mean, (points - mean).T @ spectrum.inverse_roots())
 
 
-@dataclass(frozen=True)
+@frozen
 class Projector:
     """The way from new points to coordinates: rows of similarity, centered, times axes."""
 
@@ -93,7 +94,7 @@ class Projector:
         return lambda embedding: scaled(decoder(scaled(embedding, -self.exponent_out)), self.exponent_in)
 
 
-@dataclass(frozen=True)
+@frozen
 class Units:
     """The powers of two from a method's units to the data's own."""
 
@@ -102,7 +103,7 @@ class Units:
     spectrum: int = 0
 
 
-@dataclass(frozen=True)
+@frozen
 class Loadings:
     """How strongly each column hangs on each axis."""
 
@@ -110,7 +111,7 @@ class Loadings:
     columns: Sequence[str]  # d
 
 
-@dataclass(frozen=True)
+@frozen
 class Model:
     """What a fit returns; the figures, the objective and the loadings are in the data's own units from the start."""
 

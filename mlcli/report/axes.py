@@ -3,11 +3,11 @@
 import math
 import sys
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.report.drawing import Bar, Line, Mark, Text
 from mlcli.report.text import number
@@ -16,7 +16,7 @@ MOST_TICKS = 6
 ALIKE = 1e-12  # share of their size that values differ by where that is rounding
 
 
-@dataclass(frozen=True)
+@frozen
 class Scale:
     """Values from low to high, mapped to pixels from start to end."""
 
@@ -71,7 +71,7 @@ def tick_text(value: float, step: float) -> str:
     return "0" if abs(value) < step / 2 else number(float(value)).replace("-", "−")
 
 
-@dataclass(frozen=True)
+@frozen
 class Panel:
     """The rectangle that two scales span."""
 

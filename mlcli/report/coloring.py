@@ -3,10 +3,10 @@
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.report.drawing import Bar, Dots, Line, Mark, Text
 from mlcli.report.palette import CLASSES, STEPS
@@ -18,7 +18,7 @@ ABSENT = {"", "na", "nan", "null", "none", "n/a"}
 ROW = 19  # pixels between two names of a legend
 
 
-@dataclass(frozen=True)
+@frozen
 class Coloring:
     """The group of each row, and how each group is drawn."""
 
@@ -37,7 +37,7 @@ class Coloring:
         return type(self)(of=self.of[rows], **values)
 
 
-@dataclass(frozen=True)
+@frozen
 class Groups(Coloring):
     """A color and a shape for each name, the rarer ones as others."""
 
@@ -54,7 +54,7 @@ class Groups(Coloring):
         return marks
 
 
-@dataclass(frozen=True)
+@frozen
 class Range(Coloring):
     """A scale of colors from the least number to the largest."""
 

@@ -1,17 +1,18 @@
 """What a report is made of: the content of a run directory's files, as plain values."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
 from mlcli.report.scree import Eigenvalues
 
 
-@dataclass(frozen=True)
+@frozen
 class Embedding:
     """The rows of embedding.csv."""
 
@@ -20,7 +21,7 @@ class Embedding:
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)  # label column -> n texts
 
 
-@dataclass(frozen=True)
+@frozen
 class Rows:
     """A small CSV file: its columns by name, cells as text."""
 
@@ -31,7 +32,7 @@ class Rows:
         return [float(cell) if cell else np.nan for cell in self.columns[name]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Contents:
     """A finished run; what it does not have is None."""
 

@@ -1,12 +1,13 @@
 """Figures as values: lines, bars, curves, dots and texts in pixels, for any writer to draw."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 
 
-@dataclass(frozen=True)
+@frozen
 class Line:
     """A straight line."""
 
@@ -17,7 +18,7 @@ class Line:
     y2: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Bar:
     """A filled rectangle."""
 
@@ -29,7 +30,7 @@ class Bar:
     tip: str = ""
 
 
-@dataclass(frozen=True)
+@frozen
 class Curve:
     """Points joined by lines."""
 
@@ -37,7 +38,7 @@ class Curve:
     points: Sequence[tuple[float, float]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Dots:
     """Points of one kind and shape (m x 2), with tips where there are few."""
 
@@ -48,7 +49,7 @@ class Dots:
     tips: Sequence[str] = ()
 
 
-@dataclass(frozen=True)
+@frozen
 class Text:
     """A line of text whose anchor (start, middle, end) lies at x, y."""
 
@@ -63,7 +64,7 @@ class Text:
 Mark = Line | Bar | Curve | Dots | Text
 
 
-@dataclass(frozen=True)
+@frozen
 class Figure:
     """A figure, in pixels from its upper left corner."""
 

@@ -1,12 +1,12 @@
 """What a run finds out about its own embedding."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from mlcli.base.frozen import frozen
 from mlcli.report.quality import Measured
 
 
-@dataclass(frozen=True)
+@frozen
 class Findings:
     """What is found out about an embedding once it is there, for the run directory."""
 

@@ -1,8 +1,8 @@
 """Pieces of HTML; every text that reaches a page goes through here and is escaped."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from mlcli.base.frozen import frozen
 from mlcli.report.drawing import Figure
 from mlcli.report.palette import GROUND, style_sheet
 from mlcli.report.svg import inline
@@ -12,7 +12,7 @@ POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 LONG = 400  # characters of a sentence
 
 
-@dataclass(frozen=True)
+@frozen
 class Html:
     """A piece of a page that is escaped already, and the kinds of marks in its figures."""
 

@@ -1,7 +1,8 @@
 """Inks: the colors and lines of every figure, on light and on dark ground, for style sheets and for Matplotlib."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from mlcli.base.frozen import frozen
 
 GROUND = ("#ffffff", "#16191f")
 # Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too; shapes tell them apart
@@ -15,7 +16,7 @@ STEPS = 24  # of the sequential scale
 REACH = ((0.0, 0.88), (0.14, 1.0))  # the part of viridis that stands out from light and from dark ground
 
 
-@dataclass(frozen=True)
+@frozen
 class Ink:
     """How marks of one kind are drawn."""
 

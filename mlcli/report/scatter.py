@@ -1,11 +1,11 @@
 """Scatter plots of the embedding: the first two axes, and every pair of up to four."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 from mlcli.report.axes import Panel, Scale, extent, spots
 from mlcli.report.coloring import Coloring
@@ -20,7 +20,7 @@ WIDE, LOWEST, HIGHEST = 480, 200, 520  # pixels of the plot
 LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
 
 
-@dataclass(frozen=True)
+@frozen
 class Points:
     """Rows of an embedding to be drawn."""
 
@@ -135,7 +135,7 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
     for turn in range(rounds):
         rows = np.arange(turn, len(pixels), rounds)
         groups = points.colors.of[rows]
-        for group in np.unique(groups):
+        for group in np.flatnonzero(np.bincount(groups)).tolist():
             chosen = rows[groups == group]
             tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
             marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))

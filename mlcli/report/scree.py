@@ -1,10 +1,10 @@
 """The scree plot: eigenvalues as bars, and their cumulative share as a curve of its own."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.report.axes import Panel, Scale, legend
 from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Text
 from mlcli.report.text import number
@@ -14,7 +14,7 @@ LEFT, RIGHT, TOP, BOTTOM = 78, 24, 66, 52
 MOST = 30  # bars beyond this cannot be told apart
 
 
-@dataclass(frozen=True)
+@frozen
 class Eigenvalues:
     """The eigenvalues to show, as spectrum.csv holds them."""
 

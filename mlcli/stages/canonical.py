@@ -1,10 +1,10 @@
 """Canonical correlations: what two views of the same rows have in common."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Input, TwoViews
 from mlcli.base.scaling import scaled
 from mlcli.base.stage import note, stage
@@ -16,7 +16,7 @@ from mlcli.stages.whitening import Whitening
 ALIKE = 1e-12  # 1 - ρ² below which a correlation is taken for 1
 
 
-@dataclass(frozen=True)
+@frozen
 class Canonical:
     """Pairs of directions of two white views, and the correlations of the pairs."""
 

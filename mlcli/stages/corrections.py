@@ -1,10 +1,10 @@
 """Corrections that make dissimilarities Euclidean: Lingoes and Cailliez."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
@@ -16,7 +16,7 @@ Rule = Literal["none", "lingoes", "cailliez"]
 STEPS = 100  # of the search for Cailliez' constant, which takes about six
 
 
-@dataclass(frozen=True)
+@frozen
 class Correction:
     """A constant added to squared dissimilarities (Lingoes) or to dissimilarities (Cailliez)."""
 

@@ -4,10 +4,9 @@ Rates were measured once on a 2-core machine with AVX-512 (`benchmarks/`); they 
 algorithms and tell a user minutes from hours, no more.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.steps import Step
 from mlcli.stages.graph import Graph
 
@@ -22,7 +21,7 @@ ENTRY = {"v4": 4.5e-10, "v3": 6e-10, "base": 1.5e-9}  # half a pair's distance, 
 CACHED, BEYOND = 32_000, 1.5  # points whose vectors stay near a core, and how much dearer entries are with more
 
 
-@dataclass(frozen=True)
+@frozen
 class Cost:
     """A prediction for one pass."""
 

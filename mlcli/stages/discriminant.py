@@ -1,10 +1,10 @@
 """Linear discriminants: the directions in which classes lie far apart beside the spread within them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError, GeometryError
@@ -12,7 +12,7 @@ from mlcli.stages.linalg import EPS, singular
 from mlcli.stages.whitening import centered_columns, negligible, without_rounding
 
 
-@dataclass(frozen=True)
+@frozen
 class Discriminants:
     """The discriminant functions of some classes (Fisher; Rao)."""
 

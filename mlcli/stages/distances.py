@@ -8,6 +8,8 @@ from mlcli.base.stage import advance
 from mlcli.base.types import Array, Indices
 
 BLOCK = 2**24  # numbers in a block of work: 128 MiB of doubles
+CACHED = 2**15  # numbers that stay in a core's cache
+FEW_COLUMNS = 16  # up to here differences are as quick as a product
 NEAR = 1e-3  # squared distances below this share of the points' squared norms are computed again by differences
 
 
@@ -29,10 +31,8 @@ def squared_distances(left: Array, right: Array) -> Array:
 
 def _block(left: Array, right: Array) -> Array:
     """One block of rows, through a matrix product on data centered at the right-hand points."""
-    if left.shape[1] <= 16:
-        from scipy.spatial.distance import cdist  # only here: loading it takes longer than small distances do
-
-        return cdist(left, right, "sqeuclidean")
+    if left.shape[1] <= FEW_COLUMNS:
+        return by_differences(left, right)
     center = right.mean(axis=0)
     left_norms, right_norms = _norms(left - center), _norms(right - center)
     products = (left - center) @ (right - center).T
@@ -40,6 +40,23 @@ def _block(left: Array, right: Array) -> Array:
     squared = np.maximum(sums - 2 * products, 0.0)
     rows, columns = np.nonzero(squared <= NEAR * sums)
     squared[rows, columns] = pair_distances(left, right, rows, columns)
+    return squared
+
+
+def by_differences(left: Array, right: Array) -> Array:
+    """‖xᵢ - yⱼ‖² (m x n) of points with few columns, a column at a time: the same to the last bit either way round."""
+    squared, columns = np.zeros((len(left), len(right))), np.ascontiguousarray(right.T)
+    width = min(max(len(right), 1), CACHED)
+    height = CACHED // width
+    work = np.empty((height, width))
+    for down in range(0, len(left), height):
+        for across in range(0, len(right), width):
+            sums = squared[down : down + height, across : across + width]
+            gaps = work[: sums.shape[0], : sums.shape[1]]
+            for own, other in zip(left[down : down + height].T, columns[:, across : across + width], strict=True):
+                np.subtract(own[:, None], other, out=gaps)
+                np.multiply(gaps, gaps, out=gaps)
+                np.add(sums, gaps, out=sums)
     return squared
 
 

@@ -6,13 +6,13 @@ without an n x n matrix (Carré, 1971; Delling et al., "PHAST", 2011; Sao et al.
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from typing import Self, TypeVar
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed, in_order
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
@@ -34,7 +34,7 @@ def in_stages(counts: Sequence[int], task: Callable[[int, int], Done]) -> Iterat
             advance(stage + 1, len(counts))
 
 
-@dataclass(frozen=True)
+@frozen
 class Analysis:
     """A graph in one piece, analyzed: who is joined to whom once earlier vertices are gone."""
 

@@ -5,17 +5,16 @@ the steps. Source: Tipping and Bishop, 1999; Ilin and Raiko, "Practical approach
 missing values", 2010.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.stages.iterate import Iterate, Iterated
 from mlcli.stages.latent import Grouped, Latent, Posterior, posterior
 from mlcli.stages.linalg import EPS, inverse, root_positive
 
 
-@dataclass(frozen=True)
+@frozen
 class Estimate:
     """The model after some steps, and the posterior that the last of them started from."""
 

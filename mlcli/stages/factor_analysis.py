@@ -6,10 +6,9 @@ are exact (the latter by perturbation of the eigenpairs). Source: Jöreskog, "So
 factor analysis", 1967; Lawley and Maxwell, "Factor analysis as a statistical method", 1971.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 from mlcli.stages.iterate import Iterate, Iterated
 from mlcli.stages.linalg import EPS, symmetric_eigen
@@ -20,7 +19,7 @@ HALVINGS = 40
 NOTHING = 20  # roundings that are taken for no noise
 
 
-@dataclass(frozen=True)
+@frozen
 class Whole:
     """S (d x d), the covariance of columns in units near their deviations."""
 
@@ -49,7 +48,7 @@ class Whole:
         return 1 / (vectors**2 / values).sum(axis=1) if regular(values) else 0.5 * self.variances
 
 
-@dataclass(frozen=True)
+@frozen
 class Thin:
     """S = FᵀF by a factor F (r x d) with fewer rows than columns: singular."""
 
@@ -81,7 +80,7 @@ def regular(values: Array) -> bool:
     return bool(values[-1] > len(values) * EPS * values[0])
 
 
-@dataclass(frozen=True)
+@frozen
 class Bounds:
     """What the uniquenesses may be: low ≤ t ≤ high for t = log ψ."""
 
@@ -100,7 +99,7 @@ class Bounds:
         return np.asarray(~pressed)
 
 
-@dataclass(frozen=True)
+@frozen
 class Estimate:
     """The factor model at some parameters."""
 

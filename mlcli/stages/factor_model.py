@@ -1,13 +1,14 @@
 """The factor model of data or of a covariance: columns in units of their deviations, loadings, scores, figures."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import log, pi, sqrt
 from typing import Any, Literal
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled_number
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
@@ -23,7 +24,7 @@ from mlcli.stages.rotations import Rotation
 Scores = Literal["regression", "bartlett"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Observed:
     """What factor analysis needs of its data."""
 
@@ -81,7 +82,7 @@ def deviations_of(variances: Array, equal: bool, sizes: Array | float) -> Array:
     return np.where(vary, common if equal else deviations, 0.0)
 
 
-@dataclass(frozen=True)
+@frozen
 class Factors:
     """A fitted factor model, its factors rotated, those with the largest squared loadings first."""
 

@@ -3,12 +3,13 @@
 import functools
 import operator
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.stages.kernels import Centering, uncentered
@@ -21,7 +22,7 @@ WIDE = 1000  # columns above which FᵀF is too large for every thread to have i
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
 
 
-@dataclass(frozen=True)
+@frozen
 class Factored:
     """A centered kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual.
 

@@ -1,12 +1,12 @@
 """What a block of work adds to a pass over a kernel that is never stored."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 
 
-@dataclass(frozen=True)
+@frozen
 class Folded:
     """What one block of work adds to a pass; the moments are needed from one pass only."""
 

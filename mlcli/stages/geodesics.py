@@ -1,12 +1,12 @@
 """Geodesic distances, however they are found: as rows, as a whole matrix, or streamed into a kernel."""
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed, in_order
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
@@ -46,7 +46,7 @@ class Engine(Protocol):
         """What a piece of work adds to K = -D²/2 times a block of vectors, with its sums."""
 
 
-@dataclass(frozen=True)
+@frozen
 class DijkstraRows:
     """One source at a time with a heap; the same distances whatever the graph."""
 

@@ -1,11 +1,11 @@
 """The neighbor graph: who is joined to whom, its pieces, and what to do about them."""
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.stages.nearest import Lists
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-@dataclass(frozen=True)
+@frozen
 class Graph:
     """An undirected graph of neighbor lengths in compressed rows; a zero length is an edge."""
 

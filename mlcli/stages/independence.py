@@ -1,13 +1,13 @@
 """Independent components: FastICA's fixed point for the directions in which white data is least Gaussian."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
 import numpy as np
 
 from mlcli.base.check import Check, count
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.stages.iterate import Iterate, Iterated
 from mlcli.stages.linalg import singular
@@ -17,7 +17,7 @@ Order = Literal["symmetric", "deflation"]
 Values = tuple[Array, Array, Array]  # G, its derivative and its second derivative
 
 
-@dataclass(frozen=True)
+@frozen
 class Unmixing:
     """Orthonormal directions of white data, and how far from Gaussian the data is along them."""
 
@@ -30,7 +30,7 @@ class Unmixing:
         return float(self.negentropy.sum())
 
 
-@dataclass(frozen=True)
+@frozen
 class Unmixed:
     """Independent components in descending order of negentropy, and how they were found."""
 

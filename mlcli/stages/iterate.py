@@ -1,11 +1,11 @@
 """The one iteration: steps from state to state until the objective, or what else is watched, comes to rest."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.stage import advance, note, stage
 from mlcli.base.types import Array
@@ -27,7 +27,7 @@ S = TypeVar("S", bound=State)
 Change = Callable[[S, S], float]  # how far the second state is from the first, relative to its own size
 
 
-@dataclass(frozen=True)
+@frozen
 class Iterated(Generic[S]):
     """Where an iteration ended, and how it went there."""
 

@@ -7,15 +7,14 @@ first row is thus an unknown constant. All recursions are in the information for
 noise, where the number of columns enters through K x K matrices only.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.linalg import EPS, require_finite, symmetric_eigen
 
 
-@dataclass(frozen=True)
+@frozen
 class StateSpace:
     """The parameters of the model but for the start."""
 
@@ -25,7 +24,7 @@ class StateSpace:
     noise: Array  # d, variances
 
 
-@dataclass(frozen=True)
+@frozen
 class Sequence:
     """Rows that follow each other, with what is known once and for all of their missing cells."""
 
@@ -49,7 +48,7 @@ class Sequence:
                    variances, floor * variances)
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """What each row says about its state: precision Cᵀ R⁻¹ C and Cᵀ R⁻¹ y, over the cells that are there."""
 
@@ -64,7 +63,7 @@ class Evidence:
         return cls(precisions, sequence.values @ weighted)
 
 
-@dataclass(frozen=True)
+@frozen
 class Filtered:
     """Predictions of each row's state from the rows before it."""
 
@@ -76,7 +75,7 @@ class Filtered:
     log_likelihood: float
 
 
-@dataclass(frozen=True)
+@frozen
 class Smoothed:
     """States given all rows."""
 

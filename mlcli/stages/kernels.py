@@ -6,13 +6,13 @@ feature space to the mean of the points: H K H with H = I - 11ᵀ/n.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
 from mlcli.stages.factorization import Factorization, factorization
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
-@dataclass(frozen=True)
+@frozen
 class Centering:
     """Puts kernel rows of new points where the training rows were put."""
 
@@ -39,7 +39,7 @@ def uncentered(size: int) -> Centering:
     return Centering(np.zeros(size), across=False)
 
 
-@dataclass(frozen=True)
+@frozen
 class Dense:
     """A centered kernel held whole, in memory or mapped from a file."""
 
@@ -99,7 +99,7 @@ def over_tiles(work: Callable[[slice], None], size: int, step: int = 64) -> None
             pass
 
 
-@dataclass(frozen=True)
+@frozen
 class Inverse:
     """K = M⁺ for a sparse cost M = RᵀR whose null vector is the constant one (LLE, a graph's Laplacian).
 

@@ -7,10 +7,10 @@ axes are wanted make the last of them converge as fast as the first.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
@@ -24,7 +24,7 @@ WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
 Apply = Callable[[Array], Array]
 
 
-@dataclass(frozen=True)
+@frozen
 class Ritz:
     """Converged eigenpairs, descending, and how they came."""
 

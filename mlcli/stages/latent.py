@@ -1,9 +1,8 @@
 """The linear-Gaussian latent model with equal noise: y = μ + W x + ε, x ~ N(0, I), ε ~ N(0, σ² I)."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.stages.distances import BLOCK
@@ -11,7 +10,7 @@ from mlcli.stages.linalg import EPS, inverse, symmetric_eigen
 from mlcli.stages.spectrum import Spectrum
 
 
-@dataclass(frozen=True)
+@frozen
 class Latent:
     """The parameters of the model."""
 
@@ -52,7 +51,7 @@ class Latent:
         return signal + self.noise
 
 
-@dataclass(frozen=True)
+@frozen
 class Grouped:
     """Points with missing cells, rows with the same cells missing side by side."""
 
@@ -86,7 +85,7 @@ class Grouped:
         return [slice(start, start + step) for start in range(0, len(self.values), step)]
 
 
-@dataclass(frozen=True)
+@frozen
 class Posterior:
     """What is known of each row's coordinates: x | y ~ N(mean, σ² M⁻¹), one covariance for each group."""
 

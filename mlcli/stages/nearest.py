@@ -2,12 +2,12 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from threading import Lock
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed, in_order, single_threaded_blas
 from mlcli.base.types import AnyArray, Array, Indices
@@ -23,7 +23,7 @@ BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
 Finder = Callable[[slice], tuple[Indices, "Array | float"]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Lists:
     """Each point's neighbors in order of (distance, index), as rows of varying length."""
 

@@ -1,9 +1,9 @@
 """Which algorithm finds the geodesics, where they are kept and how precisely, and why."""
 
-from dataclasses import dataclass
 from typing import Literal
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.threads import allowed
 from mlcli.errors import ConfigError
 from mlcli.native import Precision as Kind
@@ -23,7 +23,7 @@ BYTES = {"float32": 4.0, "float64": 8.0}
 DEAR = 2e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
 
 
-@dataclass(frozen=True)
+@frozen
 class PathPlan:
     """A choice among algorithms, stores and precisions, with what it is predicted to cost."""
 

@@ -1,11 +1,12 @@
 """Probabilistic PCA fitted: in closed form, or by expectation and maximization."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.signs import leading_signs
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError
@@ -26,7 +27,7 @@ from mlcli.stages.latent import (
 from mlcli.stages.spectrum import Spectrum
 
 
-@dataclass(frozen=True)
+@frozen
 class Fitted:
     """Where a fit ended."""
 

@@ -1,11 +1,11 @@
 """Rotations of loadings: turns of the axes that leave the fit as it is and make the loadings easier to read."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field
 
+from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.types import Array
 from mlcli.stages.iterate import Iterate
@@ -68,7 +68,7 @@ class Promax(Options):
 Rotation = Annotated[Unrotated | Varimax | Promax, Field(discriminator="name")]
 
 
-@dataclass(frozen=True)
+@frozen
 class Turned:
     """A turn on its way to the best one."""
 

@@ -4,11 +4,12 @@ Every method projects in the same way: `rows(new)`, centered as the training row
 matrix of axes (Bengio et al., 2004: out-of-sample extensions as kernel PCA). Only the rows differ.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from mlcli.base.check import EPS
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import all_finite
 from mlcli.base.types import Array, Indices
 from mlcli.stages.corrections import Correction
@@ -23,7 +24,7 @@ from mlcli.stages.slowness import monomials, monomials_rounding
 from mlcli.stages.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
 
 
-@dataclass(frozen=True)
+@frozen
 class Columns:
     """The features themselves: PCA, whose axes live in feature space; or kernel values given as they are."""
 
@@ -32,7 +33,7 @@ class Columns:
         return new
 
 
-@dataclass(frozen=True)
+@frozen
 class Completed:
     """The features with missing cells at their conditional means: probabilistic PCA.
 
@@ -51,7 +52,7 @@ class Completed:
         return np.where(np.isnan(new), self.latent.mean + means @ self.latent.loadings.T, new)
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelValues:
     """Values of a kernel function between new and training points."""
 
@@ -64,7 +65,7 @@ class KernelValues:
         return self.function(new - self.origin, self.points)
 
 
-@dataclass(frozen=True)
+@frozen
 class Distances:
     """Minus half the squared Euclidean distances: MDS of points (Gower's interpolation)."""
 
@@ -76,7 +77,7 @@ class Distances:
         return -0.5 * self.correction.squared(squared_distances(new, self.points))
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenDistances:
     """Minus half the squares of dissimilarities that the user gives: MDS of dissimilarities."""
 
@@ -88,7 +89,7 @@ class GivenDistances:
         return -0.5 * self.correction.squared((new if self.landmarks is None else new[:, self.landmarks]) ** 2)
 
 
-@dataclass(frozen=True)
+@frozen
 class Geodesics:
     """Minus half the squared path lengths from new points into the training graph: Isomap."""
 
@@ -106,7 +107,7 @@ class Geodesics:
         return -0.5 * (paths if self.landmarks is None else paths[:, self.landmarks]) ** 2
 
 
-@dataclass(frozen=True)
+@frozen
 class Barycenters:
     """Weights that reproduce a new point from its training neighbors: LLE."""
 
@@ -122,7 +123,7 @@ class Barycenters:
         return placed_on_equals(weight_matrix(weights, lists, len(self.points)).toarray(), lists)
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenBarycenters:
     """The same weights from dissimilarities that the user gives: SDE of dissimilarities."""
 
@@ -139,7 +140,7 @@ class GivenBarycenters:
         return placed_on_equals(rows, lists)
 
 
-@dataclass(frozen=True)
+@frozen
 class Monomials:
     """White coordinates, and with degree 2 their products of two as well: slow feature analysis."""
 
@@ -157,7 +158,7 @@ class Monomials:
         return monomials_rounding((new - self.means) @ self.into, wrong, self.degree)
 
 
-@dataclass(frozen=True)
+@frozen
 class Smoother:
     """The states of a sequence given all of it: the linear-Gaussian state-space model."""
 

@@ -1,16 +1,15 @@
 """Slow features: unit-variance combinations of the columns that change least from row to row."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import stage
 from mlcli.base.types import Array
 from mlcli.stages.linalg import singular
 from mlcli.stages.whitening import Whitening
 
 
-@dataclass(frozen=True)
+@frozen
 class SlowFeatures:
     """Directions in white coordinates, slowest first."""
 

@@ -1,12 +1,13 @@
 """How each form of kernel is solved: LAPACK for the whole spectrum, block Krylov for its top, power iteration."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.stages.costs import WHOLE
@@ -32,7 +33,7 @@ CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is
 Take = Callable[[int], tuple[Array, Array | None]]
 
 
-@dataclass(frozen=True)
+@frozen
 class Solved:
     """Eigenvalues (descending), and the first axes on demand: vectors (n x q) and directions (d x q) or None."""
 

@@ -1,15 +1,16 @@
 """The spectrum of a kernel: signed eigenvalues, the kept axes, and what they are a share of."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled, scaled_number
 from mlcli.base.types import Array
 from mlcli.stages.negative_mass import mass_of, share_of_sizes
 
 
-@dataclass(frozen=True)
+@frozen
 class Spectrum:
     """Eigenvalues of a centered kernel and the unit eigenvectors of the kept axes.
 

@@ -1,10 +1,11 @@
 """Maximum likelihood for the linear-Gaussian state-space model: start, EM step, and the form that makes it unique."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note
@@ -21,7 +22,7 @@ STEADY = 10  # steps that are looked back on for convergence
 STEP = 6e-5  # seconds of the smoother for a row
 
 
-@dataclass(frozen=True)
+@frozen
 class Fitted:
     """A model with the states of the sequence that it was fitted to."""
 
@@ -36,7 +37,7 @@ class Fitted:
         return self.states.log_likelihood
 
 
-@dataclass(frozen=True)
+@frozen
 class Found:
     """The model of largest likelihood in canonical form, with the columns that do not vary left out of account."""
 

@@ -1,11 +1,10 @@
 """An unfolding as it is kept: the learned kernel, with what proves it."""
 
-from dataclasses import dataclass
-
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 
 
-@dataclass(frozen=True)
+@frozen
 class Unfolded:
     """A learned kernel K = F Fᵀ and the weights that bound the trace of all others, in the units of the computation.
 

@@ -1,11 +1,11 @@
 """Maximum variance unfolding: the kernel of the largest trace that keeps the distances of neighbors."""
 
 from contextlib import nullcontext
-from dataclasses import dataclass
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
@@ -40,7 +40,7 @@ UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 USUAL = 25  # iterations of most programs
 
 
-@dataclass(frozen=True)
+@frozen
 class Outcome:
     """A learned kernel, how good it is, and how it was found."""
 
@@ -54,7 +54,7 @@ class Outcome:
         return Factored(self.unfolded.factor, "auto", uncentered(self.unfolded.factor.shape[1]))
 
 
-@dataclass(frozen=True)
+@frozen
 class Unfolding:
     """The semidefinite program of Weinberger and Saul (2006), and how far it must be solved."""
 

@@ -4,12 +4,12 @@ V holds bottom eigenvectors of the graph's Laplacian (Weinberger, Sha, Zhu and S
 small whatever the number of points, and the semidefinite program is solved over A.
 """
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.stages.kernels import Inverse
 from mlcli.stages.krylov import SPARE, krylov
@@ -49,7 +49,7 @@ def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute)
     return orthonormal(spread)
 
 
-@dataclass(frozen=True)
+@frozen
 class Penalized(Program):
     """Maximize tr A - κ/2 Σ r² over positive semidefinite A, with r what each distance is off by.
 
@@ -71,7 +71,7 @@ class Penalized(Program):
         return float(self.squared @ even + even @ even / (2 * self.penalty))
 
 
-@dataclass(frozen=True)
+@frozen
 class Small:
     """The program with A as a vector: a product for each pair and entry, and A's entries in order."""
 
@@ -108,7 +108,7 @@ class Small:
         return np.asarray(total * halves[:, None] * halves)
 
 
-@dataclass(frozen=True)
+@frozen
 class Iterate:
     """A point inside the cones."""
 
@@ -117,7 +117,7 @@ class Iterate:
     slack: Array  # m; left alone where distances are kept
 
 
-@dataclass(frozen=True)
+@frozen
 class Frame:
     """What one iteration computes of its iterate before it looks for directions."""
 
@@ -147,7 +147,7 @@ class Frame:
         return relative_gap(self.value, self.bound, float(np.trace(self.now.kernel)))
 
 
-@dataclass(frozen=True)
+@frozen
 class Direction:
     """Where to go from an iterate."""
 

@@ -1,11 +1,12 @@
 """What proves an unfolding: its trace, its bound from the dual, and the verdict where they do not meet."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled_number, shown
 from mlcli.base.stage import note
 from mlcli.base.types import Array
@@ -20,7 +21,7 @@ RUNAWAY = 100.0  # times that the terms of the bound exceed their sum where the 
 SOURCES = 64  # points whose paths are found at once
 
 
-@dataclass(frozen=True)
+@frozen
 class Soft:
     """What a kernel over a basis pays for distances that are off."""
 
@@ -30,7 +31,7 @@ class Soft:
     bound_without_basis: float  # no kernel at all that keeps the distances has a larger trace
 
 
-@dataclass(frozen=True)
+@frozen
 class Certificate:
     """How good a kernel is, in the units that it was solved in."""
 

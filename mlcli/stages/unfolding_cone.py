@@ -1,11 +1,11 @@
 """What interior-point methods for unfoldings share: the program, the way to its solution, steps that stay inside."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.stages.linalg import EPS, lower_solve, symmetric_eigenvalues
@@ -15,7 +15,7 @@ SMALL = 200  # rows of a matrix up to which its least eigenvalue is found with a
 LANCZOS = 60  # steps for those of a larger one
 
 
-@dataclass(frozen=True)
+@frozen
 class Program:
     """Maximize tr R over positive semidefinite R (r x r) with vᵀRv = b, or at most b, for each row v.
 
@@ -51,7 +51,7 @@ class Program:
         return float(worst.max(initial=0.0) / self.squared.mean())
 
 
-@dataclass(frozen=True)
+@frozen
 class Solution:
     """The best that an interior-point method found."""
 
@@ -87,7 +87,7 @@ class Frame(Protocol):
 F = TypeVar("F", bound=Frame)
 
 
-@dataclass(frozen=True)
+@frozen
 class Progress(Generic[F]):
     """The best iterate so far, and when the last gain worth its time was."""
 

@@ -6,10 +6,10 @@ the weights has the entries (uᵀRv)(uᵀZ⁻¹v) for pairs u and v: two product
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.stages.linalg import cholesky, positive_solver
 from mlcli.stages.unfolding_cone import (
@@ -28,7 +28,7 @@ LEAST = 1e-7  # a step shorter than this moves nothing
 COPIES = 3.0  # arrays of pairs x pairs held at once
 
 
-@dataclass(frozen=True)
+@frozen
 class Iterate:
     """A point inside both cones; Z = Σ y vvᵀ - I is always that of the weights."""
 
@@ -37,7 +37,7 @@ class Iterate:
     weights: Array  # m, y
 
 
-@dataclass(frozen=True)
+@frozen
 class Frame:
     """What one iteration computes of its iterate before it looks for directions."""
 
@@ -71,7 +71,7 @@ class Frame:
         return max(relative_gap(self.value, self.bound), self.program.violation(self.lengths))
 
 
-@dataclass(frozen=True)
+@frozen
 class Direction:
     """Where to go from an iterate."""
 

@@ -1,9 +1,8 @@
 """The pairs of points whose distances an unfolding keeps."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features
 from mlcli.base.types import Array, Indices
 from mlcli.stages.distances import pair_distances
@@ -11,7 +10,7 @@ from mlcli.stages.graph import Graph
 from mlcli.stages.neighbors import Spatial
 
 
-@dataclass(frozen=True)
+@frozen
 class Pairs:
     """Pairs of points, each once, with the squared distances that they have in the data."""
 

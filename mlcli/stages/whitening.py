@@ -1,9 +1,8 @@
 """Centered data made white: uncorrelated coordinates of unit variance that span it, and the way there and back."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.signs import leading_signs
 from mlcli.base.types import Array
 from mlcli.stages.linalg import EPS, require_finite, singular
@@ -11,7 +10,7 @@ from mlcli.stages.linalg import EPS, require_finite, singular
 SLACK = 10.0  # multiples of the rounding error below which a direction counts as none
 
 
-@dataclass(frozen=True)
+@frozen
 class Whitening:
     """White coordinates of points (variance 1 over n), their means, and the maps between both."""
 

@@ -3,7 +3,9 @@
 import importlib
 import subprocess
 import sys
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from mlcli.cli.program import COMMANDS
@@ -35,6 +37,13 @@ def test_a_command_imports_what_it_needs_only() -> None:
     assert set(imported("sample", "--help")) <= light | {"numpy", "yaml"}
     assert set(imported("methods")) <= light | {"numpy", "scipy", "yaml"}
     assert "pyarrow" not in imported("embed", "--help")
+
+
+def test_isomap_of_an_array_imports_no_library_that_it_does_not_need(tmp_path: Path) -> None:
+    """SciPy takes longer to load than thousands of points take to embed."""
+    np.save(tmp_path / "data.npy", np.random.default_rng(0).random((1500, 2)))
+    found = imported("embed", str(tmp_path / "data.npy"), "-q", "--method", "isomap", "-o", str(tmp_path / "run"))
+    assert (tmp_path / "run").is_dir() and not {"scipy", "pyarrow", "rich"} & set(found)
 
 
 def test_version_is_one_line(mlcli: Caller) -> None:

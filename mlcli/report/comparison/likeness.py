@@ -1,9 +1,8 @@
 """How alike two embeddings of the same points are: up to rotation and size, by their spans, by their neighbors."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.types import Array, Indices
 from mlcli.stages.linalg import singular
@@ -22,7 +21,7 @@ def standardized(values: Array) -> Array:
     return np.zeros_like(centered) if size <= rounding else centered / size
 
 
-@dataclass(frozen=True)
+@frozen
 class Fit:
     """One embedding turned and mirrored onto another, both standardized."""
 
@@ -74,7 +73,7 @@ def _basis(values: Array) -> Array:
     return kept
 
 
-@dataclass(frozen=True)
+@frozen
 class Agreement:
     """Shared neighbors, averaged over points; standard errors where the points are a sample."""
 

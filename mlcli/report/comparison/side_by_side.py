@@ -1,12 +1,12 @@
 """Several embeddings of the same points compared, every two of them."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance, stage
 from mlcli.base.types import Array, Indices
 from mlcli.report.comparison.likeness import Agreement, Fit, agreement, principal_angles, procrustes, standardized
@@ -16,7 +16,7 @@ SAMPLE = 2_000  # of more points, those from which neighborhoods are compared
 LEADING = 10  # eigenvalues side by side
 
 
-@dataclass(frozen=True)
+@frozen
 class Side:
     """One of the runs."""
 
@@ -29,7 +29,7 @@ class Side:
     proportions: Sequence[float | None]
 
 
-@dataclass(frozen=True)
+@frozen
 class Pair:
     """Two of the runs compared."""
 
@@ -51,7 +51,7 @@ class Pair:
                     "jaccard": near.jaccard, "jaccard_se": near.jaccard_se})}
 
 
-@dataclass(frozen=True)
+@frozen
 class Comparison:
     """All runs, and every two of them."""
 

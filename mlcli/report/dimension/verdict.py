@@ -1,18 +1,19 @@
 """What a rule for the number of axes says, and what all rules go by."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.linalg import EPS
 from mlcli.stages.spectrum import Spectrum
 
 
-@dataclass(frozen=True)
+@frozen
 class Verdict:
     """A rule that applies."""
 
@@ -22,14 +23,14 @@ class Verdict:
     figures: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@frozen
 class LeftOut:
     """A rule that does not apply, and why."""
 
     reason: str
 
 
-@dataclass(frozen=True)
+@frozen
 class Evidence:
     """What the rules go by; the eigenvalues are those of `method`, everything else is there where it exists.
 

@@ -1,15 +1,15 @@
 """What every measure sees: some anchors with their squared distances to all points in three spaces."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.report.quality.sampling import Sums
 from mlcli.report.quality.spaces import Space
 
 
-@dataclass(frozen=True)
+@frozen
 class Block:
     """Squared distances (b x n) from b anchors to all n points."""
 
@@ -22,7 +22,7 @@ class Block:
 Blocks = Callable[[slice], Block]
 
 
-@dataclass(frozen=True)
+@frozen
 class Spaces:
     """The three spaces that are compared; the first two are often the same."""
 

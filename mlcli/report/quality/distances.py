@@ -1,9 +1,8 @@
 """Distances: stress, Sammon stress and residual variance over all pairs of points."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
@@ -11,7 +10,7 @@ from mlcli.report.quality.sampling import Sums
 PIECE = 2**14  # points whose distances from a few anchors are summed at once
 
 
-@dataclass(frozen=True)
+@frozen
 class Distances(Measure):
     """Measures of pairs: delta is the distance that was to be kept, d the one in the embedding."""
 

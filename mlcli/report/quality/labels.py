@@ -1,17 +1,17 @@
 """Labels: does the embedding keep the points of a class together?"""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
 
 
-@dataclass(frozen=True)
+@frozen
 class Labels(Measure):
     """Measures of classes in the embedding; points without a label are left out."""
 

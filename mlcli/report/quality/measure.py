@@ -1,11 +1,11 @@
 """The one entry: all measures of an embedding, as they stand in quality.json."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given
 from mlcli.base.stage import advance, note, stage
 from mlcli.base.threads import in_order
@@ -29,7 +29,7 @@ NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_
          "reconstruction_error", "label_1nn_error", "silhouette")
 
 
-@dataclass(frozen=True)
+@frozen
 class Measured:
     """What is measured of an embedding."""
 

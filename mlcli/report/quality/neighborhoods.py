@@ -1,9 +1,8 @@
 """Neighborhoods: trustworthiness, continuity, and the overlap of neighbors at every size."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
@@ -13,7 +12,7 @@ PIECE = 2**15  # points whose keys are looked at together
 SORTED = 2**14  # points up to which all are sorted: faster than counting a few
 
 
-@dataclass(frozen=True)
+@frozen
 class Neighborhoods(Measure):
     """Measures of ranks: the r-th nearest other point has rank r, equal distances in the order of the points."""
 
@@ -49,7 +48,7 @@ class Neighborhoods(Measure):
         return np.maximum(ranks - self.neighbors, 0).sum(axis=1).astype(np.float64)
 
 
-@dataclass(frozen=True)
+@frozen
 class Order:
     """The points in the order of their distance from each anchor, the anchor itself last.
 

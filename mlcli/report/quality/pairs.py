@@ -1,9 +1,8 @@
 """The pairs of the Shepard diagram: the distance to keep beside the one in the embedding."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.report.quality.blocks import Block
 from mlcli.report.quality.sampling import Sums
@@ -12,7 +11,7 @@ MOST = 1000
 HEADER = "distance,embedded"
 
 
-@dataclass(frozen=True)
+@frozen
 class Pairs:
     """Some pairs of points, the first of each an anchor; pairs go by the first point."""
 

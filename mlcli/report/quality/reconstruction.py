@@ -1,16 +1,16 @@
 """Reconstruction: how far the data lies from what its coordinates say of it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
 
 
-@dataclass(frozen=True)
+@frozen
 class Reconstruction(Measure):
     """Where a method leads back to features."""
 

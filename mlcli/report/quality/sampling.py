@@ -1,10 +1,10 @@
 """Anchors: the points that are measured, and what a sample of them says of all points."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 
 EXACT = 2000  # points up to which all are measured
@@ -16,7 +16,7 @@ Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first ax
 Values = Callable[[Sums], dict[str, Array]]  # measures of sums, whatever axes stand before their own
 
 
-@dataclass(frozen=True)
+@frozen
 class Anchors:
     """The points from which neighborhoods and distances are measured."""
 

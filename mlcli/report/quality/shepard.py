@@ -1,9 +1,8 @@
 """The Shepard diagram's correlation: do larger distances stay larger?"""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.quality.blocks import Block, Measure
@@ -15,7 +14,7 @@ FEW = 2**16  # pairs that are ranked by a sort
 BINS = 2**18  # bins that more pairs are counted in
 
 
-@dataclass(frozen=True)
+@frozen
 class Shepard(Measure):
     """Spearman's rank correlation of kept and embedded distances (Espadoto et al., 2021: Shepard goodness)."""
 

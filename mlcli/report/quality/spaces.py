@@ -1,19 +1,19 @@
 """Spaces: squared distances from anchors to all points, as rows on demand; nothing n x n is made."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Given, Similarities
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.methods.base import Model, existing
-from mlcli.stages.distances import pair_distances, squared_distances
+from mlcli.stages.distances import FEW_COLUMNS, by_differences, pair_distances, squared_distances
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernel_functions import against
@@ -22,9 +22,7 @@ from mlcli.stages.similarities import Geodesics, KernelValues
 from mlcli.stages.streamed import STORED
 
 REACH = 30  # binary exponents of numbers whose squares are safe in single precision
-FEW_COLUMNS = 16  # up to here distances are found by differences, as quickly as by a product
 BLOCK = 2**20  # numbers of a block of points
-PIECE = 2**14  # points whose distances from a few anchors stay in a cache
 FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
 NEAR = 1e-3  # share of the points' squared norms below which a distance is found again by differences
 
@@ -50,7 +48,7 @@ class Space(Protocol):
         """The rows of some anchors, given piece by piece."""
 
 
-@dataclass(frozen=True)
+@frozen
 class Euclidean:
     """Points as rows of coordinates."""
 
@@ -88,7 +86,7 @@ class Euclidean:
         return lambda part: rows[part].astype(np.float64)
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenDissimilarities:
     """A matrix of dissimilarities."""
 
@@ -102,7 +100,7 @@ class GivenDissimilarities:
         return lambda part: np.square(self.values[anchors[part]])
 
 
-@dataclass(frozen=True)
+@frozen
 class GivenKernel:
     """A kernel matrix, whose distances are the roots of K_ii + K_jj - 2 K_ij."""
 
@@ -116,7 +114,7 @@ class GivenKernel:
         return lambda part: kernel_distances(self.values[anchors[part]], np.diag(self.values), anchors[part])
 
 
-@dataclass(frozen=True)
+@frozen
 class KernelFunctionSpace:
     """The feature space of a kernel function."""
 
@@ -136,7 +134,7 @@ class KernelFunctionSpace:
         return lambda part: kernel_distances(values(points[anchors[part]]), own, anchors[part])
 
 
-@dataclass(frozen=True)
+@frozen
 class GeodesicSpace:
     """The neighbor graph with its shortest paths."""
 
@@ -197,19 +195,6 @@ def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
     """K_ii + K_jj - 2 K_ij of some rows of a kernel (b x n)."""
     squared = np.maximum(diagonal[rows, None] + diagonal - 2 * values, 0.0)
     squared[np.arange(len(rows)), rows] = 0.0
-    return squared
-
-
-def by_differences(left: Array, right: Array) -> Array:
-    """Squared distances (m x n) of points with few columns, a column at a time."""
-    squared = np.empty((len(left), len(right)))
-    for start in range(0, len(right), PIECE):
-        part, columns = right[start : start + PIECE], squared[:, start : start + PIECE]
-        columns[:] = 0.0
-        for column in range(left.shape[1]):
-            off = left[:, column, None] - part[:, column]
-            off *= off
-            columns += off
     return squared
 
 
