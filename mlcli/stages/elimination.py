@@ -22,6 +22,7 @@ from mlcli.stages.graph import Graph
 from mlcli.stages.ordering import nested_dissection
 
 GROUP = 8  # blocks whose sums are taken together: few enough that a stop is soon, enough to make adding them up cheap
+SHARES = 32  # groups at least, where there are as many blocks; never by the threads, which results must not depend on
 
 Done = TypeVar("Done")
 
@@ -60,7 +61,7 @@ class EliminationRows:
         self._kept: dict[int, AnyArray] = {}  # of blocks that have been folded
         self._weights = analysis.native.weights(precision)
         self.blocks = analysis.native.blocks(precision)
-        self._group = max(1, min(GROUP, self.blocks // (4 * allowed())))
+        self._group = max(1, min(GROUP, self.blocks // SHARES))
         for _ in in_stages(self._weights.stages, self._weights.factor):
             pass
 
