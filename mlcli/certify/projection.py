@@ -60,8 +60,10 @@ def _rows(subject: Subject, budget: Budget) -> Indices:
     if isinstance(similarity, Barycenters | GivenBarycenters):
         cost += NUMBER * subject.size
     few = min(budget.affordable(0.15, cost, subject.size, least=4), MOST if not budget.full else subject.size)
-    chosen = np.random.default_rng(subject.seed + 3).permutation(subject.size)[:few]
-    rows = np.unique(np.concatenate([chosen, [0, subject.size - 1]]).astype(np.int64))
+    looked = np.zeros(subject.size, dtype=bool)
+    looked[np.random.default_rng(subject.seed + 3).permutation(subject.size)[:few]] = True
+    looked[[0, -1]] = True
+    rows = np.flatnonzero(looked)
     correction = getattr(similarity, "correction", None)
     if correction is None or correction.constant == 0:
         return rows

@@ -204,12 +204,12 @@ def by_differences(left: Array, right: Array) -> Array:
     """Squared distances (m x n) of points with few columns, a column at a time."""
     squared = np.empty((len(left), len(right)))
     for start in range(0, len(right), PIECE):
-        part, columns = right[start : start + PIECE], squared[:, start : start + PIECE]
-        columns[:] = 0.0
-        for column in range(left.shape[1]):
-            off = left[:, column, None] - part[:, column]
+        part, found = np.ascontiguousarray(right[start : start + PIECE].T), squared[:, start : start + PIECE]
+        found[:], off = 0.0, np.empty(found.shape)
+        for own, column in zip(left.T, part, strict=True):
+            np.subtract(own[:, None], column, out=off)
             off *= off
-            columns += off
+            found += off
     return squared
 
 
