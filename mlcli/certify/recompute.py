@@ -30,9 +30,9 @@ def squared(left: Array, right: Array) -> Array:
         sizes = own + np.einsum("ij,ij->i", far, far)
         with np.errstate(all="ignore"):  # what overflows is not finite, and fails
             np.subtract(sizes, 2 * (near @ far.T), out=found)
-        for row, lost in enumerate(found <= NEAR * sizes):
-            if lost.any():
-                found[row, lost] = np.sum((part[lost] - left[row]) ** 2, axis=1)
+        lost = found <= NEAR * sizes
+        for row in np.flatnonzero(lost.any(axis=1)):
+            found[row, lost[row]] = np.sum((part[lost[row]] - left[row]) ** 2, axis=1)
 
     for _ in in_order(fill, range(0, len(right), step)):  # pieces that stay in cache
         pass
