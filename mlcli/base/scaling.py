@@ -49,13 +49,21 @@ def shown(value: float, exponent: int) -> str:
 
 
 def scaled(values: Array, exponent: int) -> Array:
-    """2**exponent * values, exact unless it leaves the range of doubles."""
+    """2**exponent * values, exact unless it leaves the range of doubles, on all threads."""
     if exponent == 0:
         return values
-    with np.errstate(over="ignore", under="ignore"):
-        if abs(exponent) <= NORMAL:
-            return values * np.ldexp(1.0, exponent)  # the same, several times faster
-        return np.ldexp(values, exponent)
+    found = np.empty(values.shape)
+
+    def fill(piece: tuple[Array, Array]) -> None:
+        with np.errstate(over="ignore", under="ignore"):
+            if abs(exponent) <= NORMAL:
+                np.multiply(piece[0], np.ldexp(1.0, exponent), out=piece[1])  # the same, several times faster
+            else:
+                np.ldexp(piece[0], exponent, out=piece[1])
+
+    for _ in in_order(fill, list(zip(pieces(values), pieces(found), strict=True))):
+        pass
+    return found
 
 
 def scaled_number(value: float, exponent: int) -> float:

@@ -87,7 +87,7 @@ def _against_input(subject: Subject, budget: Budget) -> Iterator[Check]:
     """The checks that need the input."""
     yield from parameters(subject)
     yield stored_points(subject)
-    largest = subject.largest
+    largest: float | None = None
     if is_linear(subject):
         yield from variances(subject, budget)
     elif subject.method.proof == "kernel":
@@ -109,7 +109,8 @@ def _against_input(subject: Subject, budget: Budget) -> Iterator[Check]:
     if subject.model.unfolded is not None:
         yield from unfolding_checks(subject, subject.model.unfolded, budget)
     yield from _graph(subject, budget)
-    yield skipped("projection", "no time") if budget.over else projected(subject, budget, largest)
+    yield skipped("projection", "no time") if budget.over else projected(
+        subject, budget, subject.largest if largest is None else largest)
 
 
 def _graph(subject: Subject, budget: Budget) -> Iterator[Check]:

@@ -7,10 +7,12 @@ import numpy as np
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities
+from mlcli.base.scaling import pieces
+from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.kernel import ROOM
-from mlcli.certify.recompute import NARROW, squared
+from mlcli.certify.recompute import NARROW, PIECE, squared
 from mlcli.certify.subject import Subject
 from mlcli.certify.witness import NUMBER, shortest
 from mlcli.stages.graph import Graph
@@ -50,6 +52,16 @@ class Near:
             return 64 * EPS * squares
         return 256 * EPS * float(squares[np.isfinite(squares)].max(initial=0.0))
 
+    def few(self, asked: AnyArray) -> Indices:
+        """A few of the points asked for (m x n) that were embedded."""
+        columns, kept = np.flatnonzero(asked.any(axis=0)), self.subject.model.kept
+        inside = columns if kept is None else columns[np.isin(columns, kept)]
+        return inside[: max(4, 2 * len(asked))]
+
+    def numbers(self, columns: Indices) -> Indices:
+        """The places of some points given among those embedded."""
+        return columns if self.subject.model.kept is None else np.searchsorted(self.subject.model.kept, columns)
+
     def affordable(self, budget: Budget, share: float) -> Indices:
         """Rows to look at, all of them where there is time."""
         rows, columns = self.subject.given.values.shape  # type: ignore[union-attr]
@@ -82,7 +94,7 @@ def _shape(graph: Graph, size: int) -> Check:
     """The graph has a vertex for every row, is undirected, without loops, and in one piece."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     there, back = rows * graph.size + graph.indices, graph.indices * graph.size + rows
-    order, turned = np.argsort(there), np.argsort(back)
+    order, turned = np.argsort(there, kind="stable"), np.argsort(back, kind="stable")
     wrong = abs(graph.size - size) + int(np.sum(rows == graph.indices))
     wrong += int(np.sum(there[order] != back[turned])) + int(np.sum(graph.lengths[order] != graph.lengths[turned]))
     wrong += int(np.sum(~np.isfinite(shortest(graph, np.zeros(1, dtype=np.int64))))) if graph.size else 0
@@ -101,8 +113,11 @@ def _lengths(subject: Subject, graph: Graph, budget: Budget) -> Check:
     if isinstance(subject.data, Dissimilarities):
         found = values[left, right]
     else:
-        gaps = values[left] - values[right]
-        found = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+        found = np.empty(len(left))
+        for start in range(0, len(left), step := max(1, PIECE // wide)):
+            part = slice(start, start + step)
+            gaps = values[left[part]] - values[right[part]]
+            found[part] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
     gap, scale = np.abs(found - lengths), EPS * (8 + np.sqrt(wide)) * np.maximum(found, lengths)
     worst = int(np.argmax(gap - 10 * scale)) if len(gap) else 0
     return ratio("edge lengths", float(gap[worst]) if len(gap) else 0.0, float(scale[worst]) if len(gap) else 1.0,
@@ -111,17 +126,23 @@ def _lengths(subject: Subject, graph: Graph, budget: Budget) -> Check:
 
 def _neighbors(graph: Graph, near: Near, rows: Indices, rule: str) -> Check:
     """Every near point is joined, and every joined point is near, for rows looked at in full."""
-    squares = near.squares(rows)
+    joined, kept = _joined(graph, near, rows), near.subject.model.kept
+    whole = len(rows) == graph.size and kept is None
+    one_sided = whole or near.radius is not None
+    ahead = near.few(joined if rule == "union" and not one_sided else joined[:0])
+    found = near.squares(np.concatenate([rows, near.numbers(ahead)]))  # one look at all points for both sides
+    squares, across = found[: len(rows)], found[len(rows) :]
     rough, reach = near.rounding(squares), near.reach(squares)
-    kept = near.subject.model.kept
-    joined = np.zeros(squares.shape, dtype=bool)
-    counts = np.diff(graph.starts)[rows]
-    columns = np.concatenate([graph.indices[graph.starts[i] : graph.starts[i + 1]] for i in rows])
-    joined[np.repeat(np.arange(len(rows)), counts), columns if kept is None else kept[columns]] = True
     surely = squares < reach[:, None] - rough
     perhaps = squares <= reach[:, None] + rough
-    whole = len(rows) == graph.size and kept is None
-    missing, extra = _disagreement(near, rule, joined, surely, perhaps, rough, squares, whole)
+    if one_sided:
+        other = (surely.T, perhaps.T) if near.radius is None else (surely, perhaps)
+    else:
+        if rule == "mutual":
+            ahead = near.few(joined | perhaps)
+            across = near.squares(near.numbers(ahead))
+        other = _from_the_other_side(near, ahead, across, squares, rough)
+    missing, extra = _disagreement(rule if near.radius is None else "union", joined, (surely, perhaps), other)
     if near.radius is None and rule == "union":
         short = np.maximum((near.neighbors.count or 1) - (joined & perhaps).sum(axis=1), 0)
         missing += int(short.sum())
@@ -131,31 +152,30 @@ def _neighbors(graph: Graph, near: Near, rows: Indices, rule: str) -> Check:
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=whole or len(rows) == graph.size)
 
 
-def _disagreement(near: Near, rule: str, joined: AnyArray, surely: AnyArray, perhaps: AnyArray,
-                  rough: Array | float, squares: Array, whole: bool) -> tuple[int, int]:
-    """How many points are missing among the joined, and how many are too many."""
-    if near.radius is not None:
-        return int(np.sum(surely & ~joined)), int(np.sum(joined & ~perhaps))
-    if whole:
-        other_surely, other_perhaps = surely.T, perhaps.T
-    else:
-        other_surely, other_perhaps = _from_the_other_side(near, joined | perhaps, squares, rough)
+def _joined(graph: Graph, near: Near, rows: Indices) -> AnyArray:
+    """Which of the points given the rows are joined to (m x n)."""
+    kept, size = near.subject.model.kept, len(near.subject.given.values)  # type: ignore[union-attr]
+    joined = np.zeros((len(rows), size), dtype=bool)
+    columns = np.concatenate([graph.indices[graph.starts[i] : graph.starts[i + 1]] for i in rows])
+    joined[np.repeat(np.arange(len(rows)), np.diff(graph.starts)[rows]),
+           columns if kept is None else kept[columns]] = True
+    return joined
+
+
+def _disagreement(rule: str, joined: AnyArray, one: tuple[AnyArray, AnyArray],
+                  other: tuple[AnyArray, AnyArray]) -> tuple[int, int]:
+    """How many points are missing among the joined, and how many are too many, by who surely and perhaps is near."""
+    (surely, perhaps), (other_surely, other_perhaps) = one, other
     if rule == "mutual":
         return int(np.sum(surely & other_surely & ~joined)), int(np.sum(joined & ~(perhaps & other_perhaps)))
     return int(np.sum(surely & ~joined)), int(np.sum(joined & ~(perhaps | other_perhaps)))
 
 
-def _from_the_other_side(near: Near, asked: AnyArray, squares: Array,
+def _from_the_other_side(near: Near, few: Indices, across: Array, squares: Array,
                          rough: Array | float) -> tuple[AnyArray, AnyArray]:
-    """Whether the points asked for see the rows as neighbors; unknown ones surely not, and perhaps."""
-    surely, perhaps = np.zeros(asked.shape, dtype=bool), np.ones(asked.shape, dtype=bool)
-    kept = near.subject.model.kept
-    columns = np.flatnonzero(asked.any(axis=0))
-    inside = columns if kept is None else columns[np.isin(columns, kept)]
-    few = inside[: max(4, 2 * len(asked))]
-    numbers = few if kept is None else np.searchsorted(kept, few)
-    reach = near.reach(near.squares(numbers))
-    part = squares[:, few]
+    """Whether a few points see the rows as neighbors, by their own distances; others surely not, and perhaps."""
+    surely, perhaps = np.zeros(squares.shape, dtype=bool), np.ones(squares.shape, dtype=bool)
+    reach, part = near.reach(across), squares[:, few]
     bound = rough[:, few] if isinstance(rough, np.ndarray) else rough
     surely[:, few], perhaps[:, few] = part < reach - bound, part <= reach + bound
     return surely, perhaps
@@ -170,7 +190,15 @@ def stored_points(subject: Subject) -> Check:
     part = len(points) == len(subject.fit) != subject.size
     own = subject.data.values[subject.fit] if part else subject.data.values
     origin = getattr(similarity, "origin", None)
-    expected = own if origin is None else own - origin
-    wrong = len(points) if points.shape != expected.shape else int(np.sum((points != expected).any(axis=1)))
+
+    def wrong_in(stored: Array, given: Array) -> int:
+        return int(np.sum((stored != (given if origin is None else given - origin)).any(axis=1)))
+
+    if points.shape != own.shape:
+        wrong = len(points)
+    elif origin is None and points is own:
+        wrong = 0  # found to be the same already, when the data was taken to the model's units
+    else:
+        wrong = sum(in_order(lambda pair: wrong_in(*pair), list(zip(pieces(points), pieces(own), strict=True))))
     wrong += int(np.sum(subject.fit < 0))
     return count("points", wrong, "points in the model that are not the input's")

@@ -2,11 +2,12 @@
 
 import numpy as np
 
+from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 
 NARROW = 32  # columns up to which distances are summed one column at a time
-PIECE = 2**18  # numbers of the points taken up at once
+PIECE = 2**16  # numbers of the points taken up at once
 NEAR = 1e-3  # share of two points' squared norms below which the product has lost the digits of their distance
 
 
@@ -21,14 +22,20 @@ def squared(left: Array, right: Array) -> Array:
         return total
     total, center = np.empty((len(left), len(right))), right.mean(axis=0)
     near, step = left - center, max(1, PIECE // right.shape[1])
-    for start in range(0, len(right), step):  # pieces that stay in cache
+    own = np.einsum("ij,ij->i", near, near)[:, None]
+
+    def fill(start: int) -> None:
         part, found = right[start:start + step], total[:, start:start + step]
         far = part - center
-        sizes = np.einsum("ij,ij->i", near, near)[:, None] + np.einsum("ij,ij->i", far, far)
-        np.subtract(sizes, 2 * (near @ far.T), out=found)
-        for row, lost in enumerate(found <= NEAR * sizes):
-            if lost.any():
-                found[row, lost] = np.sum((part[lost] - left[row]) ** 2, axis=1)
+        sizes = own + np.einsum("ij,ij->i", far, far)
+        with np.errstate(all="ignore"):  # what overflows is not finite, and fails
+            np.subtract(sizes, 2 * (near @ far.T), out=found)
+        lost = found <= NEAR * sizes
+        for row in np.flatnonzero(lost.any(axis=1)):
+            found[row, lost[row]] = np.sum((part[lost[row]] - left[row]) ** 2, axis=1)
+
+    for _ in in_order(fill, range(0, len(right), step)):  # pieces that stay in cache
+        pass
     return total
 
 

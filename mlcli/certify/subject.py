@@ -10,7 +10,8 @@ import numpy as np
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
-from mlcli.base.scaling import largest_of, scaled
+from mlcli.base.scaling import largest_of, pieces, scaled
+from mlcli.base.threads import in_order
 from mlcli.base.types import Array, Indices
 from mlcli.methods import Method, Model, Projector
 from mlcli.methods.base import existing
@@ -36,7 +37,8 @@ class Subject:
         embedding = scaled(model.embedding, -projector.exponent_out)
         plain = replace(projector, exponent_in=0, exponent_out=0)
         if given is not None and projector.exponent_in:
-            given = replace(given, values=scaled(given.values, -projector.exponent_in))
+            given = replace(given, values=in_units(given.values, -projector.exponent_in,
+                                                   getattr(projector.similarity, "points", None)))
         exponent = projector.exponent_in if given is not None else 0
         given = given if given is None else replace(given, exponent=exponent)
         return cls(method, given, replace(model, embedding=embedding, spectrum=spectrum, projector=plain), seed)
@@ -119,6 +121,15 @@ class Subject:
     def carriers(self) -> Array:
         """The coordinates of the rows that carried the fit."""
         return self.embedding if len(self.fit) == self.size else self.embedding[self.fit]
+
+
+def in_units(values: Array, exponent: int, points: Array | None) -> Array:
+    """2**exponent times the data; where these are the points that a model holds, those, which spares a copy."""
+    if points is None or points.shape != values.shape:
+        return scaled(values, exponent)
+    pairs = list(zip(pieces(values), pieces(points), strict=True))
+    same = all(in_order(lambda pair: np.array_equal(scaled(pair[0], exponent), pair[1]), pairs))
+    return points if same else scaled(values, exponent)
 
 
 def _places(points: Array, among: Array) -> Indices:

@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Features, Similarities
+from mlcli.base.threads import in_order
 from mlcli.base.types import Array, Indices
 from mlcli.certify.recompute import NARROW, corrected, kernel_diagonal, kernel_values, squared
 from mlcli.certify.subject import Subject
@@ -94,13 +95,19 @@ def shortest(graph: Graph, sources: Indices) -> Array:
 
     Lengths are the shortest where each is the least of its neighbors' with the edge between added (Bellman, 1958).
     """
-    found = dijkstra_rows(graph, sources)
-    joined = np.flatnonzero(np.diff(graph.starts))
-    for source, row in zip(sources.tolist(), found, strict=True):
+    found, joined = np.empty((len(sources), graph.size)), np.flatnonzero(np.diff(graph.starts))
+
+    def prove(place: int) -> None:
+        source, row = int(sources[place]), found[place]
+        row[:] = dijkstra_rows(graph, sources[place : place + 1])[0]
         least = np.full(graph.size, np.inf)
         least[joined] = np.minimum.reduceat(row[graph.indices] + graph.lengths, graph.starts[joined]) if len(
             joined) else np.inf
         least[source] = 0.0
-        if not np.all((np.abs(row - least) <= 8 * EPS * least) | (row == least)):
-            row[:] = np.nan
+        with np.errstate(invalid="ignore"):  # infinite lengths to other pieces
+            if not np.all((np.abs(row - least) <= 8 * EPS * least) | (row == least)):
+                row[:] = np.nan
+
+    for _ in in_order(prove, range(len(sources))):
+        pass
     return found

@@ -15,7 +15,7 @@ from mlcli.stages.graph import Graph
 from mlcli.stages.streamed import Streamed
 
 SOURCES = 64  # rows of distances in a block
-LANDMARKS = 48  # rows found one by one for the eigensolver's start
+LANDMARKS = 48  # rows found for the start of the eigensolver: one group of a sweep, or as many single searches
 SHARES = 4  # parts of a thread's share of single sources, which take unlike times
 SWEEP_WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
 
