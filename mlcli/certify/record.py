@@ -61,7 +61,7 @@ def _rows(record: Record, budget: Budget) -> list[Check]:
     gone = [d.row - 1 for d in record.dropped]
     checks = [same_rows(record.source, record.embedding, record.dropped, budget)]
     if len(record.source.ids) - len(gone) == len(record.embedding.ids):
-        left = np.setdiff1d(np.arange(len(record.source.ids)), np.asarray(gone, dtype=np.int64))
+        left = np.delete(np.arange(len(record.source.ids)), np.asarray(gone, dtype=np.int64))
         rows = record.given.values if record.model.kept is None else record.given.values[record.model.kept]
         checks.append(prepared_rows(record.source, rows, record.preparation, left, budget))
     return checks
