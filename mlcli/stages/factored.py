@@ -103,8 +103,8 @@ class Factored:
 
     def _blocks(self, rows: slice, size: int) -> Iterator[tuple[slice, Array]]:
         """Blocks of the rows in a piece, less the first mean; each is overwritten by the next."""
-        shift = self.means[0] if self.means and self.means[0].any() else None
-        room = None if shift is None else np.empty((min(size, rows.stop - rows.start), self.factor.shape[1]))
+        shift = self.means[0] if self.means else np.zeros(0)
+        room = np.empty((min(size, rows.stop - rows.start), self.factor.shape[1])) if shift.any() else None
         for start in range(rows.start, rows.stop, size):
             chosen = slice(start, min(start + size, rows.stop))
             block = self.factor[chosen]
