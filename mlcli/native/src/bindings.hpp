@@ -38,6 +38,7 @@ void check_order(const Vector<std::int64_t> &order, std::int64_t size);
 void bind_elimination(nb::module_ &m);
 void bind_nearest(nb::module_ &m);
 void bind_paths(nb::module_ &m);
+void bind_text(nb::module_ &m);
 void bind_triangles(nb::module_ &m);
 
 }  // namespace mlcli
