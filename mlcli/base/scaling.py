@@ -1,12 +1,26 @@
 """Exact scaling by powers of two, so that squares neither overflow nor vanish."""
 
+import weakref
+
 import numpy as np
 
+from mlcli.base.frozen import frozen
 from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array
 
 PIECE = 1 << 20  # numbers looked at together
 NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multiplying by them is exact
+
+
+@frozen
+class Extent:
+    """How far the numbers of an array reach."""
+
+    largest: float  # absolute value, NaN left out; 0 where there is none
+    finite: bool  # whether every number is
+
+
+_known: dict[int, tuple[weakref.ref[AnyArray], Extent]] = {}  # by id, as long as the array lives
 
 
 def exponent_of(values: Array) -> int:
@@ -16,21 +30,45 @@ def exponent_of(values: Array) -> int:
 
 
 def largest_of(values: AnyArray) -> float:
-    """The largest absolute value of an array of any size, NaN left out, looked at in pieces by all threads."""
-    return max(in_order(largest_size, pieces(values)), default=0.0)
-
-
-def largest_size(values: AnyArray) -> float:
-    """The largest absolute value, NaN left out; 0 where there is none."""
-    high, low = float(np.max(values, initial=0.0)), float(np.min(values, initial=0.0))
-    if np.isnan(high):  # rare, and slower to look around
-        high, low = float(np.fmax.reduce(values, None, initial=0.0)), float(np.fmin.reduce(values, None, initial=0.0))
-    return max(high, -low)
+    """The largest absolute value of an array of any size, NaN left out."""
+    return extent_of(values).largest
 
 
 def all_finite(values: AnyArray) -> bool:
-    """Whether every number is finite, looked at in pieces so that no large array is made."""
-    return all(in_order(lambda part: bool(np.isfinite(part).all()), pieces(values)))
+    """Whether every number is finite."""
+    return extent_of(values).finite
+
+
+def extent_of(values: AnyArray) -> Extent:
+    """The extent of an array of any size; that of a constant array is looked for once."""
+    if values.flags.writeable:
+        return _extent(values)
+    key = id(values)
+    if key not in _known:
+        _known[key] = weakref.ref(values, lambda _: _known.pop(key, None)), _extent(values)
+    return _known[key][1]
+
+
+def constant(values: AnyArray) -> AnyArray:
+    """The same numbers as an array that cannot be written to."""
+    if values.flags.writeable:
+        values = values.view()
+        values.flags.writeable = False
+    return values
+
+
+def _extent(values: AnyArray) -> Extent:
+    """The extent, looked for by all threads in pieces, so that no large array is made."""
+    parts = list(in_order(_extent_of_piece, pieces(values)))
+    return Extent(max((part.largest for part in parts), default=0.0), all(part.finite for part in parts))
+
+
+def _extent_of_piece(values: AnyArray) -> Extent:
+    high, low = float(np.max(values, initial=0.0)), float(np.min(values, initial=0.0))
+    finite = bool(np.isfinite(high) and np.isfinite(low))
+    if np.isnan(high):  # rare, and slower to look around
+        high, low = float(np.fmax.reduce(values, None, initial=0.0)), float(np.fmin.reduce(values, None, initial=0.0))
+    return Extent(max(high, -low), finite)
 
 
 def pieces(values: AnyArray) -> list[AnyArray]:

@@ -47,9 +47,9 @@ def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], budge
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, budget: Budget) -> Check:
     """Prepared numbers lead back to the input's."""
     if preparation.unchanged or source.kind != "features":
-        few = budget.affordable(0.1, 2e-9 * max(data.shape[1], 1), len(kept), least=SAMPLE)
+        same = data is source.values or source.kind != "features"
+        few = len(kept) if same else budget.affordable(0.1, 2e-9 * max(data.shape[1], 1), len(kept), least=SAMPLE)
         step = max(1, BLOCK // max(data.shape[1], 1))
-        same = source.kind != "features" or data is source.values
         wrong = 0 if same else sum(
             _changed(source.values[kept[i : i + step]], data[i : i + step]) for i in range(0, few, step))
         return count("prepared", wrong, "numbers that the preparation was not to change", exact=few == len(kept))

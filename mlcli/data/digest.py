@@ -2,11 +2,14 @@
 
 import hashlib
 import os
-from threading import Event, Thread
+import sys
+from threading import Event, Thread, get_native_id
 
 from mlcli.data.positioned import CHUNK, Positioned
 from mlcli.data.wording import place
 from mlcli.errors import StorageError
+
+COURTESY = 5  # what is added to the thread's niceness: the hash is computed while others wait, and not before them
 
 
 class Digest:
@@ -34,6 +37,7 @@ class Digest:
         self._stopped.set()
 
     def _work(self) -> None:
+        give_way()
         found, piece = hashlib.sha256(), memoryview(bytearray(CHUNK))
         with self._file as file:
             try:
@@ -43,6 +47,15 @@ class Digest:
             except OSError as error:
                 self._error = error
         self._text = found.hexdigest()
+
+
+def give_way() -> None:
+    """Lets every other thread of the program go first, where a thread has a priority of its own."""
+    if sys.platform == "linux":
+        try:
+            os.setpriority(os.PRIO_PROCESS, get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + COURTESY)
+        except OSError:
+            return
 
 
 def state(descriptor: int) -> tuple[int, int, int]:

@@ -12,6 +12,7 @@ from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.input import Input
 from mlcli.data.numbers import EXACT
+from mlcli.data.positioned import read_into
 from mlcli.data.selection import choose
 from mlcli.data.sheet import Sheet, numbered, require_content
 from mlcli.data.source import Opened
@@ -21,7 +22,6 @@ from mlcli.errors import DataError, MlcliError, UnsafeFile
 MAGIC = b"\x93NUMPY"
 LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
 HEADER_LIMIT = 64 << 10  # bytes
-CHUNK = 16 << 20  # bytes
 KINDS = "fiub"  # floating, signed, unsigned, boolean
 
 
@@ -137,12 +137,8 @@ def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:
     """The numbers as they are stored."""
     flat = np.empty(math.prod(header.shape), header.dtype)
     view = memoryview(flat.view(np.uint8).data)
-    done = 0
-    while done < len(view):
-        count = stream.readinto(view[done:done + CHUNK])  # type: ignore[attr-defined]
-        if not count:
-            raise broken("it is cut off", path)
-        done += count
+    if read_into(stream, view) < len(view):
+        raise broken("it is cut off", path)
     if stream.read(1):  # also lets a zip file compare its checksum
         raise broken("it has bytes after its end", path)
     return flat.reshape(header.shape, order="F" if header.fortran else "C")

@@ -3,9 +3,12 @@
 import errno
 import io
 import os
-from typing import Any
+from typing import Any, BinaryIO, cast
+
+from mlcli.base.threads import in_order
 
 CHUNK = 1 << 20  # bytes read at once
+PART = 16 << 20  # bytes that a thread reads before it takes the next part
 
 
 class Positioned(io.RawIOBase):
@@ -28,6 +31,13 @@ class Positioned(io.RawIOBase):
         self._position += count
         return count
 
+    def read_at(self, position: int, buffer: memoryview) -> int:
+        """Bytes read into a buffer from a position on, as many as it holds or the file has; where it is read stays."""
+        done = 0
+        while done < len(buffer) and (count := os.preadv(self._descriptor, [buffer[done:]], position + done)):
+            done += count
+        return done
+
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
         position = (0, self._position, self.size())[whence] + offset
         if position < 0:
@@ -42,3 +52,23 @@ class Positioned(io.RawIOBase):
         if not self.closed:
             os.close(self._descriptor)
         super().close()
+
+
+def read_into(stream: BinaryIO, buffer: memoryview) -> int:
+    """Bytes read from a stream into a buffer, as many as it holds or there are; parts of a file by all threads."""
+    raw = getattr(stream, "raw", None)
+    parts = [slice(start, min(start + PART, len(buffer))) for start in range(0, len(buffer), PART)]
+    if not isinstance(raw, Positioned):
+        return sum(_whole(stream, buffer[part]) for part in parts)
+    start = stream.tell()
+    done = sum(in_order(lambda part: raw.read_at(start + part.start, buffer[part]), parts))
+    stream.seek(start + done)
+    return done
+
+
+def _whole(stream: BinaryIO, buffer: memoryview) -> int:
+    """The same, one read after the other, where each may give less than was asked for."""
+    done = 0
+    while done < len(buffer) and (count := cast(io.BufferedIOBase, stream).readinto(buffer[done:])):
+        done += count
+    return done

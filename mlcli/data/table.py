@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Dissimilarities, Features, Labeled, Similarities, TwoViews
 from mlcli.base.inputs import Input as MethodInput
+from mlcli.base.scaling import constant
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.row_numbers import taken
 
@@ -40,6 +41,11 @@ class Table:
     source: Source | None = None
     view: "Table | None" = None  # a second view of the same rows, in the same order
     observations: int | None = None  # behind a covariance matrix
+
+    def __post_init__(self) -> None:
+        """Makes sure that features stay what they are; a square matrix may be evened out in its place."""
+        if self.kind == "features":
+            object.__setattr__(self, "values", constant(self.values))
 
     def data(self) -> MethodInput:
         """What a method takes, with everything that the table has for it: labels or a second view."""

@@ -14,10 +14,12 @@ from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.stages.kernels import Centering, uncentered
 
-BLOCK = 1 << 19  # numbers of a factor centered at once: what fits the cache
+BLOCK = 1 << 19  # numbers of a factor multiplied by themselves at once
+THIN = 1 << 17  # numbers multiplied by a few vectors at once: what a core has a cache for
 BLOCKS = 8  # that a thread works through before its sum is added to the others
 SAMPLE = 4096  # rows whose mean is near enough to that of all
-TRIFLE = 0.01  # share of a column's squares that a shift may be off by and cost no digits
+TRIFLE = 0.04  # share of a column's squares that a shift may be off by and cost no digits
+CENTERED = 0.01  # the same of a sample of rows: up to here no shift is needed
 WIDE = 1000  # columns above which FᵀF is too large for every thread to have its own
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
 
@@ -33,7 +35,7 @@ class Factored:
     factor: Array  # n x d, columns of mean zero once `means` are taken from its rows
     route: Route
     centering: Centering
-    means: tuple[Array, ...] = ()  # d each, taken from the rows of `factor` one after the other
+    means: tuple[Array, ...] = ()  # d each: what is taken from the rows of `factor`, and the small rest of their mean
     held: Array | None = None  # FᵀF, where it is known already
 
     @property
@@ -67,39 +69,47 @@ class Factored:
             return self.held
         if not self.by_columns:
             return self.factor @ self.factor.T
-        return self._total(lambda rows, block: block.T @ block)
+        products = self._total(lambda rows, block: block.T @ block, self._thick)
+        return products - len(self.factor) * np.outer(self._rest, self._rest)
 
-    def _total(self, part: Callable[[slice, Array], Array]) -> Array:
-        """The sum of a part for every block of rows."""
+    @property
+    def _rest(self) -> Array:
+        """What the blocks' rows still have for a mean: so little that it is taken from products instead of rows."""
+        return self.means[1] if len(self.means) > 1 else np.zeros(self.factor.shape[1])
+
+    def _total(self, part: Callable[[slice, Array], Array], size: int) -> Array:
+        """The sum of a part for every block of so many rows."""
 
         def subtotal(rows: slice) -> Array:
-            return functools.reduce(operator.iadd, (part(*piece) for piece in self._blocks(rows)))
+            return functools.reduce(operator.iadd, (part(*piece) for piece in self._blocks(rows, size)))
 
         return functools.reduce(operator.iadd, in_order(subtotal, self._pieces()))
 
     def _pieces(self) -> list[slice]:
         """The rows cut into pieces of several blocks, one for each call of a thread."""
         rows = len(self.factor)
-        size = self._block * BLOCKS if self.factor.shape[1] <= WIDE else max(rows, 1)
+        size = self._thick * BLOCKS if self.factor.shape[1] <= WIDE else max(rows, 1)
         return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
     @property
-    def _block(self) -> int:
-        """Rows centered at once: never so few that adding up their FᵀF would cost more than making it."""
+    def _thick(self) -> int:
+        """Rows of a block for FᵀF: never so few that adding it up would cost more than making it."""
         columns = max(self.factor.shape[1], 1)
         return max(columns, BLOCK // columns)
 
-    def _blocks(self, rows: slice) -> Iterator[tuple[slice, Array]]:
-        """Blocks of the rows of F in a piece; each is overwritten by the next."""
-        room = np.empty((min(self._block, rows.stop - rows.start), self.factor.shape[1])) if self.means else None
-        for start in range(rows.start, rows.stop, self._block):
-            chosen = slice(start, min(start + self._block, rows.stop))
+    @property
+    def _thin(self) -> int:
+        """Rows of a block for products with a few vectors."""
+        return max(1, THIN // max(self.factor.shape[1], 1))
+
+    def _blocks(self, rows: slice, size: int) -> Iterator[tuple[slice, Array]]:
+        """Blocks of the rows in a piece, less the first mean; each is overwritten by the next."""
+        shift = self.means[0] if self.means else np.zeros(0)
+        room = np.empty((min(size, rows.stop - rows.start), self.factor.shape[1])) if shift.any() else None
+        for start in range(rows.start, rows.stop, size):
+            chosen = slice(start, min(start + size, rows.stop))
             block = self.factor[chosen]
-            if room is not None:
-                block = np.subtract(block, self.means[0], out=room[: chosen.stop - start])
-            for mean in self.means[1:]:
-                block -= mean
-            yield chosen, block
+            yield chosen, block if room is None else np.subtract(block, shift, out=room[: chosen.stop - start])
 
     def apply(self, block: Array) -> Array:
         """K times a block of vectors (n x b)."""
@@ -107,11 +117,11 @@ class Factored:
 
     def lifted(self, directions: Array) -> Array:
         """F times a block of vectors (d x b)."""
-        result = np.empty((len(self.factor), directions.shape[1]))
+        result, rest = np.empty((len(self.factor), directions.shape[1])), self._rest @ directions
 
         def lift(rows: slice) -> None:
-            for chosen, block in self._blocks(rows):
-                np.matmul(block, directions, out=result[chosen])
+            for chosen, block in self._blocks(rows, self._thin):
+                np.subtract(block @ directions, rest, out=result[chosen])
 
         for _ in in_order(lift, self._pieces()):
             pass
@@ -119,14 +129,18 @@ class Factored:
 
     def lowered(self, vectors: Array) -> Array:
         """Fᵀ times a block of vectors (n x b)."""
-        return self._total(lambda rows, block: block.T @ vectors[rows])
+        products = self._total(lambda rows, block: block.T @ vectors[rows], self._thin)
+        return products - np.outer(self._rest, vectors.sum(axis=0))
 
     def _centered_at_once(self) -> "Factored | None":
         """One pass for means and FᵀF, from a shift near the means; None where the rest they leave is no trifle."""
         rows, columns = self.factor.shape
         if not self.by_columns or self.route == "svd" or rows <= SAMPLE or columns > WIDE:
             return None
-        near = self.factor[:: rows // SAMPLE].mean(axis=0)
+        some = self.factor[:: rows // SAMPLE]
+        near = some.mean(axis=0)
+        if np.all(near**2 <= CENTERED * some.var(axis=0)):
+            near = np.zeros(columns)  # and no row need be copied
         moved = replace(self, means=(near,))
         sums = functools.reduce(operator.iadd, in_order(moved._products, moved._pieces()))
         rest = sums[-1] / rows
@@ -138,7 +152,7 @@ class Factored:
         """FᵀF of the rows in a piece, and below it their sum (d + 1 x d), each block added where it is made."""
         columns = self.factor.shape[1]
         total, product = np.zeros((columns + 1, columns)), np.empty((columns, columns))
-        for _, block in self._blocks(rows):
+        for _, block in self._blocks(rows, self._thick):
             total[:-1] += np.matmul(block.T, block, out=product)
             total[-1] += block.sum(axis=0)
         return total
@@ -151,11 +165,11 @@ class Factored:
 
     def column_means(self) -> Array:
         """The means of the columns of F."""
-        return self._total(lambda rows, block: block.sum(axis=0)) / len(self.factor)
+        return self._total(lambda rows, block: block.sum(axis=0), self._thin) / len(self.factor) - self._rest
 
     def whole(self) -> "Factored":
         """The same kernel with its centered factor held whole."""
         factor = np.empty_like(self.factor)
-        for rows, block in self._blocks(slice(0, len(factor))):
-            factor[rows] = block
+        for rows, block in self._blocks(slice(0, len(factor)), self._thin):
+            np.subtract(block, self._rest, out=factor[rows])
         return Factored(factor, self.route, self.centering)

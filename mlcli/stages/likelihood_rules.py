@@ -4,6 +4,7 @@ Each gives one figure for every count of axes, the largest the best. Source: Min
 for PCA", 2000; Tipping and Bishop, 1999; Schwarz, 1978.
 """
 
+import math
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -46,11 +47,9 @@ def minka_evidence(eigenvalues: Array, rows: int) -> Array:
 
     All d eigenvalues of the covariance are needed, and more points than columns.
     """
-    from scipy.special import gammaln
-
     columns, noise = len(eigenvalues), noise_after(eigenvalues)
     halves = (columns - np.arange(columns)) / 2  # (d - i + 1) / 2 for i = 1 .. d
-    directions = np.cumsum(gammaln(halves) - halves * np.log(np.pi) - np.log(2))
+    directions = np.cumsum([math.lgamma(half) for half in halves.tolist()] - halves * np.log(np.pi) - np.log(2))
     axes = np.arange(1, columns)
     sizes = columns * axes - axes * (axes + 1) / 2
     logs = np.cumsum(_logs(eigenvalues))[:-1] + (columns - axes) * _logs(noise[1:])

@@ -3,13 +3,16 @@
 import errno
 import hashlib
 import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import get_native_id
 from typing import BinaryIO
 
 import pytest
 
 from mlcli.base.compute import Compute
-from mlcli.data.digest import Digest
+from mlcli.data.digest import COURTESY, Digest, give_way
 from mlcli.data.input import Input
 from mlcli.data.read import read
 from mlcli.data.source import SETTLED
@@ -135,6 +138,22 @@ def test_a_file_that_changes_before_its_hash_is_known_is_refused(tmp_path: Path)
         digest.result()
     os.close(descriptor)
     assert caught.value.code == "E-CHANGED"
+
+
+def test_the_hash_gives_way_and_nothing_else_does(tmp_path: Path) -> None:
+    path = Path(written(tmp_path, "1,2\n3,4\n" * 1000))
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        assert Digest(str(path), descriptor).result() == hashlib.sha256(path.read_bytes()).hexdigest()
+    finally:
+        os.close(descriptor)
+    assert os.getpriority(os.PRIO_PROCESS, 0) == before
+    if sys.platform == "linux":
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(give_way).result()
+            found = pool.submit(lambda: os.getpriority(os.PRIO_PROCESS, get_native_id())).result()
+        assert found == min(before + COURTESY, 19)
 
 
 def test_standard_input_is_csv(monkeypatch: pytest.MonkeyPatch) -> None:

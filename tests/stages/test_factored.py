@@ -97,3 +97,8 @@ def test_one_pass_from_a_shift_is_as_accurate_as_two(kind: str) -> None:
     assert np.all(np.abs(kernel.column_means()) <= 1e-12 * sizes / np.sqrt(len(points)) + EPS**2)
     if kind in ("plain", "constant column"):
         assert (kernel.held is not None) == (kind == "plain")
+    assert kernel.means[0].any() == (kind not in ("plain", "outlier"))  # centered rows are used as they are
+    directions, vectors = np.eye(4)[:, 1:3], generator.standard_normal((len(points), 2))
+    largest = np.abs(points[:, 1:3]).max()
+    assert np.abs(kernel.lifted(directions) - exact[:, 1:3]).max() <= 4 * EPS * largest
+    assert np.abs(kernel.lowered(vectors) - exact.T @ vectors).max() <= 1e-12 * sizes.max() * np.linalg.norm(vectors)

@@ -15,5 +15,6 @@ NB_MODULE(_kernels, m) {
     mlcli::bind_elimination(m);
     mlcli::bind_nearest(m);
     mlcli::bind_paths(m);
+    mlcli::bind_text(m);
     mlcli::bind_triangles(m);
 }
