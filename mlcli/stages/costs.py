@@ -18,7 +18,7 @@ HEAP_STEP = {"native": 2.6e-9, "scipy": 6.7e-9}  # Dijkstra: an edge relaxed, or
 CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ relaxations
 RELAXATION = {"v4": 2.7e-11, "v3": 4.5e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
 ENTRY = {"v4": 4.5e-10, "v3": 6e-10, "base": 1.5e-9}  # half a pair's distance, squared and multiplied into the product
-CACHED, BEYOND = 32_000, 1.5  # points whose vectors stay near a core, and how much dearer entries are with more
+CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how much dearer entries are with more
 
 
 @frozen

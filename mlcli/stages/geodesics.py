@@ -75,7 +75,7 @@ class DijkstraRows:
     def fold(self, number: int, block: Array) -> Folded:
         """A block's rows of K = -D²/2 times a block of vectors."""
         sources = self._sources(number)
-        kernel = -0.5 * dijkstra_rows(self.graph, sources) ** 2  # zero on its diagonal
+        kernel = halved_squares(dijkstra_rows(self.graph, sources))  # zero on its diagonal
         return Folded(sources, kernel @ block, kernel.sum(axis=1), float(np.vdot(kernel, kernel)))
 
     def _sources(self, number: int) -> Indices:
@@ -98,6 +98,13 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
     return found
 
 
+def halved_squares(distances: Array) -> Array:
+    """-D²/2 in the place of D."""
+    distances *= distances
+    distances *= -0.5
+    return distances
+
+
 def all_rows(engine: Engine, distances: AnyArray) -> None:
     """Fills a matrix (n x n) with all distances."""
     with ThreadPoolExecutor(allowed()) as pool:
@@ -108,7 +115,7 @@ def all_rows(engine: Engine, distances: AnyArray) -> None:
 def streamed(engine: Engine, graph: Graph, tolerance: float) -> Streamed:
     """The kernel -D²/2 of geodesics that are found anew in every pass."""
     rows = engine.rows
-    quick = None if rows is None else lambda chosen: -0.5 * rows(chosen) ** 2
+    quick = None if rows is None else lambda chosen: halved_squares(rows(chosen))
     return Streamed(graph.size, engine.groups, lambda number, block, _: [engine.fold(number, block)],
-                    lambda chosen: -0.5 * dijkstra_rows(graph, chosen) ** 2, SWEEP_WIDTH, LANDMARKS, tolerance,
+                    lambda chosen: halved_squares(dijkstra_rows(graph, chosen)), SWEEP_WIDTH, LANDMARKS, tolerance,
                     order=engine.order, quick_rows=quick)

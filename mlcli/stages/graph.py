@@ -31,6 +31,11 @@ class Graph:
         """The number of edges, each counted once."""
         return len(self.indices) // 2
 
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes."""
+        return self.starts.nbytes + self.indices.nbytes + self.lengths.nbytes
+
     def matrix(self) -> "sparse.csr_array":
         """As a SciPy matrix whose explicit zeros are edges; its indices are narrow, as older SciPy needs them."""
         from scipy import sparse

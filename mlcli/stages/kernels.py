@@ -92,7 +92,7 @@ class Dense:
         return cls(kernel, Centering(means, across=True))
 
 
-def over_tiles(work: Callable[[slice], None], size: int, step: int = 64) -> None:
+def over_tiles(work: Callable[[slice], object], size: int, step: int = 64) -> None:
     """Does a piece of work for every few rows of a matrix, few enough to stay in cache, on all threads."""
     with ThreadPoolExecutor(allowed()) as pool:
         for _ in pool.map(work, (slice(start, min(start + step, size)) for start in range(0, size, step))):

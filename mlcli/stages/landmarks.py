@@ -22,7 +22,7 @@ def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np
         return block
     landmarks = choose_landmarks(size, count, generator)
     across = rows(landmarks)
-    across = across - across.mean(axis=0)
+    across -= across.mean(axis=0)
     across -= across.mean(axis=1, keepdims=True)
     square = across[:, landmarks]
     _, vectors = symmetric_eigen((square + square.T) / 2)

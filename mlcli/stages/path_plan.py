@@ -100,6 +100,8 @@ def _worth_keeping(size: int, cost: Cost, precision: Kind, compute: Compute) -> 
 
 
 def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None, keep: bool) -> float:
-    tables = elimination.bytes(precision, store != "streamed") if elimination else 16.0 * len(graph.indices)
+    tables = float(graph.bytes)
+    if elimination is not None:
+        tables += graph.bytes + elimination.bytes(precision, store != "streamed")  # which holds a graph of its own
     kept = BYTES[precision] / 2 if keep else 8.0 if store == "memory" else 0.0
     return tables + kept * graph.size**2

@@ -15,13 +15,22 @@ from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words
 from mlcli.stages.distances import row_blocks
 from mlcli.stages.elimination import EliminationRows
 from mlcli.stages.floyd import floyd_warshall
-from mlcli.stages.geodesics import SWEEP_WIDTH, DijkstraRows, Engine, all_rows, dijkstra_rows, streamed
+from mlcli.stages.geodesics import (
+    LANDMARKS,
+    SWEEP_WIDTH,
+    DijkstraRows,
+    Engine,
+    all_rows,
+    dijkstra_rows,
+    halved_squares,
+    streamed,
+)
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernels import Dense, over_tiles
 from mlcli.stages.nearest import Lists
 from mlcli.stages.path_plan import Algorithm, PathPlan, Precision, Store, plan_paths
 from mlcli.stages.square import square_array
-from mlcli.stages.streamed import Streamed
+from mlcli.stages.streamed import AHEAD, Streamed
 
 TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are found in every pass
 
@@ -46,7 +55,7 @@ class Paths(Options):
         if plan.store == "streamed":
             return streamed(_engine(graph, plan), graph, TOLERANCE[plan.precision])
         kernel = self._distances(graph, plan, compute)
-        over_tiles(lambda rows: _square(kernel[rows]), len(kernel))
+        over_tiles(lambda rows: halved_squares(kernel[rows]), len(kernel))
         return Dense.of(kernel)
 
     @stage("paths")
@@ -68,10 +77,11 @@ class Paths(Options):
                       None if plan.store == "streamed" else measured)]
         passes = PASSES if plan.store == "streamed" else 1
         how, seconds = eigensolve_words(graph.size), eigensolve_cost(graph.size, allowed())
+        held = SWEEP_WIDTH * 2.0 * (passes + 1)
         if plan.store == "streamed":
             how, seconds = f"block Krylov: about {passes} passes", plan.passes * plan.cost.seconds
-        width = SWEEP_WIDTH * 2.0 * (passes + 1)
-        return [*steps, Step("eigensolve", how, seconds, 8.0 * graph.size * width,
+            held += LANDMARKS + (SWEEP_WIDTH + 1) * (allowed() + AHEAD + 1)
+        return [*steps, Step("eigensolve", how, seconds, plan.memory + 8.0 * graph.size * held,
                              None if measured is None or plan.store != "streamed" else plan.passes * measured)]
 
     def plan(self, graph: Graph, compute: Compute) -> PathPlan:
@@ -89,20 +99,18 @@ class Paths(Options):
 
 def _measured(engine: Engine, graph: Graph, share: float) -> float:
     """Seconds of a whole pass, from pieces spread evenly over it: each has less work than the one before."""
-    count = min(max(2 * allowed(), round(share * engine.groups)), engine.groups)
+    count = min(max(4 * allowed(), round(share * engine.groups)), engine.groups)
     numbers = ((np.arange(count) + 0.5) / count * engine.groups).astype(int).tolist()
     block = np.ones((graph.size, SWEEP_WIDTH))
-    with ThreadPoolExecutor(allowed()) as pool:
+    engine.fold(engine.groups - 1, block)  # the least of them, for the memory that is taken the first time
+
+    def timed(number: int) -> float:
         started = time.perf_counter()
-        for _ in pool.map(lambda number: engine.fold(number, block), numbers):
-            pass
-    return (time.perf_counter() - started) * engine.groups / len(numbers)
+        engine.fold(number, block)
+        return time.perf_counter() - started
 
-
-def _square(rows: Array) -> None:
-    """-D²/2 in place of D."""
-    rows *= rows
-    rows *= -0.5
+    with ThreadPoolExecutor(allowed()) as pool:
+        return sum(pool.map(timed, numbers)) * engine.groups / (count * min(count, allowed()))
 
 
 def _engine(graph: Graph, plan: PathPlan) -> Engine:

@@ -17,6 +17,7 @@ from mlcli.stages.kernels import Centering, Dense, square_memory
 from mlcli.stages.tiles import TILE, Tiles
 
 STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision
+AHEAD = 2  # blocks that are begun, or done, beyond one for each thread
 WIDTH = 16  # vectors that a pass over a kernel function can multiply at little more than its own cost
 
 
@@ -118,7 +119,7 @@ def _in_turn(pool: ThreadPoolExecutor, work: Callable[[int], Parts], blocks: int
     try:
         for number in range(blocks):
             waiting.append(pool.submit(work, number))
-            if len(waiting) > 2 * allowed():
+            if len(waiting) > allowed() + AHEAD:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
