@@ -9,7 +9,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.linalg import EPS, singular
-from mlcli.stages.whitening import centered_columns, negligible, without_rounding
+from mlcli.stages.whitening import centered_columns, negligible, require_no_faint, without_rounding
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,14 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
 
     Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley).
     Directions without spread within the classes make no axes. Raises GeometryError where there
-    is one class only, or no class with any spread.
+    is one class only, or no class with any spread, and DataError where a column is too small beside the largest.
     """
     counts = np.bincount(classes)
     if len(counts) < 2:
         raise GeometryError("ONE-CLASS", "the labels name one class only", where="input.label_columns",
                             hint="discriminants need at least two classes")
     mean, centered = centered_columns(points)
+    require_no_faint(centered, points)
     centers = np.zeros((len(counts), points.shape[1]))
     np.add.at(centers, classes, centered)
     centers /= counts[:, None]

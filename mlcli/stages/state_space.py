@@ -14,7 +14,7 @@ from mlcli.stages.axes import Axes
 from mlcli.stages.iterate import Iterate, objective_change
 from mlcli.stages.kalman import Sequence, Smoothed, StateSpace, smoothed
 from mlcli.stages.linalg import EPS, require_finite, singular, symmetric_eigen
-from mlcli.stages.whitening import without_rounding
+from mlcli.stages.whitening import require_no_faint, without_rounding
 
 MEMORY = 10  # steps that bend the next one
 STEADY = 10  # steps that are looked back on for convergence
@@ -95,12 +95,17 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
 
 
 def centered_sequence(points: Array) -> tuple[Array, Array]:
-    """The means of the columns over the cells that are there, and the rest, zero in a column that does not vary."""
+    """The means of the columns over the cells that are there, and the rest, zero in a column that does not vary.
+
+    Raises DataError where a column is too small beside the largest.
+    """
     means = np.nanmean(points, axis=0)
     rest = points - means
     more = np.nanmean(rest, axis=0)
     present = ~np.isnan(points)
-    whole = without_rounding(np.where(present, rest - more, 0.0), np.where(present, points, 0.0))
+    cells = np.where(present, points, 0.0)
+    whole = without_rounding(np.where(present, rest - more, 0.0), cells)
+    require_no_faint(whole, cells)
     return means + more, np.where(present, whole, np.nan)
 
 
