@@ -21,7 +21,9 @@ from mlcli.stages.similarities import (
     GivenBarycenters,
     GivenDistances,
     KernelValues,
+    Smoother,
 )
+from mlcli.stages.state_space import seconds_of
 
 MOST = 64  # rows that are projected
 PAIRS = 400  # points whose distances tell whether a rate is one over their median
@@ -35,7 +37,9 @@ def projected(subject: Subject, budget: Budget, largest: float) -> Check:
         return skipped("projection", "a training row is not projected onto itself, as the method's page says")
     rows = _rows(subject, budget)
     if not len(rows):
-        return skipped("projection", "no row is without an equal one, and corrected distances tell those apart")
+        return skipped("projection", "no time for all rows, which hang together"
+                       if isinstance(subject.projector.similarity, Smoother) else
+                       "no row is without an equal one, and corrected distances tell those apart")
     found = subject.projector.project(subject.data.values[rows])
     expected = subject.embedding[rows]
     if found.shape != expected.shape:
@@ -51,8 +55,11 @@ def projected(subject: Subject, budget: Budget, largest: float) -> Check:
 
 
 def _rows(subject: Subject, budget: Budget) -> Indices:
-    """A few rows, the first and the last among them."""
+    """A few rows, the first and the last among them; of a sequence all or none."""
     similarity, values = subject.projector.similarity, subject.data.values
+    if isinstance(similarity, Smoother):
+        whole = budget.allows(0.5, seconds_of(subject.size, len(subject.projector.axes)))
+        return np.arange(subject.size if whole else 0)
     cost = NUMBER * len(subject.projector.axes) * (1 if values.shape[1] > NARROW else max(values.shape[1], 1)) + 2e-5
     if isinstance(similarity, Geodesics):
         cost += PATH * (similarity.graph.size + len(similarity.graph.indices))
