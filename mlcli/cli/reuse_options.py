@@ -9,7 +9,7 @@ import typer
 
 from mlcli.cli.flags import layer_of
 from mlcli.cli.output import format_of, refuse_existing, write_out
-from mlcli.cli.progress import mode_of, watching
+from mlcli.cli.progress import Mode, mode_of, watching
 from mlcli.config.build import build, from_outside
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment, from_assignments
@@ -36,7 +36,7 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
 
 
 def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
-               assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: str | None, quiet: bool) -> None:
+               assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool) -> None:
     """Has a finished run make a table of a file, and writes it; what cannot be written is refused before that."""
     from mlcli.base.threads import threads_limited
 
