@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from mlcli.base.missing import is_missing
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError, GeometryError
@@ -34,10 +35,11 @@ class Discriminants:
 
 def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], Indices]:
     """The names of the classes, sorted, and the number of each row's; raises DataError where a row has none."""
-    without = [name for name, label in zip(ids, labels, strict=True) if not label.strip()]
+    without = [name for name, label in zip(ids, labels, strict=True) if is_missing(label)]
     if without:
-        raise DataError("NO-LABEL", f"{len(without)} rows have no label, the first is {without[0][:80]!r}",
-                        where="input.label_columns", hint="leave them out; they can be placed later with `project`")
+        raise DataError("NO-LABEL", f"{len(without)} rows have no label (empty, NA or NaN), the first is "
+                        f"{without[0][:80]!r}", where="input.label_columns",
+                        hint="leave them out; they can be placed later with `project`")
     names, classes = np.unique(np.asarray(labels), return_inverse=True)
     return names.tolist(), classes.astype(np.int64)
 
