@@ -57,7 +57,7 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
     if features.missing.rows == len(table.ids) and config.prepare.missing != "mean":
         return _without_geometry(report, "no row has a finite number in every column")
     prepare: Prepare = config.prepare
-    if features.missing.cells and prepare.missing == "error":
+    if features.missing.cells and prepare.missing in ("error", "model"):  # distances need whole rows, with no model
         prepare = prepare.replace(missing="drop")
     data = prepare.apply(table).table.data()
     assert isinstance(data, Points)
