@@ -1,6 +1,7 @@
 """The way from points to coordinates: training rows return to where they are, and options are as asked for."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
@@ -50,8 +51,18 @@ def projected(subject: Subject, budget: Budget, largest: float) -> Check:
     if isinstance(subject.projector.similarity, Barycenters | GivenBarycenters):
         gap = _from_any_twin(subject, rows, found, gap)
     error, scale = _error(subject, rows, gap, largest)
-    return ratio("projection", error, scale, f"{len(rows)} training rows, projected, against their coordinates",
-                 exact=len(rows) == subject.size)
+    check = ratio("projection", error, scale, f"{len(rows)} training rows, projected, against their coordinates",
+                  exact=len(rows) == subject.size)
+    return _of_digits(check, gap, subject) if subject.method.proof == "own" else check
+
+
+def _of_digits(check: Check, gap: Array, subject: Subject) -> Check:
+    """The check with a warning where rounding may and does take half of the digits."""
+    apart, size = float(gap.max(initial=0.0)), float(np.abs(subject.embedding).max(initial=0.0))
+    if check.verdict != "pass" or apart <= np.sqrt(EPS) * size:
+        return check
+    return replace(check, verdict="warn", how=f"{check.how}; they differ by {apart / size:.0e} of the largest one: a "
+                   "row far from all others, or features that nearly depend on each other, leave no more digits")
 
 
 def _rows(subject: Subject, budget: Budget) -> Indices:
