@@ -29,6 +29,7 @@ from mlcli.stages.state_space import seconds_of
 MOST = 64  # rows that are projected
 PAIRS = 400  # points whose distances tell whether a rate is one over their median
 MATRIX = 1e-7  # seconds for each edge of a graph that is made into a matrix
+LOST = 1e-6  # of the largest coordinate: what differs by more is told
 OWN = 1e-9  # relative rounding of coordinates of which nothing is known
 
 
@@ -57,9 +58,9 @@ def projected(subject: Subject, budget: Budget, largest: float) -> Check:
 
 
 def _of_digits(check: Check, gap: Array, subject: Subject) -> Check:
-    """The check with a warning where rounding may and does take half of the digits."""
+    """The check with a warning where rounding may and does leave no six digits."""
     apart, size = float(gap.max(initial=0.0)), float(np.abs(subject.embedding).max(initial=0.0))
-    if check.verdict != "pass" or apart <= np.sqrt(EPS) * size:
+    if check.verdict != "pass" or apart <= LOST * size:
         return check
     return replace(check, verdict="warn", how=f"{check.how}; they differ by {apart / size:.0e} of the largest one: a "
                    "row far from all others, or features that nearly depend on each other, leave no more digits")

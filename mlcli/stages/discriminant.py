@@ -10,7 +10,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.linalg import EPS, singular
-from mlcli.stages.whitening import centered_columns, negligible, require_no_faint, without_rounding
+from mlcli.stages.whitening import centered_columns, column_lengths, negligible, require_no_faint, without_rounding
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
 def _sphering(points: Array, within: Array, freedom: int) -> Array:
     """The map (d x r) that turns deviations from the classes' means into white ones (divisor n - g)."""
     within = without_rounding(within, points)
-    lengths = np.linalg.norm(within, axis=0)
+    lengths = column_lengths(within)
     if freedom < 1 or not lengths.any():
         raise GeometryError("WITHIN", "no class has any spread within: its rows are equal, or it has one row only",
                             where="input.label_columns", hint="give labels that several different rows share")

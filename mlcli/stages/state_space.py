@@ -17,6 +17,7 @@ from mlcli.stages.linalg import EPS, require_finite, singular, symmetric_eigen
 from mlcli.stages.whitening import require_no_faint, without_rounding
 
 TURNS = 4  # changes of basis until states smoothed in it have its form
+FAINT = 2.0**-400  # of the largest number: shares of the squares of smaller columns, as noise is, have no digits
 MEMORY = 10  # steps that bend the next one
 NEAR = 1e-10  # to which mean squares are one
 STEADY = 10  # steps that are looked back on for convergence
@@ -108,7 +109,7 @@ def centered_sequence(points: Array) -> tuple[Array, Array]:
     cells = np.where(present, points, 0.0)
     means = means + more
     whole = without_rounding(np.where(present, points - means, 0.0), cells)  # bit by bit as new rows are centered
-    require_no_faint(whole, cells)
+    require_no_faint(whole, cells, FAINT)
     return means, np.where(present, whole, np.nan)
 
 

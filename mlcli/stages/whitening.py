@@ -10,7 +10,7 @@ from mlcli.errors import DataError
 from mlcli.stages.linalg import EPS, require_finite, singular
 
 SLACK = 10.0  # multiples of the rounding error below which a direction counts as none
-FAINT = 2.0**-400  # of the largest number: squares of smaller ones, and shares of those, leave the normal range
+FAINT = 2.0**-900  # of the largest number: what smaller ones are divided by leaves the range of doubles
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ def whitened(points: Array, *, equal_columns: bool) -> Whitening:
     means, centered = centered_columns(points)
     if equal_columns:
         require_no_faint(centered, points)
-    lengths = np.linalg.norm(centered, axis=0)
+    lengths = column_lengths(centered)
     scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
     left, sizes, right = singular(centered / scale)
     rank = int(np.sum(sizes > negligible(points, scale, float(sizes.max(initial=0.0)))))
@@ -74,17 +74,23 @@ def centered_columns(points: Array) -> tuple[Array, Array]:
 def without_rounding(deviations: Array, points: Array) -> Array:
     """Deviations of points from means, exactly zero in a column where they are rounding only."""
     largest = np.abs(points).max(axis=0, initial=0.0)
-    lengths = np.linalg.norm(deviations / np.where(largest > 0, largest, 1.0), axis=0)  # squares cannot vanish
+    lengths = np.linalg.norm(deviations / np.where(largest > 0, largest, 1.0), axis=0)
     return np.where(lengths > SLACK * EPS * np.sqrt(len(points)), deviations, 0.0)
 
 
-def require_no_faint(deviations: Array, points: Array) -> None:
+def column_lengths(values: Array) -> Array:
+    """The Euclidean length of every column (n x d), whose squares cannot vanish."""
+    sizes = np.abs(values).max(axis=0, initial=0.0)
+    return np.asarray(sizes * np.linalg.norm(values / np.where(sizes > 0, sizes, 1.0), axis=0))
+
+
+def require_no_faint(deviations: Array, points: Array, least: float = FAINT) -> None:
     """Refuses columns (n x d) that vary too little beside the largest number to be counted like the others."""
     sizes = np.abs(deviations).max(axis=0, initial=0.0)
-    faint = np.flatnonzero((sizes > 0) & (sizes < FAINT * np.abs(points).max(initial=0.0)))
+    faint = np.flatnonzero((sizes > 0) & (sizes < least * np.abs(points).max(initial=0.0)))
     if len(faint):
-        raise DataError("COLUMN-SCALES", f"{len(faint)} of {len(sizes)} columns vary by less than {FAINT:.0e} of the "
-                        "largest number in any column: too little for their squares in double precision",
+        raise DataError("COLUMN-SCALES", f"{len(faint)} of {len(sizes)} columns vary by less than {least:.0e} of the "
+                        "largest number in any column: too little for double precision",
                         where=f"column {faint[0] + 1} of the data",
                         hint="bring all columns to one unit with --scale standard, or leave some out with --columns")
 
