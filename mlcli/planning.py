@@ -22,8 +22,9 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     memory = PYTHON + 8.0 * rows * columns * 2 + max(step.memory for step in steps)
     limit = config.compute.memory_bytes()
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
-    return {"method": config.method.name, "rows": rows, "columns": columns, "steps": [asdict(step) for step in steps],
-            "seconds": sum(step.seconds for step in steps),
+    rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
+    return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
+            "steps": [asdict(step) for step in steps], "seconds": sum(step.seconds for step in steps),
             "seconds_measured": None if measure is None else sum(measured),
             "memory": memory, "memory_limit": limit, "fits": memory <= limit,
             "threads": config.compute.thread_count()}

@@ -7,7 +7,6 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import threads_limited
 from mlcli.data.input import Input
 from mlcli.data.prepare import Preparation
 from mlcli.data.read import read_coordinates, read_new
@@ -42,10 +41,9 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
     """Coordinates of new points in the space of a finished run."""
     run = finished(folder)
     projector = existing(run.projector)
-    with threads_limited(compute.thread_count()):
-        table = read_new(new.replace(kind=run.kind), run.preparation.columns, run.trained, compute)
-        prepared = run.preparation.apply(table) if run.kind == "features" else table
-        return coordinates(prepared, projector.project(prepared.values))
+    table = read_new(new.replace(kind=run.kind), run.preparation.columns, run.trained, compute)
+    prepared = run.preparation.apply(table) if run.kind == "features" else table
+    return coordinates(prepared, projector.project(prepared.values))
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:

@@ -24,6 +24,7 @@ from mlcli.data.prepare import Dropped
 from mlcli.data.read import read
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
+from mlcli.errors import ConfigError
 from mlcli.methods import Model
 from mlcli.methods.base import Loadings
 from mlcli.readback import rows_of
@@ -50,18 +51,18 @@ class Verified:
                 "certificate": self.certificate.document()}
 
 
-def verify(folder: Path, given: str | None = None, *, full: bool = False) -> Verified:
+def verify(folder: Path, given: str | None = None, view: str | None = None, *, full: bool = False) -> Verified:
     """Hashes of all files, then the certificate from the files alone, with the input where it is still the same.
 
-    Raises InputMissing where there is no run, NumericalError where it failed, UnsafeFile where it cannot be read.
+    `given` and `view` are where the input and its second view lie now. Raises InputMissing where there is no run,
+    NumericalError where it failed, UnsafeFile where it cannot be read, ConfigError for a view that the run has not.
     """
     manifest = read_manifest(folder)
     changed = tuple(name for name, known in manifest["files"].items()
                     if not (folder / name).is_file() or sha256_of(folder / name) != known["sha256"])
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
-    config = build(layers_of(folder / names.CONFIG, Layer({}, {}))[0])
-    config = config if given is None else config.replace(input=config.input.replace(path=given))
+    config = moved(build(layers_of(folder / names.CONFIG, Layer({}, {}))[0]), given, view)
     state = input_state(config, manifest["input"])
     with threads_limited(config.compute.thread_count()):
         stored = archive.load(folder)
@@ -76,6 +77,15 @@ def verify(folder: Path, given: str | None = None, *, full: bool = False) -> Ver
                       trace_of(folder), loadings_of(folder))
         record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, Budget(SECONDS, full)))
+
+
+def moved(config: RunConfig, given: str | None, view: str | None) -> RunConfig:
+    """The configuration with the files where they lie now; raises ConfigError for a view that the run has not."""
+    if view is not None and config.input.view.path is None:
+        raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
+    first = config.input.path if given is None else given
+    second = config.input.view if view is None else config.input.view.replace(path=view)
+    return config.replace(input=config.input.replace(path=first, view=second))
 
 
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:

@@ -57,7 +57,7 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
     if features.missing.rows == len(table.ids) and config.prepare.missing != "mean":
         return _without_geometry(report, "no row has a finite number in every column")
     prepare: Prepare = config.prepare
-    if features.missing.cells and prepare.missing == "error":
+    if features.missing.cells and prepare.missing in ("error", "model"):  # distances need whole rows, with no model
         prepare = prepare.replace(missing="drop")
     data = prepare.apply(table).table.data()
     assert isinstance(data, Points)
@@ -116,9 +116,10 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
         data = data.take(np.sort(compute.generator().choice(size, LARGEST, replace=False)))
         size = LARGEST
     report = replace(report, rows_compared=size)
+    data = data.normalized()
     if size < 2 or not np.ptp(data.values, axis=0).any():
         return _without_geometry(report, "all points are equal" if size > 1 else "there is one point")
-    data, neighbors = data.normalized(), neighbors.settled(size)
+    neighbors = neighbors.settled(size)
     with running("neighbors"):
         lists: Lists = nearest_lists(data, min(neighbors.count or 10, size - 1))
     sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(data, lists), "hubness": hubness_of(data, lists),

@@ -64,7 +64,8 @@ def symmetry_of(values: Array, ids: Ids, largest: float) -> Symmetry:
     halves = largest / 2
 
     def gaps(rows: slice) -> Array:
-        return np.abs(values[rows] * 0.5 - values[:, rows].T * 0.5) - GAP * halves  # halves cannot overflow
+        with np.errstate(invalid="ignore"):  # of two infinite ones; halves cannot overflow
+            return np.asarray(np.abs(values[rows] * 0.5 - values[:, rows].T * 0.5) - GAP * halves)
 
     count, worst = worst_pairs(len(values), gaps)
     offenders = _offenders(worst, ids, lambda i, j: (values[i, j], values[j, i]))

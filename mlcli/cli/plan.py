@@ -61,8 +61,10 @@ def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
 
 def _told(document: dict[str, Any]) -> list[str]:
     """The plan in lines for people."""
-    lines = [f"{document['method']}: {document['rows']} rows x {document['columns']} columns, "
-             f"{document['threads']} threads"]
+    size = f"{document['rows']} rows x {document['columns']} columns"
+    if document["kind"] == "covariance":
+        size = f"the covariance of {document['columns']} columns"
+    lines = [f"{document['method']}: {size}, {document['threads']} threads"]
     for step in document["steps"]:
         measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"
         size = memory(step["memory"])

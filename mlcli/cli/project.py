@@ -1,17 +1,12 @@
 """`mlcli project`: new points into a finished run's space."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mlcli.cli import behavior
 from mlcli.cli.flags import with_flags
-from mlcli.cli.output import write_out
-from mlcli.cli.progress import mode_of, watching
-from mlcli.cli.reuse_options import Assignments, Format, Output, Run, check_output, reading
-from mlcli.config.build import build
-from mlcli.config.explain import located
+from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
 
 New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
 
@@ -31,9 +26,5 @@ def project(run: Run, new: New, *, output: Output = "-", format: Format = None, 
     """
     from mlcli import reuse
 
-    check_output(output, format, force)
-    layer = reading(new, assignments or [], flags)
-    config = build(layer)
-    with located(layer), watching(mode_of(progress), quiet, tell=True):
-        table = reuse.project(Path(run), config.input, config.compute)
-        write_out(table, output, format)
+    put_to_use(reuse.project, run, new, output, format, force=force, assignments=assignments, flags=flags,
+               progress=progress, quiet=quiet)

@@ -1,17 +1,12 @@
 """`mlcli reconstruct`: from coordinates back to features."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mlcli.cli import behavior
 from mlcli.cli.flags import with_flags
-from mlcli.cli.output import write_out
-from mlcli.cli.progress import mode_of, watching
-from mlcli.cli.reuse_options import Assignments, Format, Output, Run, check_output, reading
-from mlcli.config.build import build
-from mlcli.config.explain import located
+from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
 
 Embedding = Annotated[str, typer.Argument(metavar="EMBEDDING", show_default=False,
                                           help="Coordinates y1, y2, ... in the run's space; - is standard input.")]
@@ -28,9 +23,5 @@ def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format:
     """
     from mlcli import reuse
 
-    check_output(output, format, force)
-    layer = reading(embedding, assignments or [], flags)
-    config = build(layer)
-    with located(layer), watching(mode_of(progress), quiet, tell=True):
-        table = reuse.reconstruct(Path(run), config.input, config.compute)
-        write_out(table, output, format)
+    put_to_use(reuse.reconstruct, run, embedding, output, format, force=force, assignments=assignments, flags=flags,
+               progress=progress, quiet=quiet)

@@ -1,14 +1,17 @@
 """What `project` and `reconstruct` share: how their second file is read and their result written."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
 from mlcli.cli.flags import layer_of
-from mlcli.cli.output import format_of, refuse_existing
-from mlcli.config.build import from_outside
+from mlcli.cli.output import format_of, refuse_existing, write_out
+from mlcli.cli.progress import Mode, mode_of, watching
+from mlcli.config.build import build, from_outside
+from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment, from_assignments
 from mlcli.errors import UsageError
 
@@ -32,7 +35,15 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
     return from_outside(os.environ, assignments, given)
 
 
-def check_output(output: str, format: str | None, force: bool) -> None:
-    """Refuses an output that cannot be written, before anything is computed."""
+def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
+               assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool) -> None:
+    """Has a finished run make a table of a file, and writes it; what cannot be written is refused before that."""
+    from mlcli.base.threads import threads_limited
+
     format_of(output, format)
     refuse_existing(output, force)
+    layer = reading(path, assignments or [], flags)
+    config = build(layer)
+    with (located(layer), watching(mode_of(progress), quiet, tell=True),
+          threads_limited(config.compute.thread_count())):
+        write_out(use(Path(run), config.input, config.compute), output, format)

@@ -13,16 +13,19 @@ from mlcli.errors import NumericalError, UnsafeFile
 
 Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_default=False,
                                            help="The run's input, where it lies elsewhere now.")]
+View = Annotated[str | None, typer.Option("--view", metavar="FILE", show_default=False,
+                                          help="The run's second view, where it lies elsewhere now.")]
 Full = Annotated[bool, typer.Option("--full", help="Look at every row, and count eigenvalues by inertia.")]
 
 
-def verify(run: Run, *, given: Given = None, full: Full = False, json: behavior.Json = False,
-           debug: behavior.Debug = False) -> None:
+def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False,
+           json: behavior.Json = False, debug: behavior.Debug = False) -> None:
     """Check a finished run again: its files and its numbers.
 
     \b
     mlcli verify runs/faces-isomap
     mlcli verify runs/faces-isomap --input copies/faces.csv --json
+    mlcli verify runs/genes-cca --input copies/genes.csv --view copies/doses.csv
 
     All files are compared with the hashes that the run wrote. Where the input is still the same, the certificate
     is made again from the files; without it, only what the files say of each other. Exit code 80 where numbers
@@ -30,7 +33,7 @@ def verify(run: Run, *, given: Given = None, full: Full = False, json: behavior.
     """
     from mlcli import verification
 
-    verified = verification.verify(Path(run), given, full=full)
+    verified = verification.verify(Path(run), given, view, full=full)
     document = verified.document(Path(run))
     if json:
         print_json(document)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.missing import MISSING
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
@@ -18,7 +19,6 @@ from mlcli.data.digest import changed
 from mlcli.data.header import Head, read_head
 from mlcli.data.input import Input
 from mlcli.data.layout import Layout, require_numbers
-from mlcli.data.numbers import MISSING
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
 from mlcli.data.text import Text, surveyed

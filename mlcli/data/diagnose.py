@@ -3,8 +3,9 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
+from mlcli.base.missing import MISSING
 from mlcli.data.layout import Layout
-from mlcli.data.numbers import MISSING, fault
+from mlcli.data.numbers import fault
 from mlcli.data.text import Text
 from mlcli.data.wording import LISTED, counted, joined, listed, place, shown, shown_cell
 from mlcli.errors import DataError

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
+from mlcli.base.missing import MISSING
 from mlcli.base.stage import note
 from mlcli.data.header import Head, holds_names, warn_of_numbers
-from mlcli.data.numbers import MISSING, is_number
+from mlcli.data.numbers import is_number
 from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import numbered
 from mlcli.data.text import Text

@@ -4,7 +4,8 @@ import math
 import re
 from typing import Literal
 
-MISSING = ("", "NA", "NaN", "nan")
+from mlcli.base.missing import MISSING
+
 NUMBERS = {point: re.compile(rf"[+-]?(?:[0-9]+(?:{re.escape(point)}[0-9]*)?|{re.escape(point)}[0-9]+)"
                              r"(?:[eE][+-]?[0-9]+)?") for point in (".", ",")}
 INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE | re.ASCII)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.missing import MISSING
 from mlcli.base.types import Array
 from mlcli.data.cells import warn_of_underflow
 from mlcli.data.input import Input
-from mlcli.data.numbers import MISSING, fault, is_number, number
+from mlcli.data.numbers import fault, is_number, number
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
 from mlcli.data.text import Text, surveyed

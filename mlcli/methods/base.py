@@ -11,7 +11,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given, Input, TwoViews
 from mlcli.base.options import Options
-from mlcli.base.scaling import scaled
+from mlcli.base.scaling import largest_of, scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
@@ -159,15 +159,27 @@ class Model:
         return replace(self, embedding=embedding * signs, spectrum=spectrum, projector=projector)
 
     def in_units(self, units: Units) -> "Model":
-        """The model with its embedding, spectrum and projector in the data's own units."""
+        """The model with its embedding, spectrum and projector in the data's own units.
+
+        Raises NumericalError where coordinates have no digits there, or are no doubles at all.
+        """
         spectrum = self.spectrum.rescaled(units.spectrum)
         top = spectrum.values[:1]
         if np.any(self.spectrum.solved[:1] != 0) and not (np.isfinite(top) & (top != 0)).all():
             note("W-RANGE", "eigenvalues leave the range of double precision; proportions and coordinates are right")
+        embedding = scaled(self.embedding, units.coordinates) + 0.0
+        if np.isfinite(largest_of(self.embedding)) and not in_range(embedding, self.embedding):
+            raise NumericalError("RANGE", "coordinates in the data's unit leave the range of double precision",
+                                 hint="give the data in another unit, features with --scale standard")
         projector = self.projector and replace(
             self.projector, exponent_in=units.input, exponent_out=units.coordinates)
-        return replace(self, embedding=scaled(self.embedding, units.coordinates) + 0.0, spectrum=spectrum,
-                       projector=projector)
+        return replace(self, embedding=embedding, spectrum=spectrum, projector=projector)
+
+
+def in_range(values: Array, same: Array) -> bool:
+    """Whether the largest of values is a normal number, as that of the same in another unit is."""
+    largest = largest_of(values)
+    return bool(np.isfinite(largest)) and bool(largest >= np.finfo(np.float64).tiny or largest_of(same) == 0)
 
 
 def existing(projector: Projector | None) -> Projector:

@@ -26,8 +26,9 @@ class IBFA(OfTwoViews):
     x = W₁ z + noise of x, y = W₂ z + noise of y, z ~ N(0, I), with private factors of each view as part of its
     noise. The maximum of the likelihood is known: loadings are those of the canonical variates times the root of
     the canonical correlation, so that W₁ W₂ᵀ is what the views' cross covariance keeps of its rank. `spectrum.csv`
-    holds those correlations. Coordinates are posterior means of z given both views; of new points only the first
-    view is known, and they lie nearer to zero. `loadings.csv` holds W₁, then W₂.
+    holds those correlations. Coordinates are posterior means of z given both views; new rows are rows of the first
+    view alone, and lie nearer to zero: there is no way to project the second view, or both.
+    `loadings.csv` holds W₁, then W₂.
 
     It fails as canonical correlations do where columns are many beside the rows. Source: Tucker, 1958; Browne,
     1979; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.

@@ -71,10 +71,6 @@ class LGSSM(Method):
         return [*of_states(existing(model.projector).similarity, data.values, model.embedding, model.spectrum.solved),
                 never_less_likely(model.trace, data.values)]
 
-    def reproduces(self) -> bool:
-        """Only all rows together do; the certificate looks at the equations of the states instead."""
-        return False
-
     def units(self, data: Input) -> Units:
         """States carry no unit; the variance that they carry is the data's, squared."""
         return Units(data.exponent, 0, 2 * data.exponent)

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.missing import is_missing
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError, GeometryError
 from mlcli.stages.linalg import EPS, singular
-from mlcli.stages.whitening import centered_columns, negligible, without_rounding
+from mlcli.stages.whitening import centered_columns, column_lengths, negligible, require_no_faint, without_rounding
 
 
 @frozen
@@ -34,10 +35,11 @@ class Discriminants:
 
 def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], Indices]:
     """The names of the classes, sorted, and the number of each row's; raises DataError where a row has none."""
-    without = [name for name, label in zip(ids, labels, strict=True) if not label.strip()]
+    without = [name for name, label in zip(ids, labels, strict=True) if is_missing(label)]
     if without:
-        raise DataError("NO-LABEL", f"{len(without)} rows have no label, the first is {without[0][:80]!r}",
-                        where="input.label_columns", hint="leave them out; they can be placed later with `project`")
+        raise DataError("NO-LABEL", f"{len(without)} rows have no label (empty, NA or NaN), the first is "
+                        f"{without[0][:80]!r}", where="input.label_columns",
+                        hint="leave them out; they can be placed later with `project`")
     names, classes = np.unique(np.asarray(labels), return_inverse=True)
     return names.tolist(), classes.astype(np.int64)
 
@@ -48,13 +50,14 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
 
     Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley).
     Directions without spread within the classes make no axes. Raises GeometryError where there
-    is one class only, or no class with any spread.
+    is one class only, or no class with any spread, and DataError where a column is too small beside the largest.
     """
     counts = np.bincount(classes)
     if len(counts) < 2:
         raise GeometryError("ONE-CLASS", "the labels name one class only", where="input.label_columns",
                             hint="discriminants need at least two classes")
     mean, centered = centered_columns(points)
+    require_no_faint(centered, points)
     centers = np.zeros((len(counts), points.shape[1]))
     np.add.at(centers, classes, centered)
     centers /= counts[:, None]
@@ -70,7 +73,7 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
 def _sphering(points: Array, within: Array, freedom: int) -> Array:
     """The map (d x r) that turns deviations from the classes' means into white ones (divisor n - g)."""
     within = without_rounding(within, points)
-    lengths = np.linalg.norm(within, axis=0)
+    lengths = column_lengths(within)
     if freedom < 1 or not lengths.any():
         raise GeometryError("WITHIN", "no class has any spread within: its rows are equal, or it has one row only",
                             where="input.label_columns", hint="give labels that several different rows share")

@@ -13,7 +13,7 @@ from mlcli.stages.connecting import connecting_count, nearest_outside
 from mlcli.stages.graph import Graph, by_size, graph_of
 from mlcli.stages.nearest import Lists
 from mlcli.stages.neighbors import Neighbors, Spatial, nearest_lists
-from mlcli.stages.weights import closed_groups
+from mlcli.stages.weights import basins, closed_groups
 
 Edges = tuple[Indices, Indices, Array]
 
@@ -129,7 +129,7 @@ def _shortest_links(data: Spatial, pieces: Indices) -> Edges:
     """The shortest edges that make the graph whole: a minimum spanning tree of the pieces (Borůvka's rule)."""
     edges: list[tuple[int, int, float]] = []
     while pieces.max() > 0:
-        for left, right, length in _leaving_edges(data, pieces):
+        for left, right, length in _leaving_edges(data, pieces, np.arange(len(pieces))):
             if pieces[left] != pieces[right]:
                 pieces = np.where(pieces == pieces[right], pieces[left], pieces)
                 edges.append((left, right, length))
@@ -138,13 +138,17 @@ def _shortest_links(data: Spatial, pieces: Indices) -> Edges:
 
 
 def _opened(data: Spatial, lists: Lists) -> Lists:
-    """The lists with shortest edges added, both ways, from closed groups outward until one is left."""
+    """The lists with edges added, both ways: from closed groups the shortest to points that lead elsewhere too.
+
+    Points that lead into one closed group only are passed over: with them the group would only grow. So every
+    closed group comes to lead into another one, and each round leaves half of them at most (Borůvka's rule).
+    """
     added = 0
     while _closed_count(lists) > 1:
         groups = closed_groups(lists)
-        edges = [edge for edge in _leaving_edges(data, groups) if groups[edge[0]] >= 0]
-        left, right, lengths = _as_arrays(edges)
-        added += len(edges)
+        inside = np.flatnonzero(groups >= 0)
+        left, right, lengths = _as_arrays(_leaving_edges(data, basins(lists, groups), inside))
+        added += len(left)
         lists = _extended(lists, np.concatenate([left, right]), np.concatenate([right, left]), np.tile(lengths, 2))
     _note_connected(added)
     return lists
@@ -167,10 +171,9 @@ def _as_arrays(edges: list[tuple[int, int, float]]) -> Edges:
     return np.array(left), np.array(right), np.array(lengths)
 
 
-def _leaving_edges(data: Spatial, groups: Indices) -> list[tuple[int, int, float]]:
-    """For every group its shortest edge to a point outside it, shortest first."""
-    everyone = np.arange(len(groups))
-    columns, lengths = nearest_outside(data, groups, everyone)
-    order = np.lexsort((everyone, lengths, groups))
-    firsts = order[np.unique(groups[order], return_index=True)[1]]
-    return sorted(((int(i), int(columns[i]), float(lengths[i])) for i in firsts), key=lambda edge: edge[2])
+def _leaving_edges(data: Spatial, groups: Indices, rows: Indices) -> list[tuple[int, int, float]]:
+    """For every group the shortest edge from one of its points among `rows` to a point outside, shortest first."""
+    columns, lengths = nearest_outside(data, groups, rows)
+    order = np.lexsort((rows, lengths, groups[rows]))
+    firsts = order[np.unique(groups[rows][order], return_index=True)[1]]
+    return sorted(((int(rows[i]), int(columns[i]), float(lengths[i])) for i in firsts), key=lambda edge: edge[2])

@@ -15,9 +15,12 @@ from mlcli.stages.axes import Axes
 from mlcli.stages.iterate import Iterate, objective_change
 from mlcli.stages.kalman import Sequence, Smoothed, StateSpace, smoothed
 from mlcli.stages.linalg import EPS, require_finite, singular, symmetric_eigen
-from mlcli.stages.whitening import without_rounding
+from mlcli.stages.whitening import require_no_faint, without_rounding
 
+TURNS = 4  # changes of basis until states smoothed in it have its form
+FAINT = 2.0**-400  # of the largest number: shares of the squares of smaller columns, as noise is, have no digits
 MEMORY = 10  # steps that bend the next one
+NEAR = 1e-10  # to which mean squares are one
 STEADY = 10  # steps that are looked back on for convergence
 STEP = 6e-5  # seconds of the smoother for a row
 
@@ -80,8 +83,8 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
     sequence = Sequence.of(inner, floor)
     start = settled(sequence, first_guess(sequence, axes.components))
     ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain)
-    fitted = canonical_form(ended.state)
-    noiseless = int(np.sum(fitted.model.noise <= sequence.least))
+    fitted = as_read(sequence, ended.state)
+    noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
     if noiseless:
         note("W-NOISELESS", f"the noise of {noiseless} columns is at its floor: the states reproduce them all but "
              "exactly; fewer states may do, or a lower method.floor",
@@ -96,13 +99,19 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
 
 
 def centered_sequence(points: Array) -> tuple[Array, Array]:
-    """The means of the columns over the cells that are there, and the rest, zero in a column that does not vary."""
+    """The means of the columns over the cells that are there, and the rest, zero in a column that does not vary.
+
+    Raises DataError where a column is too small beside the largest.
+    """
     means = np.nanmean(points, axis=0)
     rest = points - means
     more = np.nanmean(rest, axis=0)
     present = ~np.isnan(points)
-    whole = without_rounding(np.where(present, rest - more, 0.0), np.where(present, points, 0.0))
-    return means + more, np.where(present, whole, np.nan)
+    cells = np.where(present, points, 0.0)
+    means = means + more
+    whole = without_rounding(np.where(present, points - means, 0.0), cells)  # bit by bit as new rows are centered
+    require_no_faint(whole, cells, FAINT)
+    return means, np.where(present, whole, np.nan)
 
 
 def seconds_of(rows: int, size: int) -> float:
@@ -133,7 +142,8 @@ def accelerated(sequence: Sequence, fitted: Fitted) -> Fitted:
     plain = maximized(sequence, fitted.states)
     try:
         past = (*fitted.past[-MEMORY:], (packed(fitted.model), packed(plain)))
-        bold = settled(sequence, floored(unpacked(bent(past), plain), sequence)) if len(past) > 1 else None
+        with np.errstate(over="ignore", invalid="ignore"):  # states that grow beyond all numbers are no better
+            bold = settled(sequence, floored(unpacked(bent(past), plain), sequence)) if len(past) > 1 else None
     except (np.linalg.LinAlgError, NumericalError):
         past, bold = (), None
     better = bold is not None and bold.objective > fitted.objective
@@ -177,18 +187,16 @@ def unpacked(numbers: Array, like: StateSpace) -> StateSpace:
     return model
 
 
-def improved(sequence: Sequence, fitted: Fitted) -> Fitted:
-    """One step of exact EM (Shumway and Stoffer; Ghahramani and Hinton), after which the likelihood is no smaller."""
-    return settled(sequence, maximized(sequence, fitted.states))
-
-
 def settled(sequence: Sequence, model: StateSpace) -> Fitted:
     """A model with its smoothed states."""
     return Fitted(model, smoothed(sequence, model))
 
 
 def maximized(sequence: Sequence, states: Smoothed) -> StateSpace:
-    """The M-step: regressions of states on the states before, and of columns on the states where they were seen."""
+    """The M-step: regressions of states on the states before, and of columns on the states where they were seen.
+
+    The likelihood of the result is no smaller. Source: Shumway and Stoffer; Ghahramani and Hinton.
+    """
     means = states.means
     moments = states.covariances + means[:, :, None] * means[:, None, :]
     crossed = np.sum(states.following, axis=0) + means[1:].T @ means[:-1]
@@ -222,17 +230,34 @@ def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[
     return loadings, noise
 
 
+def as_read(sequence: Sequence, fitted: Fitted) -> Fitted:
+    """The canonical form, its states smoothed by that very model: the same rows, projected, have the same states.
+
+    Where rows hardly tell of the start, a new basis tells of another part of it, and has to be found again.
+    """
+    for _ in range(TURNS):
+        fitted = settled(sequence, canonical_form(fitted).model)
+        if float(np.abs(moments_of(fitted.states) - np.eye(len(fitted.model.transition))).max()) < NEAR:
+            break
+    return fitted
+
+
+def moments_of(states: Smoothed) -> Array:
+    """The mean squares and products of the states, their uncertainty included (K x K)."""
+    moment = (states.covariances.sum(axis=0) + states.means.T @ states.means) / len(states.means)
+    return np.asarray((moment + moment.T) / 2)
+
+
 def canonical_form(fitted: Fitted) -> Fitted:
     """The same model in the one basis where states have mean square 1, are uncorrelated and load orthogonally.
 
     Axes are in descending order of CᵀC, the variance that each carries; signs make the largest state positive.
     """
     model, states = fitted.model, fitted.states
-    moment = (states.covariances.sum(axis=0) + states.means.T @ states.means) / len(states.means)
-    values, vectors = symmetric_eigen((moment + moment.T) / 2)
+    values, vectors = symmetric_eigen(moments_of(states))
     kept = values > EPS * len(values) * 10 * values[0]
     roots = np.sqrt(np.where(kept, values, values[0]))
-    _, _, right = singular(np.vstack([model.loadings @ (vectors * roots), np.zeros_like(moment)]))
+    _, _, right = singular(np.vstack([model.loadings @ (vectors * roots), np.zeros_like(vectors)]))
     into = right @ (vectors / roots).T  # new states = into @ old
     into = into * leading_signs(states.means @ into.T)[:, None]
     back = np.linalg.inv(into)

@@ -108,3 +108,16 @@ def closed_groups(lists: Lists) -> Indices:
     closed = np.ones(count, dtype=bool)
     closed[labels[lists.rows[leaving]]] = False
     return np.where(closed[labels], labels, -1)
+
+
+def basins(lists: Lists, groups: Indices) -> Indices:
+    """The one closed group that each point leads into by its neighbors and theirs, or -1 where there are several."""
+    first = np.where(groups >= 0, groups, groups.max(initial=0) + 1)
+    last = groups.copy()
+    while True:
+        lower, higher = first.copy(), last.copy()
+        np.minimum.at(lower, lists.rows, first[lists.indices])
+        np.maximum.at(higher, lists.rows, last[lists.indices])
+        if np.array_equal(lower, first) and np.array_equal(higher, last):
+            return np.where(first == last, first, -1)
+        first, last = lower, higher

@@ -5,9 +5,11 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.signs import leading_signs
 from mlcli.base.types import Array
+from mlcli.errors import DataError
 from mlcli.stages.linalg import EPS, require_finite, singular
 
 SLACK = 10.0  # multiples of the rounding error below which a direction counts as none
+FAINT = 2.0**-900  # of the largest number: what smaller ones are divided by leaves the range of doubles
 
 
 @frozen
@@ -35,10 +37,13 @@ def whitened(points: Array, *, equal_columns: bool) -> Whitening:
     """The whitening of points (n x d) by singular values, in the directions that stand above rounding.
 
     With equal columns each is first brought to length one, so that a column's unit does not
-    decide whether it counts; without, directions are the principal components.
+    decide whether it counts; without, directions are the principal components. Raises DataError
+    where equal columns are asked for and one is too small beside the largest.
     """
     means, centered = centered_columns(points)
-    lengths = np.linalg.norm(centered, axis=0)
+    if equal_columns:
+        require_no_faint(centered, points)
+    lengths = column_lengths(centered)
     scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
     left, sizes, right = singular(centered / scale)
     rank = int(np.sum(sizes > negligible(points, scale, float(sizes.max(initial=0.0)))))
@@ -67,8 +72,26 @@ def centered_columns(points: Array) -> tuple[Array, Array]:
 
 def without_rounding(deviations: Array, points: Array) -> Array:
     """Deviations of points from means, exactly zero in a column where they are rounding only."""
-    lengths, largest = np.linalg.norm(deviations, axis=0), np.abs(points).max(axis=0, initial=0.0)
-    return np.where(lengths > SLACK * EPS * np.sqrt(len(points)) * largest, deviations, 0.0)
+    largest = np.abs(points).max(axis=0, initial=0.0)
+    lengths = np.linalg.norm(deviations / np.where(largest > 0, largest, 1.0), axis=0)
+    return np.where(lengths > SLACK * EPS * np.sqrt(len(points)), deviations, 0.0)
+
+
+def column_lengths(values: Array) -> Array:
+    """The Euclidean length of every column (n x d), whose squares cannot vanish."""
+    sizes = np.abs(values).max(axis=0, initial=0.0)
+    return np.asarray(sizes * np.linalg.norm(values / np.where(sizes > 0, sizes, 1.0), axis=0))
+
+
+def require_no_faint(deviations: Array, points: Array, least: float = FAINT) -> None:
+    """Refuses columns (n x d) that vary too little beside the largest number to be counted like the others."""
+    sizes = np.abs(deviations).max(axis=0, initial=0.0)
+    faint = np.flatnonzero((sizes > 0) & (sizes < least * np.abs(points).max(initial=0.0)))
+    if len(faint):
+        raise DataError("COLUMN-SCALES", f"{len(faint)} of {len(sizes)} columns vary by less than {least:.0e} of the "
+                        "largest number in any column: too little for double precision",
+                        where=f"column {faint[0] + 1} of the data",
+                        hint="bring all columns to one unit with --scale standard, or leave some out with --columns")
 
 
 def negligible(points: Array, scale: Array, largest: float) -> float:

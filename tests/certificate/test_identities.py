@@ -60,7 +60,10 @@ def test_honest_results_pass(case: str, family: str) -> None:
     except MlcliError as error:
         assert method == "lda" and error.code in ("E-WITHIN", "E-ONE-CLASS")
         return
-    assert set(found.values()) <= {"pass", "skipped"}
+    warned = {name for name, verdict in found.items() if verdict == "warn"}
+    assert "fail" not in found.values()
+    # beside the products of an outlier, rounding leaves the others few digits, and the certificate says so
+    assert warned == ({"projection"} if (case, family) == ("sfa quadratic", "outlier") else set())
 
 
 def longer(model: Model) -> Model:

@@ -99,3 +99,15 @@ def test_scales_are_no_finding_once_they_are_evened_out(mlcli: Caller) -> None:
     np.save("wide.npy", values)
     for scale, expected in (("none", True), ("center", True), ("standard", False)):
         assert ("C-SCALES" in mlcli("check", "wide.npy", "--scale", scale).out) == expected
+
+
+def test_cells_left_to_a_model_leave_the_geometry_to_whole_rows(mlcli: Caller) -> None:
+    """The checkup fits no model: distances are between the rows that have all numbers."""
+    points = np.random.default_rng(0).standard_normal((40, 3))
+    points[::7, 1] = np.nan
+    np.savetxt("gaps.tsv", points, delimiter="\t", header="a\tb\tc", comments="")
+    left, dropped = (json.loads(mlcli("check", "gaps.tsv", "--set", f"prepare.missing={policy}", "--json").out)
+                     for policy in ("model", "drop"))
+    assert left["features"]["missing"]["cells"] == 6
+    for section in ("graph", "hubness", "intrinsic_dimension", "concentration"):
+        assert left[section] == dropped[section] is not None

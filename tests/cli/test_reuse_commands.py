@@ -5,6 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from mlcli.base.threads import allowed
+from mlcli.cli import reuse_options
 from tests.cli.support import Caller, write_points
 from tests.data.helpers import feed
 
@@ -150,3 +152,14 @@ def test_ids_written_under_another_name_are_found_again(mlcli: Caller) -> None:
     called = mlcli("reconstruct", "run", "run/embedding.csv")
     assert called.code == 0, called.err
     assert called.out.splitlines()[1].startswith("p1,")
+
+
+@pytest.mark.parametrize("command", ["project", "reconstruct"])
+def test_reading_computing_and_writing_keep_to_the_threads_asked_for(
+        mlcli: Caller, finished: str, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    monkeypatch.setattr(reuse_options, "write_out", lambda *_: seen.append(allowed()))
+    given = "data.csv" if command == "project" else "run/embedding.csv"
+    for threads in (1, 2):
+        assert mlcli(command, finished, given, "--threads", threads).code == 0
+    assert seen == [1, 2]

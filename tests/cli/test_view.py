@@ -71,6 +71,24 @@ def test_a_run_notices_that_its_second_view_has_changed(mlcli: Caller) -> None:
     assert "the input is missing" in mlcli("verify", "out-y.csv").out
 
 
+def test_both_views_may_lie_elsewhere_when_a_run_is_verified(mlcli: Caller) -> None:
+    cca(mlcli, "y.csv")
+    Path("x.csv").rename("first.csv")
+    Path("y.csv").rename("second.csv")
+    assert "the input is missing" in mlcli("verify", "out-y.csv", "--input", "first.csv").out
+    assert "the input is missing" in mlcli("verify", "out-y.csv", "--view", "second.csv").out
+    called = mlcli("verify", "out-y.csv", "--input", "first.csv", "--view", "second.csv")
+    assert called.code == 0 and "pass; the input is unchanged" in called.out
+    swapped = mlcli("verify", "out-y.csv", "--input", "second.csv", "--view", "first.csv")
+    assert "the input is changed" in swapped.out
+
+
+def test_a_view_of_a_run_that_has_none_is_refused(mlcli: Caller) -> None:
+    assert mlcli("embed", "x.csv", "--id-column", "id", "--label-column", "kind", "-o", "one").code == 0
+    called = mlcli("verify", "one", "--view", "y.csv")
+    assert called.code == 78 and "error[E-NO-VIEW]: the run has no second view; --view" in called.err
+
+
 @pytest.mark.parametrize(("arguments", "code", "text"), [
     (("-m", "cca"), 78, "needs a second view"),
     (("-m", "ibfa"), 78, "--view"),

@@ -14,8 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mlcli.base.compute import Compute
+from mlcli.base.missing import MISSING
 from mlcli.data.input import Input
-from mlcli.data.numbers import MISSING, fault, is_number, number
+from mlcli.data.numbers import fault, is_number, number
 from mlcli.data.read import read
 from mlcli.errors import DataError, RefusedByPlan
 from tests.data.helpers import feed, noted, refused, table_of, written

@@ -4,12 +4,17 @@ import numpy as np
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features
+from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
+from mlcli.stages import pieces
+from mlcli.stages.connecting import nearest_outside
 from mlcli.stages.graph import graph_of, undirected
 from mlcli.stages.nearest import nearest
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.paths import Paths
 from mlcli.stages.pieces import connected_graph, connected_lists
+from mlcli.stages.weights import closed_groups
 from tests.support import Notes, dissimilarities, distances, features, fit
 
 GENERATOR = np.random.default_rng(4)
@@ -109,13 +114,32 @@ def test_lle_connects_closed_groups() -> None:
     assert np.isfinite(model.embedding).all()
 
 
+@pytest.mark.parametrize("clusters", [2, 7])
+def test_each_round_of_connecting_halves_the_closed_groups(clusters: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A closed group that only took in the points that lead into it would grow through its cluster one by one."""
+    generator = np.random.default_rng(0)
+    points = np.vstack([generator.standard_normal((120, 8)) + 50 * place for place in range(clusters)])
+    groups = closed_groups(nearest(points, 4))
+    rounds: list[int] = []
+
+    def counted(data: Features, groups: Indices, rows: Indices) -> tuple[Indices, Array]:
+        rounds.append(len(rows))
+        return nearest_outside(data, groups, rows)
+
+    monkeypatch.setattr(pieces, "nearest_outside", counted)
+    lists, kept = connected_lists(features(points), Neighbors(count=4, pieces="connect"))
+    assert kept is None
+    assert len(set(closed_groups(lists).tolist()) - {-1}) == 1
+    assert 1 <= len(rounds) <= np.log2(len(set(groups.tolist()) - {-1}))
+
+
 def test_lle_names_a_group_that_looks_only_at_itself() -> None:
     """In one piece, because the point in the middle looks at both groups; but neither group looks out."""
     line = np.array([0, 0.1, 0.2, 0.3, 5.2, 10, 10.1, 10.2, 10.3])
     points = np.column_stack([line, 0 * line])
-    for pieces in ("error", "largest"):
+    for policy in ("error", "largest"):
         with pytest.raises(GeometryError) as caught:
-            fit("lle", points, neighbors={"count": 3, "pieces": pieces})
+            fit("lle", points, neighbors={"count": 3, "pieces": policy})
         assert caught.value.code == "E-CLOSED-GROUPS"
         assert "2 groups" in str(caught.value)
     assert fit("lle", points, neighbors={"count": 3, "pieces": "connect"}).embedding.shape == (9, 2)

@@ -48,3 +48,16 @@ def test_an_endless_eigenvalue_does_not_hide_those_after_it() -> None:
     start = np.random.default_rng(3).standard_normal((200, 9))
     found, _ = _in_turns(lambda block: basis * values @ (basis.T @ block), start, 4, 1e-11, 1e-9)
     assert np.abs(basis[:, :4].T @ found[:, :4]).diagonal() == pytest.approx(np.ones(4), abs=1e-6)
+
+
+@pytest.mark.parametrize(("outlier", "told"), [(0.0, False), (1e6, False), (1e12, True)])
+def test_digits_that_an_outlier_leaves_no_room_for_are_told(outlier: float, told: bool, tmp_path: Path) -> None:
+    """Beside the products of an outlier those of other rows are small: quadratic features amplify their rounding."""
+    points = np.cumsum(np.random.default_rng(0).standard_normal((80, 3)), axis=0)
+    points[17, 0] += outlier
+    config = configured(tmp_path, {"name": "sfa", "degree": 2, "eigensolve": {"components": 6}}, points)
+    codes = {warning["code"] for warning in pipeline.run(config)["warnings"]}
+    check = next(check for check in certificate(tmp_path)["checks"] if check["name"] == "projection")
+    assert check["value"] < 10  # no more than rounding may do
+    assert check["verdict"] == ("warn" if told else "pass")
+    assert ("W-CERTIFICATE" in codes) == ("leave no more digits" in check["how"]) == told

@@ -91,10 +91,12 @@ def test_labels_without_use_are_refused(classes: Array, code: str) -> None:
 
 
 def test_a_row_without_a_label_is_refused() -> None:
+    """Without one is what would be without a number."""
     data = labeled(FIRST)
-    with pytest.raises(DataError) as caught:
-        fit("lda", replace(data, labels=["", *data.labels[1:]]))
-    assert caught.value.code == "E-NO-LABEL"
+    for absent in ("", " ", "NA", "NaN"):
+        with pytest.raises(DataError) as caught:
+            fit("lda", replace(data, labels=[absent, *data.labels[1:]]))
+        assert caught.value.code == "E-NO-LABEL"
     with pytest.raises(ConfigError) as refused:
         fit("lda", labeled(FIRST), components=4)
     assert "at most 3" in str(refused.value)

@@ -7,6 +7,7 @@ a narrow sheet's second axis shows beside a long first one.
 
 import numpy as np
 
+from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.types import Array, Indices
 from mlcli.report.dimension.spectral import below_chord
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
@@ -50,8 +51,10 @@ def compared(evidence: Evidence) -> tuple[Indices, Indices]:
 def residual_variances(distances: Array, sources: Array, targets: Array) -> Array:
     """1 - r² between distances (s x t) and those from sources (s x q) to targets (t x q) on the first 1, ..., q axes.
 
-    A point's distance to itself, which is zero in both, is left out.
+    A point's distance to itself, which is zero in both, is left out. Units, which change nothing, are powers of two.
     """
+    unit, largest = exponent_of(distances), max(exponent_of(sources), exponent_of(targets))
+    distances, sources, targets = scaled(distances, -unit), scaled(sources, -largest), scaled(targets, -largest)
     count, axes = distances.size - len(sources), sources.shape[1]
     sums, squares, products = np.zeros((3, axes))
     for start in range(0, len(sources), ROWS):

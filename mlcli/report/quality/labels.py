@@ -6,6 +6,8 @@ from typing import Self
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.missing import is_missing
+from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
@@ -29,12 +31,16 @@ class Labels(Measure):
     @classmethod
     def of(cls, column: str, texts: Sequence[str]) -> Self | None:
         """The classes of a label column; None where it has one class only, or hardly a name twice."""
-        names = {text: code for code, text in enumerate(dict.fromkeys(text for text in texts if text))}
+        present = dict.fromkeys(text for text in texts if not is_missing(text))
+        names = {text: code for code, text in enumerate(present)}
         codes = np.array([names.get(text, -1) for text in texts], dtype=np.int64)
         ordered = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0):]
         if len(names) < 2 or 2 * len(names) > len(ordered):
             return None
-        counts = np.bincount(codes[ordered])
+        counts, without = np.bincount(codes[ordered]), len(codes) - len(ordered)
+        if without:
+            note("N-NO-LABEL", f"{without:,} of {len(codes):,} rows have no label in {column[:80]!r} (empty, NA or "
+                 "NaN) and are left out of label measures", rows=without)
         return cls(column, codes, ordered, np.cumsum(counts) - counts, counts)
 
     def sums(self, block: Block) -> Sums:

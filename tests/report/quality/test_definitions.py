@@ -7,6 +7,7 @@ from scipy import stats
 from mlcli.base.types import Array
 from tests import support
 from tests.report.quality.support import distances, intrusion, measured, overlap
+from tests.support import Notes
 
 RANDOM = np.random.default_rng(7)
 POINTS = RANDOM.standard_normal((61, 5)) * [5, 3, 2, 1, 1]
@@ -140,3 +141,16 @@ def test_reconstruction_error_is_the_sum_of_the_eigenvalues_left_out(divisor: st
     left_out = model.spectrum.eigenvalues[2:].sum() * (1 if divisor == "n" else 60 / 61)
     assert found["reconstruction_error"] == pytest.approx(left_out, rel=1e-12)
     assert measured(POINTS, model.embedding)["reconstruction_error"] is None
+
+
+@pytest.mark.parametrize("absent", ["", "  ", "NA", "NaN", "nan"])
+def test_a_label_that_is_missing_as_a_number_would_be_is_no_class(absent: str) -> None:
+    labels = ["a", "b", "c"] * 20 + ["a"]
+    gaps = [absent if place % 5 == 0 else label for place, label in enumerate(labels)]
+    with Notes() as notes:
+        found = measured(POINTS, POINTS[:, :2], labels={"class": gaps})
+    known = [place for place, label in enumerate(gaps) if label != absent]
+    alone = measured(POINTS[known], POINTS[known, :2], labels={"class": [gaps[place] for place in known]})
+    for figure in ("label_1nn_error", "silhouette"):
+        assert found[figure] == pytest.approx(alone[figure], rel=1e-12)
+    assert [note.facts["rows"] for note in notes.notes if note.code == "N-NO-LABEL"] == [len(labels) - len(known)]

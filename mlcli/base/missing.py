@@ -1,0 +1,8 @@
+"""Which texts mean that a cell holds nothing, in columns of numbers and of labels alike."""
+
+MISSING = ("", "NA", "NaN", "nan")
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a label is none: empty, blank, or what stands for a missing number."""
+    return cell.strip() in MISSING
