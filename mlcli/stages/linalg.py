@@ -11,7 +11,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
 
 EPS = float(np.finfo(np.float64).eps)
-MANY = 800  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
+MANY = 1600  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
 ALONE = 2048  # rows up to which eigh's many small steps gain little from threads, and lose much where cores are busy
 
 
