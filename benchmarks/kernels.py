@@ -87,7 +87,8 @@ def scipy_seconds(graph: Graph, share: float) -> float:
     return seconds * graph.size / len(sources)
 
 
-def stored(graph: Graph, each: Each, repeats: int, share: float) -> None:
+def stored(graph: Graph, each: Each, repeats: int, share: float) -> float:
+    """Prints the seconds of all distances in a matrix; returns SciPy's."""
     times: dict[str, list[float]] = {"scipy": [], "float64": [], "float32": []}
     for _ in range(repeats):
         times["scipy"].append(scipy_seconds(graph, share))
@@ -96,21 +97,24 @@ def stored(graph: Graph, each: Each, repeats: int, share: float) -> None:
     medians = {name: statistics.median(values) for name, values in times.items()}
     ratios = {name: statistics.median(np.divide(times["scipy"], values)) for name, values in times.items()}
     for name, seconds in medians.items():
-        print(f"  all pairs, {name:8} {seconds:9.3f} s   {ratios[name]:6.1f}x")
+        print(f"  all pairs in a matrix, {name:8} {seconds:9.3f} s   {ratios[name]:6.1f}x")
+    return medians["scipy"]
 
 
-def streamed(graph: Graph, each: Each, threads: int, width: int, share: float) -> None:
+def streamed(graph: Graph, each: Each, threads: int, width: int, share: float, scipy: float | None) -> None:
+    """Prints the seconds of a pass over all distances that keeps none, and of what goes before it."""
     for precision in ("float32", "float64"):
         start = time.perf_counter()
         elimination, weights = prepare(graph, precision, map)
-        ready = time.perf_counter() - start
+        ready = time.perf_counter() - start  # with an elimination in one thread
         alone, together = eliminations(elimination, precision, map), eliminations(elimination, precision, each)
         seconds = fold_share(elimination, weights, each, width, share)
         memory = elimination.bytes(precision) + threads * elimination.block_bytes(precision, stored=False)
         print(f"  {precision}: ready {ready:.3f} s; elimination {alone:.3f} s in one thread, {together:.3f} s"
               f" in {threads} ({elimination.work / together / 1e9:.1f}e9/s);"
               f" a fold pass of {width} vectors {seconds:.2f} s"
-              f" ({elimination.relaxations(precision) / seconds / 1e9:.1f}e9 relaxations/s), {memory / 2**20:.0f} MiB")
+              f" ({elimination.relaxations(precision) / seconds / 1e9:.1f}e9 relaxations/s), {memory / 2**20:.0f} MiB"
+              + (f"; all in all {scipy / (ready + seconds):.1f}x" if scipy else ""))
 
 
 def main() -> None:
@@ -128,9 +132,8 @@ def main() -> None:
     with ThreadPoolExecutor(given.threads) as pool, threads_limited(given.threads):
         made = graph(given.file, given.rows, given.neighbors, given.cache)
         print(f"{given.file or 'swiss roll'}, {given.rows} rows, {made.edges} edges, kernels {native.describe()}")
-        if given.repeats:
-            stored(made, pool.map, given.repeats, given.scipy_share)
-        streamed(made, pool.map, given.threads, given.width, given.fold_share)
+        scipy = stored(made, pool.map, given.repeats, given.scipy_share) if given.repeats else None
+        streamed(made, pool.map, given.threads, given.width, given.fold_share, scipy)
 
 
 if __name__ == "__main__":

@@ -26,3 +26,38 @@ def test_points_have_rows_and_columns(mlcli: Caller) -> None:
     assert Path("data.csv").is_file()
     called = mlcli("plan", "data.csv")
     assert called.out.startswith("pca: 30 rows x 3 columns, ")
+
+
+@pytest.fixture
+def roll() -> str:
+    """A swiss roll of more points than the whole spectrum is computed for."""
+    generator = np.random.default_rng(0)
+    angle = 1.5 * np.pi * (1 + 2 * generator.random(2300))
+    np.save("roll.npy", np.column_stack([angle * np.cos(angle), 21 * generator.random(2300), angle * np.sin(angle)]))
+    return "roll.npy"
+
+
+def test_what_is_planned_is_what_runs(mlcli: Caller, roll: str) -> None:
+    steps = {step["stage"]: step for step in json.loads(mlcli("plan", roll, "-m", "isomap", "--json").out)["steps"]}
+    assert mlcli("embed", roll, "-m", "isomap", "-o", "run").code == 0
+    facts = json.loads(Path("run/run.json").read_text())["facts"]
+    assert steps["paths"]["how"] == next(fact["message"] for fact in facts if fact["code"] == "F-PATHS")
+    assert steps["paths"]["how"].startswith("dijkstra, streamed" if "elimination" not in steps["paths"]["how"]
+                                            else "elimination, streamed")
+
+
+@pytest.mark.parametrize("algorithm", ["auto", "dijkstra"])
+def test_a_measured_share_stands_beside_the_prediction(mlcli: Caller, roll: str, algorithm: str) -> None:
+    called = mlcli("plan", roll, "-m", "isomap", "--set", f"method.paths.algorithm={algorithm}", "--set",
+                   "method.paths.store=streamed", "--measure", "0.05", "--json")
+    document = json.loads(called.out)
+    measured = {step["stage"]: step["measured"] for step in document["steps"]}
+    assert measured["eigensolve"] > 0 and measured["neighbors"] is None
+    others = sum(step["seconds"] for step in document["steps"] if step["measured"] is None)
+    assert document["seconds_measured"] == pytest.approx(others + measured["eigensolve"])
+
+
+def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
+    called = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB")
+    assert called.code == 82
+    assert called.out.splitlines()[-1].endswith(": does not fit")
