@@ -5,6 +5,7 @@ from contextlib import nullcontext
 
 import numpy as np
 
+from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import note
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import AnyArray, Array, Indices
@@ -39,7 +40,7 @@ def leading_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
     """All eigenvalues (descending) of a symmetric matrix, and a maker of its first q unit eigenvectors (n x q).
 
     Large ones are brought to tridiagonal form once, QᵀAQ = T: all eigenvalues of T cost little, and so do a few
-    eigenvectors, which Q turns into those of A; half of the work of finding all (LAPACK's dsytrd, dstemr, dormtr).
+    eigenvectors, which Q turns into those of A; half of the work of finding all (dsytrd, dstebz, dstein, dormqr).
     """
     if len(matrix) >= MANY:
         import scipy.linalg  # noqa: F401  before its threads are limited
@@ -61,13 +62,19 @@ def _tridiagonal_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
     size = len(matrix)
     room, _ = lapack.dsytrd_lwork(size, lower=1)
     turns, diagonal, beside, factors, failed = lapack.dsytrd(matrix.T, lower=1, lwork=int(room))
-    values = eigvalsh_tridiagonal(diagonal, beside)[::-1]
-    if failed or not np.isfinite(values).all():
+    exponent = exponent_of(np.append(diagonal, beside))
+    diagonal, beside = scaled(diagonal, -exponent), scaled(beside, -exponent)  # dstebz squares them
+    if failed or not (np.isfinite(diagonal).all() and np.isfinite(beside).all()):
         raise np.linalg.LinAlgError("no tridiagonal form")
+    values = scaled(eigvalsh_tridiagonal(diagonal, beside)[::-1], exponent)
+    require_finite(values, "the computed spectrum")
 
     def leading(count: int) -> Array:
         count = min(count, size)
-        _, found = eigh_tridiagonal(diagonal, beside, select="i", select_range=(size - count, size - 1))
+        try:
+            _, found = eigh_tridiagonal(diagonal, beside, select="i", select_range=(size - count, size - 1))
+        except np.linalg.LinAlgError:  # dstein did not converge
+            return symmetric_eigen(matrix)[1][:, :count]
         vectors = np.asfortranarray(found[:, ::-1])
         vectors[1:] = lapack.dormqr("L", "N", turns[1:, :-1], factors, vectors[1:], lwork=64 * count)[0]
         return vectors

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.scaling import exponent_of, largest_of, scaled
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed, in_order, single_threaded_blas
 from mlcli.base.types import AnyArray, Array, Indices
@@ -109,7 +110,7 @@ def _select(new: Array, points: Array, count: int, own: Indices | None) -> Lists
         candidates, beyond = candidates_of(block)
         mine = None if own is None else own[block]
         indices[block], squared[block] = refined(new[block], points, candidates, count, mine)
-        for row in np.flatnonzero(squared[block][:, -1] >= beyond) + block.start:
+        for row in np.flatnonzero(~(squared[block][:, -1] < beyond)) + block.start:  # also where that is not a number
             everyone = np.arange(len(points))[None, :]
             found = refined(new[row : row + 1], points, everyone, count, None if own is None else own[row : row + 1])
             indices[row], squared[row] = found[0][0], found[1][0]
@@ -172,24 +173,33 @@ def _tree(new: Array, points: Array, count: int) -> Finder:
 
 
 class _Centered:
-    """Points in single precision, centered first: ‖x - y‖² less ‖x‖², which is a row's own, by products."""
+    """Points in single precision, centered and of unit size first, so that squares neither overflow nor vanish.
+
+    They tell ‖x - y‖² less ‖x‖², which is a row's own, by products.
+    """
 
     def __init__(self, points: Array) -> None:
-        self.center = points.mean(axis=0)
+        self._center, blocks = points.mean(axis=0), blocks_of(len(points), points.shape[1])
+        largest = list(in_order(lambda rows: largest_of(points[rows] - self._center), blocks))
+        self._exponent = exponent_of(np.array(largest))
         self.points = np.empty(points.shape, dtype=np.float32)
 
         def center(rows: slice) -> None:
-            self.points[rows] = points[rows] - self.center
+            self.points[rows] = self.moved(points[rows])
 
-        for _ in in_order(center, blocks_of(len(points), points.shape[1])):
+        for _ in in_order(center, blocks):
             pass
         self.norms = np.einsum("ij,ij->i", self.points, self.points)
         self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
 
     def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
         """What the squared distances to all points that are no candidates reach for sure, for rows of these norms."""
-        reached: Array = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
-        return reached
+        reached = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
+        return scaled(reached, 2 * self._exponent)
+
+    def moved(self, points: Array) -> AnyArray:
+        """Points where these were put; infinite beyond the range of single precision."""
+        return scaled(points - self._center, -self._exponent).astype(np.float32)
 
 
 def _products(new: Array, points: Array, count: int, own: Indices | None) -> Finder:
@@ -197,12 +207,13 @@ def _products(new: Array, points: Array, count: int, own: Indices | None) -> Fin
     quick = _Centered(points)
 
     def find(block: slice) -> tuple[Indices, Array]:
-        left = (new[block] - quick.center).astype(np.float32)
-        numbers = left @ quick.points.T
-        numbers *= -2
-        numbers += quick.norms
-        candidates, last = _smallest(numbers, count, None if own is None else own[block])
-        return candidates, quick.beyond(last, np.einsum("ij,ij->i", left, left))
+        with np.errstate(over="ignore", invalid="ignore"):  # new points may lie far outside
+            left = quick.moved(new[block])
+            numbers = left @ quick.points.T
+            numbers *= -2
+            numbers += quick.norms
+            candidates, last = _smallest(numbers, count, None if own is None else own[block])
+            return candidates, quick.beyond(last, np.einsum("ij,ij->i", left, left))
 
     return find
 

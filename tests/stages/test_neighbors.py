@@ -55,6 +55,24 @@ def test_one_far_outlier_does_not_blur_the_others() -> None:
     assert np.array_equal(nearest(points, 5).indices.reshape(51, 5), brute(points, 5))
 
 
+@pytest.mark.parametrize("spread", [1e150, 1e25, 10**-22.5, 1e-24])
+def test_points_whose_squares_are_no_single_precision_numbers(spread: float) -> None:
+    """Single precision ends near 1e38 and 1e-45; beside a constant column the others may be of any size."""
+    points = np.column_stack([np.ones(300), np.random.default_rng(2).standard_normal((300, 30)) * spread])
+    assert np.array_equal(nearest(points, 9).indices.reshape(300, 9), brute(points, 9))
+
+
+@pytest.mark.parametrize("far", [1e15, 1e22, 1e45])
+def test_new_points_far_outside_find_their_neighbors_without_a_warning(far: float) -> None:
+    generator = np.random.default_rng(3)
+    points, new = generator.standard_normal((100, 30)), generator.standard_normal((20, 30)) * far
+    squared = ((new[:, None, :] - points[None, :, :]) ** 2).sum(axis=2)
+    with np.errstate(all="raise", under="ignore"):
+        found = nearest_of_new(new, points, 4)
+    assert np.allclose(found.lengths.reshape(20, 4) ** 2, np.sort(squared, axis=1)[:, :4], rtol=1e-12, atol=0)
+    assert (found.indices >= 0).all()
+
+
 def test_new_points_find_the_training_points() -> None:
     points = np.random.default_rng(0).standard_normal((50, 3))
     lists = nearest_of_new(points[:10], points, 3)

@@ -155,6 +155,28 @@ def test_a_few_eigenvectors_are_the_first_of_all(spectrum: np.ndarray, monkeypat
         assert np.abs(np.abs((leading(3) * vectors[:, :3]).sum(axis=0)) - 1).max() < 1e-12
 
 
+@pytest.mark.parametrize("size", [1e-160, 1e150])
+def test_a_few_eigenvectors_of_any_size(size: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Squares of a matrix's entries may be no doubles."""
+    matrix = with_spectrum(np.linspace(1, -1, 40))
+    monkeypatch.setattr(linalg, "MANY", 2)
+    found, leading = linalg.leading_eigen(size * matrix)
+    assert np.allclose(found / size, np.linspace(1, -1, 40))
+    first = leading(5)
+    assert np.abs(matrix @ first - first * (found[:5] / size)).max() <= 1e-13
+
+
+def test_eigenvectors_that_inverse_iteration_misses_are_found_with_all_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fragile(*_: object, **__: object) -> None:
+        raise np.linalg.LinAlgError
+
+    matrix = with_spectrum(np.linspace(1, 0, 10))
+    monkeypatch.setattr(linalg, "MANY", 2)
+    monkeypatch.setattr("scipy.linalg.eigh_tridiagonal", fragile)
+    found, leading = linalg.leading_eigen(matrix)
+    assert np.abs(matrix @ leading(4) - leading(4) * found[:4]).max() < 1e-14
+
+
 def test_where_no_tridiagonal_form_is_found_the_whole_is(monkeypatch: pytest.MonkeyPatch) -> None:
     def fragile(_: object) -> None:
         raise np.linalg.LinAlgError
