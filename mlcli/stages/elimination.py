@@ -21,7 +21,7 @@ from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
 from mlcli.stages.ordering import nested_dissection
 
-GROUP = 8  # blocks whose sums are taken together: few enough that a stop is soon, enough to make adding them up cheap
+GROUP = 8  # blocks whose sums are taken together, which makes adding them up cheap
 SHARES = 32  # groups at least, where there are as many blocks; never by the threads, which results must not depend on
 
 Done = TypeVar("Done")
@@ -59,6 +59,7 @@ class EliminationRows:
     def __init__(self, analysis: Analysis, precision: Precision, keep: bool = False) -> None:
         self._native, self._precision, self._keep = analysis.native, precision, keep
         self._kept: dict[int, AnyArray] = {}  # of blocks that have been folded
+        self._stopped = False
         self._weights = analysis.native.weights(precision)
         self.blocks = analysis.native.blocks(precision)
         self._group = max(1, min(GROUP, self.blocks // SHARES))
@@ -89,10 +90,14 @@ class EliminationRows:
         blocks = range(self.blocks)[number * self._group : (number + 1) * self._group]
         first = self._weights.first(blocks.start)
         product, sums = np.zeros((len(block) - first, block.shape[1])), np.zeros(len(block) - first)
-        fourths = sum(self._fold(source, block, product, sums) for source in blocks)
+        fourths = sum(self._fold(source, block, product, sums) for source in blocks if not self._stopped)
         product *= -0.5
         sums *= -0.5
         return Folded(slice(first, len(block)), product, sums, 0.25 * fourths)
+
+    def stop(self) -> None:
+        """Lets folds that have begun end after the block at hand: nobody waits for them any more."""
+        self._stopped = True
 
     def _fold(self, number: int, block: Array, product: Array, sums: Array) -> float:
         if not self._keep:

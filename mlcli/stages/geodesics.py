@@ -45,6 +45,9 @@ class Engine(Protocol):
     def fold(self, number: int, block: Array) -> Folded:
         """What a piece of work adds to K = -D²/2 times a block of vectors, with its sums."""
 
+    def stop(self) -> None:
+        """Lets folds that have begun end early: nobody waits for them any more."""
+
 
 @frozen
 class DijkstraRows:
@@ -77,6 +80,9 @@ class DijkstraRows:
         sources = self._sources(number)
         kernel = halved_squares(dijkstra_rows(self.graph, sources))  # zero on its diagonal
         return Folded(sources, kernel @ block, kernel.sum(axis=1), float(np.vdot(kernel, kernel)))
+
+    def stop(self) -> None:
+        """A block is soon done."""
 
     def _sources(self, number: int) -> Indices:
         return np.arange(number * SOURCES, min((number + 1) * SOURCES, self.graph.size))
@@ -118,4 +124,4 @@ def streamed(engine: Engine, graph: Graph, tolerance: float) -> Streamed:
     quick = None if rows is None else lambda chosen: halved_squares(rows(chosen))
     return Streamed(graph.size, engine.groups, lambda number, block, _: [engine.fold(number, block)],
                     lambda chosen: halved_squares(dijkstra_rows(graph, chosen)), SWEEP_WIDTH, LANDMARKS, tolerance,
-                    order=engine.order, quick_rows=quick)
+                    order=engine.order, quick_rows=quick, stop=engine.stop)

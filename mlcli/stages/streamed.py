@@ -31,12 +31,13 @@ class Streamed:
 
     def __init__(self, size: int, blocks: int, fold: Fold, rows: RowsOf, width: int, landmarks: int,
                  tolerance: float = 1e-6, rough: Fold | None = None, order: Indices | None = None,
-                 quick_rows: RowsOf | None = None) -> None:
+                 quick_rows: RowsOf | None = None, stop: Callable[[], None] | None = None) -> None:
         self.size, self._blocks, self._fold, self._rough, self._rows = size, blocks, fold, rough, rows
         self.quick_rows = quick_rows
         self.width = width  # columns of a block that cost little beside the rows themselves
         self.landmarks = landmarks  # single rows that cost little beside a pass
         self.tolerance = tolerance  # the residual that its precision allows and its passes are worth
+        self._stop = stop  # lets blocks that have begun end early, once nobody waits for them
         self._order = order  # of the points, where blocks name rows by their places in it
         self._moments: tuple[Array, float, float] | None = None  # row sums, sum of squares, trace of K
         self.passes = 0
@@ -68,7 +69,7 @@ class Streamed:
         first = self._moments is None and fold is self._fold
         done = 0
         with running(f"pass {self.passes + 1}"), single_threaded_blas(), ThreadPoolExecutor(allowed()) as pool:
-            for parts in _in_turn(pool, lambda number: fold(number, block, first), self._blocks):
+            for parts in _in_turn(pool, lambda number: fold(number, block, first), self._blocks, self._stop):
                 for part in parts:
                     product[part.rows] += part.product
                     sums[part.rows] += part.sums
@@ -113,7 +114,8 @@ class Streamed:
         return float(np.sqrt(max(squares - 2 * (means**2).sum() + total**2, 0.0)))
 
 
-def _in_turn(pool: ThreadPoolExecutor, work: Callable[[int], Parts], blocks: int) -> Iterator[Parts]:
+def _in_turn(pool: ThreadPoolExecutor, work: Callable[[int], Parts], blocks: int,
+             stop: Callable[[], None] | None) -> Iterator[Parts]:
     """The blocks' results in order, few in flight at a time, so that a stop waits for no more than those."""
     waiting: deque[Future[Parts]] = deque()
     try:
@@ -126,6 +128,8 @@ def _in_turn(pool: ThreadPoolExecutor, work: Callable[[int], Parts], blocks: int
     finally:
         for future in waiting:
             future.cancel()
+        if waiting and stop is not None:
+            stop()
 
 
 def fits_in_memory(size: int, compute: Compute) -> bool:

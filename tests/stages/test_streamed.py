@@ -9,8 +9,9 @@ import pytest
 from mlcli import native
 from mlcli.base.compute import Compute
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.stages import ordering, streamed, tiles
+from mlcli.stages import elimination, ordering, streamed, tiles
 from mlcli.stages.elimination import Analysis, EliminationRows
+from mlcli.stages.folding import Folded
 from mlcli.stages.graph import graph_of
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 from mlcli.stages.nearest import nearest
@@ -150,3 +151,40 @@ def test_rows_that_outlive_a_fit_do_not_hold_all_its_distances() -> None:
     rows, alive = engine.rows, weakref.ref(engine)
     del engine
     assert alive() is None and rows(np.array([7]))[0, 7] == 0
+
+
+def test_a_pass_that_is_left_tells_its_blocks_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    stopped: list[bool] = []
+
+    def fold(number: int, block: np.ndarray, moments: bool) -> list[Folded]:
+        return [Folded(slice(number, number + 1), block[number : number + 1])]
+
+    kernel = Streamed(50, 50, fold, lambda chosen: np.eye(50)[chosen], 4, 4, stop=lambda: stopped.append(True))
+    kernel.apply(np.ones((50, 2)))
+    assert not stopped
+
+    def interrupted(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(streamed, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        kernel.apply(np.ones((50, 2)))
+    assert stopped == [True]
+
+
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+def test_a_stopped_elimination_folds_no_further_block(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(0).random((2500, 2))
+    analysis = Analysis.of(graph_of(nearest(points, 6), "union"))
+    monkeypatch.setattr(elimination, "SHARES", 1)
+    engine, folded = elimination.EliminationRows(analysis, "float32"), []
+    whole = engine._fold
+
+    def once(number: int, *rest: Any) -> float:
+        folded.append(number)
+        engine.stop()
+        return whole(number, *rest)
+
+    monkeypatch.setattr(engine, "_fold", once)
+    engine.fold(0, np.ones((2500, 2)))
+    assert folded == [0]
