@@ -87,7 +87,8 @@ class EliminationRows:
 
     def fold(self, number: int, block: Array) -> Folded:
         """What a group of blocks adds to K = -D²/2 times a block of vectors, each pair of points counting for both."""
-        blocks = range(self.blocks)[number * self._group : (number + 1) * self._group]
+        place = self.groups - 1 - number // 2 if number % 2 else number // 2  # much work and little in turn
+        blocks = range(self.blocks)[place * self._group : (place + 1) * self._group]
         first = self._weights.first(blocks.start)
         product, sums = np.zeros((len(block) - first, block.shape[1])), np.zeros(len(block) - first)
         fourths = sum(self._fold(source, block, product, sums) for source in blocks if not self._stopped)

@@ -98,11 +98,13 @@ class Paths(Options):
 
 
 def _measured(engine: Engine, graph: Graph, share: float) -> float:
-    """Seconds of a whole pass, from pieces spread evenly over it: each has less work than the one before."""
-    count = min(max(4 * allowed(), round(share * engine.groups)), engine.groups)
-    numbers = ((np.arange(count) + 0.5) / count * engine.groups).astype(int).tolist()
+    """Seconds of a whole pass, from pairs of pieces spread evenly over it: of two in turn one may have much work."""
+    pairs = max(2 * allowed(), round(share * engine.groups / 2))
+    firsts = np.linspace(0, engine.groups - 1, pairs).astype(int) // 2 * 2
+    numbers = sorted({min(number, engine.groups - 1) for first in firsts.tolist() for number in (first, first + 1)})
+    count = len(numbers)
     block = np.ones((graph.size, SWEEP_WIDTH))
-    engine.fold(engine.groups - 1, block)  # the least of them, for the memory that is taken the first time
+    engine.fold(0, block)  # for the memory that is taken the first time
 
     def timed(number: int) -> float:
         started = time.perf_counter()

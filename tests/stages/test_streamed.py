@@ -1,6 +1,7 @@
 """Kernels computed anew in every pass give what a matrix in memory gives."""
 
 import weakref
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -170,6 +171,24 @@ def test_a_pass_that_is_left_tells_its_blocks_to_end(monkeypatch: pytest.MonkeyP
     with pytest.raises(KeyboardInterrupt):
         kernel.apply(np.ones((50, 2)))
     assert stopped == [True]
+
+
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+@pytest.mark.parametrize("size", [65, 700, 2500])
+def test_the_pieces_of_a_fold_are_all_blocks_much_work_and_little_in_turn(size: int,
+                                                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(0).random((size, 2))
+    engine = elimination.EliminationRows(Analysis.of(graph_of(nearest(points, 6), "union")), "float32")
+    folded: list[list[int]] = []
+    monkeypatch.setattr(engine, "_fold", lambda number, *rest: folded[-1].append(number) or 0.0)
+    for number in range(engine.groups):
+        folded.append([])
+        engine.fold(number, np.ones((size, 2)))
+    assert sorted(chain.from_iterable(folded)) == list(range(engine.blocks))
+    halves = [sum(size - 64 * number for number in chain.from_iterable(folded[half::2])) for half in (0, 1)]
+    assert engine.groups < 4 or halves[0] > halves[1]
+    for first, second in zip(folded[::2], folded[1::2], strict=False):
+        assert abs(first[0] + second[-1] - (engine.blocks - 1)) <= len(first)
 
 
 @pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
