@@ -5,7 +5,7 @@ import weakref
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import in_order
+from mlcli.base.threads import each, in_order
 from mlcli.base.types import AnyArray, Array
 
 PIECE = 1 << 20  # numbers looked at together
@@ -99,8 +99,7 @@ def scaled(values: Array, exponent: int) -> Array:
             else:
                 np.ldexp(piece[0], exponent, out=piece[1])
 
-    for _ in in_order(fill, list(zip(pieces(values), pieces(found), strict=True))):
-        pass
+    each(fill, list(zip(pieces(values), pieces(found), strict=True)))
     return found
 
 

@@ -48,6 +48,12 @@ def single_threaded_blas() -> Iterator[None]:
         yield
 
 
+def each(work: Callable[[T], object], pieces: Sequence[T]) -> None:
+    """Does a piece of work for each piece, as `in_order` does, where nothing comes of it but what it writes."""
+    for _ in in_order(work, pieces):
+        pass
+
+
 def in_order(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R]:
     """What `work` makes of each piece, in the order of the pieces, by as many threads as allowed.
 

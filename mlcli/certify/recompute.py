@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.threads import in_order
+from mlcli.base.threads import each
 from mlcli.base.types import Array
 from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
 
@@ -34,8 +34,7 @@ def squared(left: Array, right: Array) -> Array:
         for row in np.flatnonzero(lost.any(axis=1)):
             found[row, lost[row]] = np.sum((part[lost[row]] - left[row]) ** 2, axis=1)
 
-    for _ in in_order(fill, range(0, len(right), step)):  # pieces that stay in cache
-        pass
+    each(fill, range(0, len(right), step))  # pieces that stay in cache
     return total
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Features, Similarities
-from mlcli.base.threads import in_order
+from mlcli.base.threads import each
 from mlcli.base.types import Array, Indices
 from mlcli.certify.recompute import NARROW, corrected, kernel_diagonal, kernel_values, squared
 from mlcli.certify.subject import Subject
@@ -108,6 +108,5 @@ def shortest(graph: Graph, sources: Indices) -> Array:
             if not np.all((np.abs(row - least) <= 8 * EPS * least) | (row == least)):
                 row[:] = np.nan
 
-    for _ in in_order(prove, range(len(sources))):
-        pass
+    each(prove, range(len(sources)))
     return found

@@ -20,7 +20,6 @@ class Cholesky:
         """
         self._native = kernels().Cholesky(owned(starts, np.int64), owned(indices, np.int64),
                                           owned(values, np.float64), owned(order, np.int64))
-        self.size = len(starts) - 1
         self.stages: list[int] = self._native.tasks()
 
     @property

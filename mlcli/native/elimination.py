@@ -51,11 +51,6 @@ class Elimination:
         """The vertices on the longest path of the elimination tree."""
         return int(self._native.depth)
 
-    def room(self, precision: Precision, block: int) -> AnyArray:
-        """An array that `Weights.fold` can keep a block's distances in, not initialized."""
-        lanes = _lanes(precision)
-        return np.empty((self.size - block * lanes, lanes), dtype=precision)
-
     def blocks(self, precision: Precision) -> int:
         """The number of blocks that the sources are divided into."""
         return -(-self.size // _lanes(precision))
@@ -81,7 +76,7 @@ class Weights:
         library = kernels()
         sweeper = library.SweeperSingle if precision == "float32" else library.SweeperDouble
         self._native = sweeper(elimination._native)
-        self.size = elimination.size
+        self.size, self._precision = elimination.size, precision
         self.stages: list[int] = elimination._native.tasks()
         self.blocks, self.lanes = int(self._native.blocks), int(self._native.lanes)
 
@@ -126,6 +121,10 @@ class Weights:
         """The position of a block's first source."""
         return block * self.lanes
 
+    def room(self, block: int) -> AnyArray:
+        """An array that `fold` can keep a block's distances in, not initialized."""
+        return np.empty((self.size - self.first(block), self.lanes), dtype=self._precision)
+
     def fold(self, block: int, vectors: Array, product: Array, sums: Array, kept: AnyArray | None = None,
              again: bool = False) -> float:
         """Adds a block's share of D ∘ D times `vectors` (n x b) to `product`, that of its row sums to `sums`.
@@ -134,10 +133,11 @@ class Weights:
         rows from the block's first position on are added to. `product` (m x b) and `sums` (m) hold the
         last m positions. Returns the block's share of the sum of D⁴. The graph must be in one piece.
 
-        `kept` (see `Elimination.room`) takes the distances as well; `again` multiplies what a fold of
+        `kept` (see `room`) takes the distances as well; `again` multiplies what a fold of
         the same block has kept there, to the same bits, instead of finding it anew.
         """
         return float(self._native.fold(block, vectors, product, sums, kept, again))
+
 
 def _lanes(precision: Precision) -> int:
     return 256 // np.dtype(precision).itemsize  # sources in a block: BLOCK in src/kernels.hpp

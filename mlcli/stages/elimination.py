@@ -14,7 +14,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
-from mlcli.base.threads import allowed, in_order
+from mlcli.base.threads import allowed, each
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
 from mlcli.stages.folding import Folded
@@ -57,11 +57,11 @@ class EliminationRows:
     """An eliminated graph, ready to sweep: an engine of geodesics; it may keep what it folds for the next pass."""
 
     def __init__(self, analysis: Analysis, precision: Precision, keep: bool = False) -> None:
-        self._native, self._precision, self._keep = analysis.native, precision, keep
+        self._keep = keep
         self._kept: dict[int, AnyArray] = {}  # of blocks that have been folded
         self._stopped = False
         self._weights = analysis.native.weights(precision)
-        self.blocks = analysis.native.blocks(precision)
+        self.blocks = self._weights.blocks
         self._group = max(1, min(GROUP, self.blocks // SHARES))
         for _ in in_stages(self._weights.stages, self._weights.factor):
             pass
@@ -104,7 +104,7 @@ class EliminationRows:
         if not self._keep:
             return self._weights.fold(number, block, product, sums)
         known = number in self._kept
-        room = self._kept[number] if known else self._native.room(self._precision, number)
+        room = self._kept[number] if known else self._weights.room(number)
         fourths = self._weights.fold(number, block, product, sums, room, known)
         self._kept[number] = room
         return fourths
@@ -114,6 +114,5 @@ def swept_rows(weights: native.Weights, sources: Indices) -> Array:
     """Distances from some vertices to all (m x n), on all threads."""
     rows, lanes = np.empty((len(sources), weights.size)), weights.lanes
     groups = [slice(start, start + lanes) for start in range(0, len(sources), lanes)]
-    for _ in in_order(lambda group: weights.rows(sources[group], rows[group]), groups):
-        pass
+    each(lambda group: weights.rows(sources[group], rows[group]), groups)
     return rows

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import in_order
+from mlcli.base.threads import each, in_order
 from mlcli.base.types import Array
 from mlcli.stages.kernels import Centering, uncentered
 
@@ -123,8 +123,7 @@ class Factored:
             for chosen, block in self._blocks(rows, self._thin):
                 np.subtract(block @ directions, rest, out=result[chosen])
 
-        for _ in in_order(lift, self._pieces()):
-            pass
+        each(lift, self._pieces())
         return result
 
     def lowered(self, vectors: Array) -> Array:

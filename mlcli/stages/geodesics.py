@@ -8,7 +8,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
-from mlcli.base.threads import allowed, in_order
+from mlcli.base.threads import allowed, each
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.stages.folding import Folded
 from mlcli.stages.graph import Graph
@@ -94,9 +94,8 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
         rows = np.empty((len(sources), graph.size))
         step = max(1, len(sources) // (SHARES * allowed()))
         parts = [slice(start, start + step) for start in range(0, len(sources), step)]
-        for _ in in_order(lambda part: native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, sources[part],
-                                                            rows[part]), parts):
-            pass
+        each(lambda part: native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, sources[part], rows[part]),
+             parts)
         return rows
     from scipy.sparse.csgraph import dijkstra
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import exponent_of, largest_of, scaled
+from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import advance
-from mlcli.base.threads import allowed, in_order, single_threaded_blas
+from mlcli.base.threads import allowed, each, in_order, single_threaded_blas
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.distances import pair_distances, row_blocks, squared_distances
 
@@ -179,16 +179,14 @@ class _Centered:
     """
 
     def __init__(self, points: Array) -> None:
-        self._center, blocks = points.mean(axis=0), blocks_of(len(points), points.shape[1])
-        largest = list(in_order(lambda rows: largest_of(points[rows] - self._center), blocks))
-        self._exponent = exponent_of(np.array(largest))
+        self._center = points.mean(axis=0)
+        self._exponent = exponent_of(np.array([points.max(axis=0) - self._center, points.min(axis=0) - self._center]))
         self.points = np.empty(points.shape, dtype=np.float32)
 
         def center(rows: slice) -> None:
             self.points[rows] = self.moved(points[rows])
 
-        for _ in in_order(center, blocks):
-            pass
+        each(center, blocks_of(len(points), points.shape[1]))
         self.norms = np.einsum("ij,ij->i", self.points, self.points)
         self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
 

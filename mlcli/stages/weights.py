@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcli.base.threads import in_order
+from mlcli.base.threads import each
 from mlcli.base.types import Array, Indices
 from mlcli.stages.linalg import require_finite, solve_positive
 from mlcli.stages.nearest import Lists
@@ -32,8 +32,7 @@ def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: floa
         same = np.flatnonzero(lists.counts == count)
         step = max(1, BLOCK // max(count * max(points.shape[1], count), 1))
         blocks += [same[start : start + step] for start in range(0, len(same), step)]
-    for _ in in_order(work, blocks):
-        pass
+    each(work, blocks)
     return weights
 
 

@@ -140,7 +140,7 @@ def test_what_a_fold_keeps_gives_the_same_bits_again(precision: str) -> None:
     weights = elimination.weights(precision).eliminate()
     vectors = np.random.default_rng(3).standard_normal((graph.size, 5))
     results = []
-    rooms = [elimination.room(precision, block) for block in range(weights.blocks)]
+    rooms = [weights.room(block) for block in range(weights.blocks)]
     for again in (False, True):
         product, sums = np.zeros((graph.size, 5)), np.zeros(graph.size)
         fourths = [weights.fold(b, vectors, product, sums, rooms[b], again) for b in range(weights.blocks)]

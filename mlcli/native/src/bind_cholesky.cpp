@@ -16,7 +16,7 @@ struct Factorization {
 
     Factorization(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<double> values,
                   Vector<std::int64_t> order) {
-        check_graph(starts, indices, values);
+        check_pattern(starts, indices, values);
         for (std::size_t e = 0; e < values.size(); ++e) require(std::isfinite(values(e)), "an entry is not finite");
         const Graph graph{static_cast<std::int32_t>(starts.size() - 1), starts.data(), indices.data(), values.data()};
         check_order(order, graph.vertices);
@@ -25,16 +25,10 @@ struct Factorization {
         stages = schedule(*symbolic);
         factors = std::make_unique<const Cholesky>(symbolic, graph);
     }
-    std::vector<std::int64_t> tasks() const {
-        std::vector<std::int64_t> counts;
-        for (const Stage &stage : stages) counts.push_back(static_cast<std::int64_t>(stage.size()));
-        return counts;
-    }
     bool factor(std::int64_t stage, std::int64_t task) const {
-        require(stage >= 0 && stage < static_cast<std::int64_t>(stages.size()), "no such stage");
-        require(task >= 0 && task < static_cast<std::int64_t>(stages[stage].size()), "no such task");
+        const Task &chosen = task_at(stages, stage, task);
         nb::gil_scoped_release release;
-        return factors->factor(stages[stage][task]);
+        return factors->factor(chosen);
     }
     void solve(Matrix<const double> sides, Matrix<double> out) const {
         const auto size = static_cast<std::size_t>(symbolic->plan().vertices);
@@ -52,7 +46,7 @@ void bind_cholesky(nb::module_ &m) {
         .def(nb::init<Vector<std::int64_t>, Vector<std::int64_t>, Vector<double>, Vector<std::int64_t>>(),
              "starts"_a.noconvert(), "indices"_a.noconvert(), "values"_a.noconvert(), "order"_a.noconvert())
         .def_prop_ro("fill", [](const Factorization &f) { return f.symbolic->fill(); })
-        .def("tasks", &Factorization::tasks)
+        .def("tasks", [](const Factorization &f) { return task_counts(f.stages); })
         .def("factor", &Factorization::factor, "stage"_a, "task"_a)
         .def("solve", &Factorization::solve, "sides"_a.noconvert(), "out"_a.noconvert());
 }

@@ -21,7 +21,6 @@ struct Elimination {
     Elimination(Vector<std::int64_t> s, Vector<std::int64_t> i, Vector<double> l, Vector<std::int64_t> order)
         : starts(std::move(s)), indices(std::move(i)), lengths(std::move(l)) {
         check_graph(starts, indices, lengths);
-        check_lengths(lengths);
         check_order(order, graph().vertices);
         nb::gil_scoped_release release;
         symbolic = std::make_shared<const Symbolic>(graph(), order.data());
@@ -29,11 +28,6 @@ struct Elimination {
     }
     Graph graph() const {
         return {static_cast<std::int32_t>(starts.size() - 1), starts.data(), indices.data(), lengths.data()};
-    }
-    std::vector<std::int64_t> tasks() const {
-        std::vector<std::int64_t> counts;
-        for (const Stage &stage : stages) counts.push_back(static_cast<std::int64_t>(stage.size()));
-        return counts;
     }
     double work() const {
         double sum = 0;
@@ -50,11 +44,9 @@ template <class T> struct Sweeper {
 
     void check_block(std::int64_t block) const { require(block >= 0 && block < weights.blocks(), "no such block"); }
     void factor(std::int64_t stage, std::int64_t task) const {
-        const auto &stages = elimination.stages;
-        require(stage >= 0 && stage < static_cast<std::int64_t>(stages.size()), "no such stage");
-        require(task >= 0 && task < static_cast<std::int64_t>(stages[stage].size()), "no such task");
+        const Task &chosen = task_at(elimination.stages, stage, task);
         nb::gil_scoped_release release;
-        weights.eliminate(stages[stage][task]);
+        weights.eliminate(chosen);
     }
     nb::object sources(std::int64_t block) const {
         check_block(block);
@@ -153,7 +145,7 @@ void bind_elimination(nb::module_ &m) {
             return e.symbolic->relaxations(lanes);
         }, "lanes"_a)
         .def_prop_ro("work", &Elimination::work)
-        .def("tasks", &Elimination::tasks);
+        .def("tasks", [](const Elimination &e) { return task_counts(e.stages); });
     bind_sweeper<float>(m, "SweeperSingle");
     bind_sweeper<double>(m, "SweeperDouble");
 }

@@ -14,7 +14,6 @@ template <class Out>
 void dijkstra_rows(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<double> lengths,
                    Vector<std::int64_t> sources, Matrix<Out> out) {
     check_graph(starts, indices, lengths);
-    check_lengths(lengths);
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
     require(out.shape(0) == sources.size() && static_cast<std::int64_t>(out.shape(1)) == size,
             "out must have a row for every source and a column for every vertex");
@@ -31,7 +30,6 @@ void dijkstra_rows(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Ve
 void pieces(Vector<std::int64_t> starts, Vector<std::int64_t> indices, Vector<double> lengths,
             nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
     check_graph(starts, indices, lengths);
-    check_lengths(lengths);
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
     require(static_cast<std::int64_t>(out.shape(0)) == size, "out must have an entry for every vertex");
     nb::gil_scoped_release release;

@@ -32,8 +32,8 @@ template <class T> nb::object array(const T *numbers, std::size_t rows, std::siz
 }
 
 // All raise a ValueError. Everything that an index is taken from must have passed one of them.
+void check_pattern(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values);
 void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths);
-void check_lengths(const Vector<double> &lengths);
 void check_order(const Vector<std::int64_t> &order, std::int64_t size);
 
 void bind_cholesky(nb::module_ &m);

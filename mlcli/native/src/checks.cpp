@@ -5,16 +5,17 @@
 
 namespace mlcli {
 
-void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths) {
+void check_pattern(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &values) {
     require(starts.size() >= 1 && starts.size() - 1 < INT32_MAX, "starts must hold a number of vertices and one more");
     const auto size = static_cast<std::int64_t>(starts.size()) - 1;
     require(starts(0) == 0 && starts(size) == static_cast<std::int64_t>(indices.size()), "starts must span the indices");
-    require(indices.size() == lengths.size(), "indices and lengths must be equally many");
+    require(indices.size() == values.size(), "indices and lengths must be equally many");
     for (std::int64_t v = 0; v < size; ++v) require(starts(v) <= starts(v + 1), "starts must ascend");
     for (std::size_t e = 0; e < indices.size(); ++e) require(indices(e) >= 0 && indices(e) < size, "an index is out of range");
 }
 
-void check_lengths(const Vector<double> &lengths) {
+void check_graph(const Vector<std::int64_t> &starts, const Vector<std::int64_t> &indices, const Vector<double> &lengths) {
+    check_pattern(starts, indices, lengths);
     for (std::size_t e = 0; e < lengths.size(); ++e) require(lengths(e) >= 0, "a length is negative or not a number");
 }
 

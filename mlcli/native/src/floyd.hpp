@@ -1,7 +1,7 @@
 // Blocked Floyd-Warshall: a pivot strip of rows first, then every other strip by itself.
 #pragma once
-#include "tiles.hpp"
 #include "plan.hpp"
+#include "tiles.hpp"
 
 namespace mlcli::LEVEL {
 

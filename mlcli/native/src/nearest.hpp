@@ -4,6 +4,8 @@
 
 namespace mlcli::LEVEL {
 
+constexpr int STEP = 64;  // numbers that are looked over together for any that is small enough
+
 // Puts (value, index) among the `count` kept so far, which ascend; equal values ascend by index.
 template <class T>
 INLINE void insert(T value, std::int64_t index, int count, T *values, std::int64_t *indices) {
@@ -27,7 +29,6 @@ INLINE void offer(T value, std::int64_t index, std::int64_t own, int count, T *v
 // The `count` smallest of a row by (value, index), `own` left out; index -1 where the row has too few.
 template <class T>
 static void select(const T *row, std::int64_t size, std::int64_t own, int count, T *values, std::int64_t *indices) {
-    constexpr int STEP = 64;
     for (int i = 0; i < count; ++i) {
         values[i] = static_cast<T>(__builtin_inff());
         indices[i] = -1;
@@ -41,15 +42,13 @@ static void select(const T *row, std::int64_t size, std::int64_t own, int count,
             for (int i = 0; i < STEP; ++i) below += row[start + i] < last;
             if (below == 0) continue;
         }
-        for (std::int64_t i = start; i < end; ++i)
-            if (row[i] < values[count - 1] && i != own) insert(row[i], i, count, values, indices);
+        for (std::int64_t i = start; i < end; ++i) offer(row[i], i, own, count, values, indices);
     }
 }
 
 // The same of what is kept already and a row of products: of norms[j] - 2 row[j], each for the index first + j.
 static void select_row(const float *row, const float *norms, int size, std::int64_t first, std::int64_t own, int count,
                        float *values, std::int64_t *indices) {
-    constexpr int STEP = 64;
     for (int start = 0; start < size; start += STEP) {
         const int end = start + STEP < size ? start + STEP : size;
         const float last = values[count - 1];
@@ -64,7 +63,6 @@ static void select_row(const float *row, const float *norms, int size, std::int6
 // what each column must not be above to be kept.
 static void select_columns(const float *row, float norm, int size, std::int64_t index, int count, float *last,
                            float *values, std::int64_t *indices) {
-    constexpr int STEP = 64;
     for (int start = 0; start < size; start += STEP) {
         const int end = start + STEP < size ? start + STEP : size;
         int below = 0;

@@ -2,6 +2,7 @@
 #include "schedule.hpp"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace mlcli {
 namespace {
@@ -64,6 +65,18 @@ std::vector<Stage> schedule(const Symbolic &symbolic) {
         }
     }
     return stages;
+}
+
+std::vector<std::int64_t> task_counts(const std::vector<Stage> &stages) {
+    std::vector<std::int64_t> counts;
+    for (const Stage &stage : stages) counts.push_back(static_cast<std::int64_t>(stage.size()));
+    return counts;
+}
+
+const Task &task_at(const std::vector<Stage> &stages, std::int64_t stage, std::int64_t task) {
+    if (stage < 0 || stage >= static_cast<std::int64_t>(stages.size())) throw std::invalid_argument("no such stage");
+    if (task < 0 || task >= static_cast<std::int64_t>(stages[stage].size())) throw std::invalid_argument("no such task");
+    return stages[stage][task];
 }
 
 }  // namespace mlcli

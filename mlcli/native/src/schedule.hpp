@@ -14,5 +14,7 @@ struct Task {
 using Stage = std::vector<Task>;
 
 std::vector<Stage> schedule(const Symbolic &symbolic);
+std::vector<std::int64_t> task_counts(const std::vector<Stage> &stages);  // of each stage
+const Task &task_at(const std::vector<Stage> &stages, std::int64_t stage, std::int64_t task);  // or std::invalid_argument
 
 }  // namespace mlcli

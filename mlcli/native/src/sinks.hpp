@@ -69,8 +69,9 @@ template <class T, int LANES> struct Fold {
 
     void operator()(const Node &node, const T *finished) {
         for (int r = 0; r < node.rows && node.top - r >= first; ++r) {
-            if (kept) std::memcpy(kept + (node.top - r - static_cast<std::int64_t>(first)) * LANES, finished + r * LANES, LANES * sizeof(T));
-            take(node.top - r, finished + r * LANES);
+            const T *row = finished + r * LANES;
+            if (kept) std::memcpy(kept + (node.top - r - static_cast<std::int64_t>(first)) * LANES, row, LANES * sizeof(T));
+            take(node.top - r, row);
         }
     }
     void take(int p, const T *row) {
@@ -93,9 +94,7 @@ template <class T, int LANES> struct Fold {
         int j = 0;
         for (; j + 4 <= columns; j += 4) multiply<4, LANES>(squared, factors, rows, j, product);
         for (; j < columns; ++j) multiply<1, LANES>(squared, factors, rows, j, product);
-        if (later()) {
-            for (int r = 0; r < rows; r += TOGETHER) turned(r, rows - r < TOGETHER ? rows - r : TOGETHER);
-        }
+        for (int r = 0; later() && r < rows; r += TOGETHER) turned(r, rows - r < TOGETHER ? rows - r : TOGETHER);
         rows = 0;
     }
     // What some rows of the batch give to their own positions: the products of their lanes with the sources' rows of q.

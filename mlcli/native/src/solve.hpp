@@ -75,23 +75,13 @@ static void solve(const Plan &plan, const double *values, double *sides, double 
     const Solve s{plan, values, sides, stack};
     for (int i = 0; i < plan.nodes; ++i) {
         const Node &node = plan.node[i];
-        for (int first = (node.rows - 1) / 4 * 4; first >= 0; first -= 4) {
-            const int count = node.rows - first;
-            if (count >= 4) forward_tile<4>(s, node, first);
-            else if (count == 3) forward_tile<3>(s, node, first);
-            else if (count == 2) forward_tile<2>(s, node, first);
-            else forward_tile<1>(s, node, first);
-        }
+        for (int first = (node.rows - 1) / 4 * 4; first >= 0; first -= 4)
+            with_rows(node.rows - first, [&](auto rows) { forward_tile<rows.value>(s, node, first); });
     }
     for (int i = plan.nodes - 1; i >= 0; --i) {
         const Node &node = plan.node[i];
-        for (int first = 0; first < node.rows; first += 4) {
-            const int count = node.rows - first;
-            if (count >= 4) backward_tile<4>(s, node, first);
-            else if (count == 3) backward_tile<3>(s, node, first);
-            else if (count == 2) backward_tile<2>(s, node, first);
-            else backward_tile<1>(s, node, first);
-        }
+        for (int first = 0; first < node.rows; first += 4)
+            with_rows(node.rows - first, [&](auto rows) { backward_tile<rows.value>(s, node, first); });
     }
 }
 

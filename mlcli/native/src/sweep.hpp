@@ -1,7 +1,7 @@
 // The distances from some sources to every vertex: up along their ancestors, then down the whole tree.
 #pragma once
-#include "tiles.hpp"
 #include "plan.hpp"
+#include "tiles.hpp"
 
 namespace mlcli::LEVEL {
 
@@ -54,13 +54,8 @@ INLINE void rise_tile(const Sweep<T, LANES> &s, const Node &node, int index, int
 
 template <class T, int LANES> static void rise_node(const Sweep<T, LANES> &s, int index) {
     const Node &node = s.plan.node[index];
-    for (int first = (node.rows - 1) / 4 * 4; first >= 0; first -= 4) {
-        const int count = node.rows - first;
-        if (count >= 4) rise_tile<T, LANES, 4>(s, node, index, first);
-        else if (count == 3) rise_tile<T, LANES, 3>(s, node, index, first);
-        else if (count == 2) rise_tile<T, LANES, 2>(s, node, index, first);
-        else rise_tile<T, LANES, 1>(s, node, index, first);
-    }
+    for (int first = (node.rows - 1) / 4 * 4; first >= 0; first -= 4)
+        with_rows(node.rows - first, [&](auto rows) { rise_tile<T, LANES, rows.value>(s, node, index, first); });
 }
 
 // The rows of a node and of its ancestors by depth. Those of an ancestor that was named already still stand: nodes
@@ -134,10 +129,7 @@ template <class T, int LANES> static void sink_node(const Sweep<T, LANES> &s, in
         const T *rows[4];
         for (int r = 0; reached && r < 4 && r < count; ++r) rows[r] = s.risen_row(index, first + r);
         const T *const *start = reached ? rows : nullptr;
-        if (count >= 4) sink_tile<T, LANES, 4>(s, node, first, start);
-        else if (count == 3) sink_tile<T, LANES, 3>(s, node, first, start);
-        else if (count == 2) sink_tile<T, LANES, 2>(s, node, first, start);
-        else sink_tile<T, LANES, 1>(s, node, first, start);
+        with_rows(count, [&](auto some) { sink_tile<T, LANES, some.value>(s, node, first, start); });
     }
 }
 

@@ -1,10 +1,20 @@
 // Register-tiled products over the two semirings that elimination knows: (min, +) for paths, (-, x) for factors.
 #pragma once
+#include <type_traits>
+
 #include "lanes.hpp"
 
 namespace mlcli::LEVEL {
 
 #define UNROLL _Pragma("GCC unroll 8")
+
+// Calls a tile's code with its number of rows, four at most, as a constant.
+template <class Tile> INLINE void with_rows(int count, const Tile &tile) {
+    if (count >= 4) tile(std::integral_constant<int, 4>());
+    else if (count == 3) tile(std::integral_constant<int, 3>());
+    else if (count == 2) tile(std::integral_constant<int, 2>());
+    else tile(std::integral_constant<int, 1>());
+}
 
 // c = min(c, a + b), of lengths.
 struct MinPlus {
