@@ -7,6 +7,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.publish import writing
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.threads import threads_limited
@@ -29,7 +30,7 @@ from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
 from mlcli.report.quality import Measured, kept_space, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
-from mlcli.rundir.draft import draft, failed_name, writing
+from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.machine import libraries

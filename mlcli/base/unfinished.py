@@ -5,32 +5,53 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-_paths: list[Path] = []
+_entries: list[tuple[Path, int | None]] = []
 
 
 @contextmanager
-def unfinished(path: Path) -> Iterator[None]:
-    """Removes a file or folder, if it is there, when the block ends, or when the process is ended before that."""
-    _paths.append(path)
+def unfinished(path: Path, inode: int | None = None) -> Iterator[None]:
+    """Removes a file or folder, if it is there, when the block ends, or when the process is ended before that.
+
+    Where an inode is given, only what has that inode is removed: another file may have the name by then.
+    """
+    entry = path, inode
+    _entries.append(entry)
     try:
         yield
     finally:
-        remove(path)
-        _paths.remove(path)
+        remove(path, inode)
+        _entries.remove(entry)
 
 
 def remove_all() -> None:
     """Removes everything unfinished: for a process that is about to end without unwinding."""
-    for path in tuple(_paths):
-        remove(path)
+    for path, inode in tuple(_entries):
+        remove(path, inode)
 
 
-def remove(path: Path) -> None:
+def remove(path: Path, inode: int | None = None) -> None:
     """Removes a file, a link or a folder with all that it holds; what cannot be removed stays."""
     try:
-        if path.is_dir() and not path.is_symlink():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
+        _remove(path, inode)
     except OSError:
         return
+    except BaseException:  # a signal raises once; what it interrupted is finished before it goes on
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+
+
+def inode_of(path: Path) -> int | None:
+    """The inode that a name has, links not followed; None where there is none to be seen."""
+    try:
+        return path.lstat().st_ino
+    except OSError:
+        return None
+
+
+def _remove(path: Path, inode: int | None) -> None:
+    if inode not in (None, inode_of(path)):
+        return
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)

@@ -5,9 +5,10 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.publish import write_whole
 from mlcli.cli import behavior
 from mlcli.cli.failure import escaped, say
-from mlcli.cli.output import print_json, refuse_existing, replace_whole
+from mlcli.cli.output import print_json, refuse_existing
 from mlcli.cli.progress import mode_of, watching
 from mlcli.errors import UsageError
 
@@ -51,7 +52,7 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
         from mlcli.report.comparison.page import page
 
         content = encoded(page(found, label=label_column, seed=seed))
-        replace_whole(Path(output), lambda sibling: sibling.write_bytes(content))
+        write_whole(Path(output), lambda draft: draft.write_bytes(content), force=force)
     if json:
         print_json(document)
     else:

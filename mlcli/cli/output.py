@@ -1,12 +1,11 @@
 """Standard output, JSON documents, and tables written to a file of their own."""
 
 import json
-import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from mlcli.base import publish
 from mlcli.errors import OutputRefused, UsageError
 from mlcli.rundir.plain import plain
 
@@ -26,7 +25,7 @@ def print_json(document: Any) -> None:
     standard_output().write(f"{text}\n".encode())
 
 
-def write_out(table: Any, output: str, format: str | None) -> None:
+def write_out(table: Any, output: str, format: str | None, *, force: bool) -> None:
     """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all."""
     from mlcli.data.write import write_csv
 
@@ -36,7 +35,7 @@ def write_out(table: Any, output: str, format: str | None) -> None:
     else:
         from mlcli.data.write import write_table
 
-        replace_whole(Path(output), lambda sibling: write_table(table, sibling, chosen))
+        publish.write_whole(Path(output), lambda draft: write_table(table, draft, chosen), force=force)
 
 
 def format_of(output: str, format: str | None) -> str:
@@ -52,28 +51,6 @@ def format_of(output: str, format: str | None) -> str:
 
 
 def refuse_existing(output: str, force: bool) -> None:
-    """Refuses a file that is there already, before anything is computed; raises OutputRefused."""
-    path = Path(output)
-    if output == "-" or not os.path.lexists(path):
-        return
-    if path.is_dir():
-        raise OutputRefused("OUTPUT-EXISTS", "the output is a directory", where=output[:80], hint="name a file")
-    if not force:
-        raise OutputRefused("OUTPUT-EXISTS", "the output exists", where=output[:80],
-                            hint="choose another with -o, or replace it with --force")
-
-
-def replace_whole(path: Path, write: Callable[[Path], Any]) -> None:
-    """Has a hidden sibling written and renames it, so that the file is there whole or not at all."""
-    sibling = path.parent / f".{path.name[:40]}.{os.getpid()}"  # names have a longest length
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        sibling.touch(exist_ok=False)
-    except OSError as error:
-        raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror}", where=str(path)[:80],
-                            hint="choose another place with -o") from error
-    try:
-        write(sibling)
-        sibling.replace(path)
-    finally:
-        sibling.unlink(missing_ok=True)
+    """Refuses, before anything is computed, a file that could not be written; raises OutputRefused."""
+    if output != "-":
+        publish.refuse_existing(Path(output), "file", publish.anything, force=force)

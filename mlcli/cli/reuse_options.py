@@ -46,4 +46,4 @@ def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format
     config = build(layer)
     with (located(layer), watching(mode_of(progress), quiet, tell=True),
           threads_limited(config.compute.thread_count())):
-        write_out(use(Path(run), config.input, config.compute), output, format)
+        write_out(use(Path(run), config.input, config.compute), output, format, force=force)

@@ -37,7 +37,7 @@ def sample(name: Name, rows: Rows = "1000", seed: Seed = "0", noise: Noise = Non
     level = None if noise is None else number(noise, "--noise")
     with threads_limited(Compute().thread_count()):
         table = sample_of(name, whole(rows, "--rows"), whole(seed, "--seed"), level, truth=truth)
-        write_out(replace(table, id_name=ids), output, None)
+        write_out(replace(table, id_name=ids), output, None, force=force)
 
 
 def whole(text: str, flag: str) -> int:

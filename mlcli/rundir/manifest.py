@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import secrets
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import Any
 
 from mlcli import __version__
 from mlcli.base import blas
-from mlcli.errors import InputMissing, NumericalError, OutputRefused, UnsafeFile
+from mlcli.base.drafts import alone
+from mlcli.base.publish import write_whole
+from mlcli.errors import InputMissing, NumericalError, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
@@ -36,25 +37,20 @@ def hashed(folder: Path, known: Mapping[str, dict[str, Any]] | None = None) -> d
 
 
 def replace_listed(folder: Path, name: str, content: bytes) -> None:
-    """Replaces one file of a finished run, and its hash in run.json, each by a rename; raises OutputRefused."""
-    manifest = read_manifest(folder)
-    try:
-        _replace(folder / name, content)
-        manifest["files"] = {**manifest.get("files", {}), name: _entry(folder / name)}
-        _replace(folder / MANIFEST, json_text(manifest).encode())
-    except OSError as error:
-        raise OutputRefused("OUTPUT", f"cannot write here: {error.strerror or error}", where=str(folder)[:80],
-                            hint="check the permissions and the space of the run directory") from error
+    """Replaces one file of a finished run, and its hash in run.json; raises OutputRefused and StorageError.
+
+    run.json does not name the file while it changes, so that no process that is killed leaves a wrong hash.
+    """
+    with alone(folder):
+        manifest = read_manifest(folder)
+        files = {key: entry for key, entry in manifest.get("files", {}).items() if key != name}
+        _put(folder / MANIFEST, json_text({**manifest, "files": files}).encode())
+        _put(folder / name, content)
+        _put(folder / MANIFEST, json_text({**manifest, "files": {**files, name: _entry(folder / name)}}).encode())
 
 
-def _replace(path: Path, content: bytes) -> None:
-    """A hidden sibling, renamed, so that the file is there whole or as it was."""
-    sibling = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        sibling.write_bytes(content)
-        sibling.replace(path)
-    finally:
-        sibling.unlink(missing_ok=True)
+def _put(path: Path, content: bytes) -> None:
+    write_whole(path, lambda draft: draft.write_bytes(content), force=True)
 
 
 def _entry(path: Path) -> dict[str, Any]:

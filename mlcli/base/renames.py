@@ -1,0 +1,62 @@
+"""Renames that overwrite nothing, and exchanges of two names in one step, as far as the system has them."""
+
+import ctypes
+import errno
+import os
+from pathlib import Path
+
+NOREPLACE, EXCHANGE = 1, 2  # flags of renameat2, in linux/fs.h
+HERE = -100  # AT_FDCWD
+TAKEN = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR}
+# What kernels, file systems and filters of system calls answer where they lack a call or a flag.
+LACKING = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
+
+
+def move(source: Path, target: Path) -> None:
+    """Gives a file or folder a name that nothing else has; a folder may take the place of an empty one.
+
+    Raises FileExistsError where the name is taken, and OSError where the system cannot do it. After the move of a
+    file on a file system without such a rename, the old name is there as well.
+    """
+    try:
+        if source.is_dir() and not source.is_symlink():
+            source.rename(target)  # never overwrites more than an empty folder
+        else:
+            _move_file(source, target)
+    except OSError as error:
+        if error.errno in TAKEN and os.path.lexists(target):
+            raise FileExistsError(error.errno, error.strerror, str(target)) from error
+        raise
+
+
+def exchange(first: Path, second: Path) -> bool:
+    """Exchanges what two names stand for, in one step; False where the system or the file system cannot."""
+    return _renameat2(first, second, EXCHANGE)
+
+
+def _move_file(source: Path, target: Path) -> None:
+    if _renameat2(source, target, NOREPLACE):
+        return
+    try:
+        os.link(source, target, follow_symlinks=False)
+    except OSError as error:
+        if error.errno == errno.EEXIST and source.lstat().st_ino == target.lstat().st_ino:
+            return  # NFS can repeat a request whose first answer was lost
+        if error.errno not in LACKING:
+            raise
+        if os.path.lexists(target):  # neither call is there: a file could only come between here and the next line
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
+        source.rename(target)
+
+
+def _renameat2(source: Path, target: Path, flags: int) -> bool:
+    """False where there is no such call; raises OSError where it fails."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if call is None:
+        return False
+    if call(HERE, os.fsencode(source), HERE, os.fsencode(target), ctypes.c_uint(flags)) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in LACKING:
+        return False
+    raise OSError(number, os.strerror(number), str(target))
