@@ -79,7 +79,7 @@ def drafts_in(folder: Path) -> list[Path]:
         with os.scandir(folder) as entries:
             return [folder / entry.name for entry in entries if NAME.fullmatch(entry.name)
                     and entry.stat(follow_symlinks=False).st_uid == os.geteuid()]
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 

@@ -81,7 +81,7 @@ def settle(output: Path, kind: Kind, check: Check) -> None:
             with suppress(OSError, OutputRefused):
                 _settle_aside(path, output, check)
     collect(output.parent, partial(_came_out, output, kind, check))
-    if kind == "folder" and not output.is_symlink():
+    if kind == "folder" and _there(output) and not output.is_symlink():
         collect(output, partial(_came_out, output / "any", "file", anything))
 
 
@@ -185,7 +185,7 @@ def _discard(path: Path) -> None:
     """Removes what may be removed, under the name of a draft that nobody writes, so that any start can finish it."""
     inode = inode_of(path)
     gone = renamed(path, "file" if path.is_file() else "folder", inode)
-    with suppress(FileNotFoundError), unfinished(gone, inode):
+    with suppress(FileNotFoundError), unfinished(path, inode), unfinished(gone, inode):
         path.rename(gone)
 
 

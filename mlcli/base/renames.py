@@ -15,8 +15,7 @@ LACKING = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EP
 def move(source: Path, target: Path) -> None:
     """Gives a file or folder a name that nothing else has; a folder may take the place of an empty one.
 
-    Raises FileExistsError where the name is taken, and OSError where the system cannot do it. After the move of a
-    file on a file system without such a rename, the old name is there as well.
+    Raises FileExistsError where the name is taken, and OSError where the system cannot do it.
     """
     try:
         if source.is_dir() and not source.is_symlink():
@@ -40,13 +39,14 @@ def _move_file(source: Path, target: Path) -> None:
     try:
         os.link(source, target, follow_symlinks=False)
     except OSError as error:
-        if error.errno == errno.EEXIST and source.lstat().st_ino == target.lstat().st_ino:
-            return  # NFS can repeat a request whose first answer was lost
-        if error.errno not in LACKING:
-            raise
-        if os.path.lexists(target):  # neither call is there: a file could only come between here and the next line
+        if error.errno in LACKING and not os.path.lexists(target):
+            source.rename(target)  # with neither call, what comes between these two lines is overwritten
+            return
+        if error.errno in LACKING:
             raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(target)) from error
-        source.rename(target)
+        if error.errno != errno.EEXIST or source.lstat().st_ino != target.lstat().st_ino:
+            raise  # else NFS has repeated the request, since its first answer was lost
+    source.unlink()
 
 
 def _renameat2(source: Path, target: Path, flags: int) -> bool:

@@ -158,7 +158,7 @@ def test_ids_written_under_another_name_are_found_again(mlcli: Caller) -> None:
 def test_reading_computing_and_writing_keep_to_the_threads_asked_for(
         mlcli: Caller, finished: str, command: str, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[int] = []
-    monkeypatch.setattr(reuse_options, "write_out", lambda *_: seen.append(allowed()))
+    monkeypatch.setattr(reuse_options, "write_out", lambda *_, **__: seen.append(allowed()))
     given = "data.csv" if command == "project" else "run/embedding.csv"
     for threads in (1, 2):
         assert mlcli(command, finished, given, "--threads", threads).code == 0

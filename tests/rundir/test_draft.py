@@ -8,25 +8,41 @@ from typing import Any
 
 import pytest
 
+from mlcli.base import publish
+from mlcli.base.publish import writing
 from mlcli.errors import OutputRefused, StorageError
-from mlcli.rundir.draft import draft, writing
-from mlcli.rundir.names import MANIFEST
+from mlcli.rundir.draft import draft
+from mlcli.rundir.manifest import manifest_of, read_manifest, write_manifest
 
 
 def put(output: Path, text: str, *, force: bool = False) -> None:
     with draft(output, force=force) as folder:
-        (folder / MANIFEST).write_text(text)
+        fill(folder, text)
+
+
+def fill(folder: Path, text: str) -> None:
+    (folder / "data").write_text(text)
+    write_manifest(folder, manifest_of({}))
+
+
+def kept(output: Path) -> str:
+    """What a whole run holds; a torn one has other files than its run.json names."""
+    assert {*read_manifest(output)["files"], "run.json"} == {path.name for path in output.iterdir()}
+    return (output / "data").read_text()
+
+
+def alone(output: Path) -> bool:
+    return [path.name for path in output.parent.iterdir()] == [output.name]
 
 
 def test_what_is_written_appears_at_the_end_and_not_before(tmp_path: Path) -> None:
     output = tmp_path / "deep" / "er" / "run"
     with draft(output, force=False) as folder:
-        (folder / MANIFEST).write_text("whole")
+        fill(folder, "whole")
         assert not output.exists()
         assert folder.parent == output.parent
         assert folder.name.startswith(".")
-    assert (output / MANIFEST).read_text() == "whole"
-    assert [path.name for path in output.parent.iterdir()] == ["run"]
+    assert kept(output) == "whole" and alone(output)
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
@@ -43,20 +59,18 @@ def test_an_existing_run_is_kept_without_force_and_replaced_with_it(tmp_path: Pa
     with pytest.raises(OutputRefused) as caught:
         put(output, "second")
     assert "--force" in caught.value.hint
-    assert (output / MANIFEST).read_text() == "first"
+    assert kept(output) == "first"
     put(output, "second", force=True)
-    assert (output / MANIFEST).read_text() == "second"
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert kept(output) == "second" and alone(output)
 
 
 def test_a_failed_replacement_keeps_the_old_run(tmp_path: Path) -> None:
     output = tmp_path / "run"
     put(output, "first")
     with pytest.raises(ValueError), draft(output, force=True) as folder:
-        (folder / MANIFEST).write_text("half")
+        (folder / "data").write_text("half")
         raise ValueError
-    assert (output / MANIFEST).read_text() == "first"
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert kept(output) == "first" and alone(output)
 
 
 def test_force_replaces_runs_only(tmp_path: Path) -> None:
@@ -81,11 +95,10 @@ def test_a_file_or_a_link_in_the_way_is_refused(tmp_path: Path) -> None:
 def test_the_loser_of_a_race_does_not_overwrite_the_winner(tmp_path: Path) -> None:
     output = tmp_path / "run"
     with pytest.raises(OutputRefused) as caught, draft(output, force=False) as folder:
-        (folder / MANIFEST).write_text("loser")
+        fill(folder, "loser")
         put(output, "winner")
     assert caught.value.code == "E-OUTPUT-RACE"
-    assert (output / MANIFEST).read_text() == "winner"
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    assert kept(output) == "winner" and alone(output)
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write anywhere")
@@ -117,18 +130,20 @@ def test_an_impossible_name_is_refused_before_the_work(tmp_path: Path, name: str
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(("step", "kept"), [(0, "first"), (1, "first"), (2, "second")])
 @pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize(("exchanges", "step"), [*((True, step) for step in range(3)),
+                                                 *((False, step) for step in range(5))])
 def test_a_signal_while_a_run_is_replaced_leaves_one_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
-                                                               step: int, kept: str, late: bool) -> None:
-    """The signal comes before or after each of the two renames and the removal of the old run."""
+                                                               step: int, late: bool, exchanges: bool) -> None:
+    """The signal comes before or after each renaming call, and the removal of the old run."""
     output = tmp_path / "run"
     put(output, "first")
-    calls = iter(range(100))
+    calls: list[str] = []
 
-    def interrupted(work: Callable[..., Any]) -> Callable[..., Any]:
+    def interrupted(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
         def call(*arguments: Any, **options: Any) -> Any:
-            here = next(calls) == step
+            calls.append(name)
+            here = len(calls) == step + 1
             if here and not late:
                 raise KeyboardInterrupt
             done = work(*arguments, **options)
@@ -137,9 +152,10 @@ def test_a_signal_while_a_run_is_replaced_leaves_one_whole_run(tmp_path: Path, m
             return done
         return call
 
-    monkeypatch.setattr(Path, "rename", interrupted(Path.rename))
-    monkeypatch.setattr("shutil.rmtree", interrupted(shutil.rmtree))
-    with pytest.raises(KeyboardInterrupt):
-        put(output, "second", force=True)
-    assert (output / MANIFEST).read_text() == ("second" if step == 1 and late else kept)
-    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+    with pytest.raises(KeyboardInterrupt), draft(output, force=True) as folder:
+        fill(folder, "second")
+        monkeypatch.setattr(publish, "exchange",
+                            interrupted("exchange", publish.exchange if exchanges else lambda first, second: False))
+        monkeypatch.setattr(Path, "rename", interrupted("rename", Path.rename))
+        monkeypatch.setattr("shutil.rmtree", interrupted("rmtree", shutil.rmtree))
+    assert kept(output) in ("first", "second") and alone(output)
