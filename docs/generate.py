@@ -6,6 +6,7 @@ Made here: docs/methods/*.md, docs/config.md, docs/errors.md, configs/mlcli.sche
 import ast
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 import mlcli
@@ -74,7 +75,9 @@ def errors_page() -> str:
             "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
             "on standard error. After any nonzero exit the output directory is absent, with one exception: where the "
             "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays; "
-            "and after 80 what was computed lies in `OUTPUT.failed/`. Under `--strict` the first warning ends a "
+            "and after 80 what was computed lies in `OUTPUT.failed/`. What stood there before is kept, unless `--force` "
+            "was given and the run succeeded: that replaces a run, by its `run.json` and with no other files in it, or "
+            "for a command that writes a file, a regular file. Under `--strict` the first warning ends a "
             "run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` too, "
             "else with 65. "
             "Codes from 130 to 143 are "
@@ -103,13 +106,36 @@ def spaced(lines: list[str]) -> list[str]:
 def raised_codes() -> list[tuple[tuple[str, int], tuple[str, str]]]:
     """Code and exit code of every error that the package can raise, with its words, read from its source."""
     found: dict[tuple[str, int], tuple[str, str]] = {}
-    for call in calls():
-        kind = getattr(errors, getattr(call.func, "id", ""), None)
-        if isinstance(kind, type) and issubclass(kind, errors.MlcliError) and len(call.args) > 1:
-            hints = [template(word.value) for word in call.keywords if word.arg == "hint"]
-            for code in texts(call.args[0]):
-                found.setdefault((code, kind.exit_code), (template(call.args[1]), "".join(hints)))
+    for function, call in (*((None, call) for call in calls()), *calls_with_codes_passed()):
+        hints = [template(word.value) for word in call.keywords if word.arg == "hint"]
+        for kind in error_kinds(call):
+            for code, words in coded(function, call):
+                found.setdefault((code, kind.exit_code), (words, "".join(hints)))
     return sorted(found.items())
+
+
+def error_kinds(call: ast.Call) -> list[type[errors.MlcliError]]:
+    """The errors that a call may make: one, several where it chooses, or none."""
+    names = [node.id for node in ast.walk(call.func) if isinstance(node, ast.Name)] if len(call.args) > 1 else []
+    kinds = [getattr(errors, name, None) for name in names]
+    return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, errors.MlcliError)]
+
+
+def calls_with_codes_passed() -> list[tuple[ast.FunctionDef, ast.Call]]:
+    """Every call that makes an error whose code is a parameter of the function around it."""
+    return [(function, call) for tree in trees() for function in ast.walk(tree) if isinstance(function, ast.FunctionDef)
+            for call in ast.walk(function) if isinstance(call, ast.Call) and error_kinds(call)
+            and isinstance(call.args[0], ast.Name)]
+
+
+def coded(function: ast.FunctionDef | None, call: ast.Call) -> list[tuple[str, str]]:
+    """The codes that an error may have, with their words: its own, or those of all calls of its function."""
+    if function is None:
+        return [(code, template(call.args[1])) for code in texts(call.args[0])]
+    place = [parameter.arg for parameter in function.args.args].index(ast.unparse(call.args[0]))
+    given = [texts(ast.Tuple(other.args[place:place + 2])) for other in calls()
+             if getattr(other.func, "id", "") == function.name]
+    return [(code, f"… {words}") for code, words in given]
 
 
 def noted_codes() -> dict[str, str]:
@@ -140,8 +166,13 @@ def found_codes() -> dict[str, tuple[str, str]]:
 
 def calls() -> list[ast.Call]:
     """Every call in the package's source."""
-    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
-    return [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+    return [node for tree in trees() for node in ast.walk(tree) if isinstance(node, ast.Call) and node.args]
+
+
+@cache
+def trees() -> list[ast.Module]:
+    """The package's source."""
+    return [ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))]
 
 
 def texts(node: ast.expr) -> list[str]:
@@ -151,6 +182,8 @@ def texts(node: ast.expr) -> list[str]:
 
 def template(node: ast.expr) -> str:
     """A message with an ellipsis for what it fills in."""
+    if isinstance(node, ast.BoolOp):  # words chosen where others are lacking
+        return template(node.values[-1])
     parts = node.values if isinstance(node, ast.JoinedStr) else [node]
     text = "".join(str(part.value) if isinstance(part, ast.Constant) else "…" for part in parts)
     return " ".join(text.replace("|", "\\|").split())

@@ -5,15 +5,30 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mlcli
+from mlcli import errors
 from mlcli.methods import METHODS
 
 ROOT = Path(__file__).parents[1]
+PACKAGE = Path(mlcli.__file__).parent
 
 
 def test_generated_pages_are_fresh() -> None:
     command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
     result = subprocess.run(command, capture_output=True, text=True)
     assert result.returncode == 0, f"stale: {result.stdout.split()}; run `python docs/generate.py`"
+
+
+def test_every_code_in_the_source_stands_on_the_page_of_errors() -> None:
+    """Found by another way than the page's: by the form of texts, and by what follows an error's name."""
+    page = set(re.findall(r"`([A-Z][A-Z0-9-]+)`", (ROOT / "docs" / "errors.md").read_text(encoding="utf-8")))
+    source = "\n".join(path.read_text(encoding="utf-8") for path in PACKAGE.rglob("*.py"))
+    kinds = "|".join(name for name, kind in vars(errors).items() if isinstance(kind, type))
+    words = {*re.findall(r'"([A-Z][A-Z0-9]*(?:-[A-Z0-9]+)+)"', source),
+             *re.findall(rf'(?:{kinds})\)?\(\s*"([A-Z0-9-]+)"', source)} - {"UTF-8"}
+    codes = {word if re.match("[WNC]-", word) else f"E-{word.removeprefix('E-')}" for word in words if not word.startswith("F-")}
+    assert {"E-NOT-A-NUMBER", "E-STRICT", "W-RENAMED", "C-NEGATIVE"} <= codes
+    assert sorted(codes - page) == []
 
 
 def test_links_lead_somewhere() -> None:

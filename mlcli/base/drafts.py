@@ -121,10 +121,12 @@ def in_use(path: Path) -> bool:
 
 def impossible(what: str, where: Path, error: Exception) -> MlcliError:
     """The error for a place where nothing can be written."""
-    said = f"cannot {what}: {getattr(error, 'strerror', None) or error}"
+    reason = getattr(error, "strerror", None) or error
     if getattr(error, "errno", None) in FULL:
-        return StorageError("OUTPUT", said, where=str(where)[:80], hint="check the disk's free space and quota")
-    return OutputRefused("OUTPUT", said, where=str(where)[:80], hint="choose another place with -o")
+        return StorageError("OUTPUT", f"cannot {what}: {reason}", where=str(where)[:80],
+                            hint="check the disk's free space and quota")
+    return OutputRefused("OUTPUT", f"cannot {what}: {reason}", where=str(where)[:80],
+                         hint="choose another place with -o")
 
 
 def _claimed(output: Path, kind: Kind) -> tuple[Draft, int]:

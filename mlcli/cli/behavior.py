@@ -8,7 +8,7 @@ from mlcli.cli.progress import Mode
 
 Assignments = Annotated[list[str] | None, typer.Option(
     "--set", metavar="KEY=VALUE", help="Any other option by its config path, as in method.graph=mutual; repeatable.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists: a run, or a file.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output at the end.")]
 Progress = Annotated[Mode | None, typer.Option("--progress", show_default=False, help=(

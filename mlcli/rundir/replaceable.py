@@ -28,11 +28,11 @@ def require_failure(folder: Path) -> None:
 def _require(folder: Path, name: str, key: str, what: str) -> None:
     listing = listing_of(folder / name)
     if listing.get("format") != FORMAT or key not in listing or not isinstance(listing.get("files"), dict):
-        raise _foreign(folder, f"the output is not {what}: it has no {name} that lists its files")
-    strangers = foreign(folder, {name, *listing["files"]})
+        raise _foreign(folder, f"it has no {name} that lists its files", what)
+    strangers = foreign(folder, {name, *listing["files"]}, what)
     if strangers:
         more = f" and {len(strangers) - SHOWN} more" if len(strangers) > SHOWN else ""
-        raise _foreign(folder, f"the output holds more than {what}: {', '.join(strangers[:SHOWN])}{more}")
+        raise _foreign(folder, f"it holds {', '.join(strangers[:SHOWN])}{more}", what)
 
 
 def listing_of(path: Path) -> Mapping[str, Any]:
@@ -47,14 +47,14 @@ def listing_of(path: Path) -> Mapping[str, Any]:
     return document if isinstance(document, dict) else {}
 
 
-def foreign(folder: Path, names: set[str]) -> list[str]:
+def foreign(folder: Path, names: set[str], what: str) -> list[str]:
     """What a folder holds besides regular files of these names, in their order."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entry.name for entry in entries
                           if entry.name not in names or not entry.is_file(follow_symlinks=False))
     except OSError as error:
-        raise _foreign(folder, f"the output cannot be read: {error.strerror}") from error
+        raise _foreign(folder, f"it cannot be read: {error.strerror}", what) from error
 
 
 def _opener(path: str, flags: int) -> int:
@@ -62,6 +62,6 @@ def _opener(path: str, flags: int) -> int:
     return os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK)
 
 
-def _foreign(folder: Path, what: str) -> OutputRefused:
-    return OutputRefused("OUTPUT-FOREIGN", what, where=str(folder)[:80],
+def _foreign(folder: Path, why: str, what: str) -> OutputRefused:
+    return OutputRefused("OUTPUT-FOREIGN", f"the output is not {what} and nothing else: {why}", where=str(folder)[:80],
                          hint="choose another with -o, or move the files away; --force replaces runs only")

@@ -246,5 +246,5 @@ def test_what_holds_a_run_is_read_from_its_manifest(tmp_path: Path) -> None:
     assert read_manifest(run)["files"].keys() == {"data"}
     for number in range(5):
         (run / f"note{number}").write_text("")
-    with pytest.raises(OutputRefused, match=r"note0, note1, note2 and 2 more"):
+    with pytest.raises(OutputRefused, match=r"it holds note0, note1, note2 and 2 more"):
         require_run(run)
