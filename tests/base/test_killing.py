@@ -1,0 +1,19 @@
+"""A process that is killed at any call of the file system tears nothing, loses nothing and leaves no draft for ever."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).with_name("killing.py")
+
+
+@pytest.mark.parametrize(("kind", "force", "lacking"), [
+    ("folder", "", ""), ("folder", "force", ""), ("folder", "force", "exchange"),
+    ("file", "", ""), ("file", "", "all"), ("file", "force", ""), ("file", "force", "exchange")])
+def test_killed_at_every_call(tmp_path: Path, kind: str, force: str, lacking: str) -> None:
+    command = [sys.executable, SCRIPT, tmp_path, kind, force, lacking]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    calls, *wrong = found.stdout.splitlines()
+    assert int(calls) > 12 and not wrong
