@@ -10,7 +10,7 @@ from typing import Any
 from mlcli import __version__
 from mlcli.base import blas
 from mlcli.base.drafts import alone
-from mlcli.base.publish import write_whole
+from mlcli.base.publish import anything, refuse_existing, write_whole
 from mlcli.errors import InputMissing, NumericalError, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
@@ -44,6 +44,7 @@ def replace_listed(folder: Path, name: str, content: bytes) -> None:
     with alone(folder):
         manifest = read_manifest(folder)
         files = {key: entry for key, entry in manifest.get("files", {}).items() if key != name}
+        refuse_existing(folder / name, "file", anything, force=True)
         _put(folder / MANIFEST, json_text({**manifest, "files": files}).encode())
         _put(folder / name, content)
         _put(folder / MANIFEST, json_text({**manifest, "files": {**files, name: _entry(folder / name)}}).encode())

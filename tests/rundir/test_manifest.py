@@ -1,10 +1,15 @@
 """run.json is JSON whatever a run has found."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pytest
 
+from mlcli.base.publish import write_whole
+from mlcli.errors import OutputRefused
 from mlcli.rundir.manifest import manifest_of, read_manifest, replace_listed, require_intact, write_manifest
 from mlcli.rundir.names import MANIFEST
 
@@ -33,3 +38,41 @@ def test_a_file_is_replaced_with_its_hash(tmp_path: Path) -> None:
     require_intact(tmp_path, manifest, ("page", "other"))
     assert manifest["files"]["other"] == before["other"] and manifest["files"]["page"] != before["page"]
     assert {path.name for path in tmp_path.iterdir()} == {"page", "other", MANIFEST}
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_a_page_that_could_not_be_replaced_leaves_no_wrong_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                                step: int) -> None:
+    (tmp_path / "page").write_text("old")
+    (tmp_path / "other").write_text("stays")
+    write_manifest(tmp_path, manifest_of({}))
+    writes = iter(range(3))
+
+    def write(path: Path, work: Callable[[Path], Any], *, force: bool) -> None:
+        if next(writes) == step:
+            raise KeyboardInterrupt
+        write_whole(path, work, force=force)
+
+    monkeypatch.setattr("mlcli.rundir.manifest.write_whole", write)
+    with pytest.raises(KeyboardInterrupt):
+        replace_listed(tmp_path, "page", b"new")
+    manifest = read_manifest(tmp_path)
+    require_intact(tmp_path, manifest, tuple(manifest["files"]))
+    assert "other" in manifest["files"]
+    monkeypatch.undo()
+    replace_listed(tmp_path, "page", b"new")
+    require_intact(tmp_path, read_manifest(tmp_path), ("page", "other"))
+
+
+@pytest.mark.parametrize("name", ["page", MANIFEST])
+def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path, name: str) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "page").write_text("old")
+    write_manifest(run, manifest_of({}))
+    (run / name).rename(tmp_path / "precious")
+    (run / name).symlink_to(tmp_path / "precious")
+    before = (tmp_path / "precious").read_bytes()
+    with pytest.raises(OutputRefused):
+        replace_listed(run, "page", b"new")
+    assert (tmp_path / "precious").read_bytes() == before and (run / name).is_symlink()

@@ -1,0 +1,119 @@
+"""Runs that are killed at random moments and at every system call that writes: 0 torn, 0 lost, 0 drafts left for ever.
+
+Together about 500 kills of a small run, with and without --force.
+"""
+
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from mlcli.rundir.manifest import read_manifest, require_intact
+
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
+EMBED = [sys.executable, "-m", "mlcli", "embed", "data.csv", "-q", "-p", "2", "--threads", "1", "-o", "out"]
+SAMPLE = [sys.executable, "-m", "mlcli", "sample", "torus", "--rows", "40", "-o", "out.csv"]
+CALLS = "/^(rename|fsync|write|mkdir|unlink|rmdir|link|flock)"
+RANDOM = 100  # kills for each way of running
+
+
+def finished(output: Path) -> str | None:
+    """When a run was finished, once all its files are those that it names; None where there is no output."""
+    if not os.path.lexists(output):
+        return None
+    manifest = read_manifest(output)
+    require_intact(output, manifest, tuple(manifest["files"]))
+    assert {path.name for path in output.iterdir()} == {"run.json", *manifest["files"]}
+    return str((output / "run.json").stat().st_mtime_ns)
+
+
+def settled(force: bool, before: str | None) -> None:
+    """What a killed run left is whole, and the next run collects everything else."""
+    after = finished(Path("out"))
+    assert after is not None or not force, "the run is lost"
+    assert before is None or after is not None
+    subprocess.run([*EMBED, "--force"], check=True)
+    assert finished(Path("out")) != after
+    assert {path.name for path in Path().iterdir()} <= {"data.csv", "out"}
+
+
+def fresh(force: bool, keep: Path) -> str | None:
+    """Without --force no output, else a finished run."""
+    shutil.rmtree("out", ignore_errors=True)
+    if force:
+        shutil.copytree(keep, "out")
+    return finished(Path("out"))
+
+
+@pytest.fixture
+def keep(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run to begin with."""
+    subprocess.run(EMBED, check=True)
+    return Path(shutil.move("out", tmp_path_factory.mktemp("keep") / "out"))
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_killed_at_random_moments(keep: Path, force: bool) -> None:
+    generator = random.Random(f"kills {force}")
+    begun = time.monotonic()
+    subprocess.run([*EMBED, "--force"], check=True)
+    whole = time.monotonic() - begun
+    killed = 0
+    for _ in range(RANDOM):
+        before = fresh(force, keep)
+        child = subprocess.Popen([*EMBED, *(["--force"] if force else [])], stderr=subprocess.DEVNULL)
+        time.sleep(whole * generator.uniform(0.3, 1.05))  # the first third starts Python
+        child.send_signal(signal.SIGKILL)
+        killed += child.wait() == -signal.SIGKILL
+        settled(force, before)
+    assert killed > RANDOM / 2
+    print(f"{killed} kills at random, force={force}")
+
+
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize("force", [False, True])
+def test_killed_at_every_call(keep: Path, force: bool) -> None:
+    command = [*EMBED, *(["--force"] if force else [])]
+    fresh(force, keep)
+    subprocess.run(["strace", "-f", "-o", "calls", "-e", f"trace={CALLS}", *command], check=True)
+    calls = re.findall(r"^\d+ +(\w+)\(.*", Path("calls").read_text(), re.MULTILINE)
+    Path("calls").unlink()
+    counts = {name: calls.count(name) for name in calls}
+    killed = 0
+    for name, count in counts.items():
+        for number in range(1, count + 1):
+            before = fresh(force, keep)
+            traced = subprocess.run(["strace", "-f", "-o", os.devnull, "-e", f"trace={name}",
+                                     "-e", f"inject={name}:signal=KILL:when={number}", *command],
+                                    stderr=subprocess.DEVNULL, check=False)
+            killed += traced.returncode in (137, -9)
+            settled(force, before)
+    assert killed > 0.8 * sum(counts.values()) and {"fsync", "write", "mkdir"} <= counts.keys()
+    print(f"{killed} kills at {counts}, force={force}")
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_races(keep: Path, force: bool) -> None:
+    """One winner without --force; with it any, and a whole output in either case."""
+    for _ in range(25):
+        fresh(False, keep)
+        for command in (EMBED, SAMPLE):
+            racers = [subprocess.Popen([*command, *(["--force"] if force else [])], stderr=subprocess.DEVNULL)
+                      for _ in range(4)]
+            codes = sorted(racer.wait() for racer in racers)
+            assert codes == ([0] * 4 if force else [0, 73, 73, 73])
+            output = Path(command[-1])
+            assert {path.name for path in Path().iterdir()} == {"data.csv", output.name}
+            if command is EMBED:
+                finished(output)
+                shutil.rmtree(output)
+            else:
+                assert len(output.read_text().splitlines()) == 41
+                output.unlink()
