@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from mlcli.rundir.manifest import manifest_of, read_manifest, replace_listed, require_intact, write_manifest
+from mlcli.rundir.manifest import manifest_of, replace_listed, require_intact, write_manifest
 from mlcli.rundir.names import MANIFEST
 
 
@@ -27,9 +27,9 @@ def test_a_file_is_replaced_with_its_hash(tmp_path: Path) -> None:
     (tmp_path / "page").write_text("old")
     (tmp_path / "other").write_text("stays")
     write_manifest(tmp_path, manifest_of({}))
-    before = read_manifest(tmp_path)["files"]
+    before = json.loads((tmp_path / MANIFEST).read_text())["files"]
     replace_listed(tmp_path, "page", b"new")
-    manifest = read_manifest(tmp_path)
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
     require_intact(tmp_path, manifest, ("page", "other"))
     assert manifest["files"]["other"] == before["other"] and manifest["files"]["page"] != before["page"]
     assert {path.name for path in tmp_path.iterdir()} == {"page", "other", MANIFEST}
