@@ -11,7 +11,7 @@ from mlcli.base.threads import threads_limited
 from mlcli.base.types import Indices
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.errors import ConfigError, DataError
-from mlcli.readback import finished, readable
+from mlcli.readback import finished
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
 from mlcli.report.contents import Contents
 
@@ -21,7 +21,7 @@ FEWEST = 2  # rows that a comparison needs
 def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: int) -> Comparison:
     """Compares finished runs over the rows that all of them have; raises what `finished` does, and DataError."""
     with threads_limited(Compute().thread_count()):
-        runs = [_read(Path(folder)) for folder in folders]
+        runs = [finished(Path(folder)) for folder in folders]
         first = runs[0].embedding
         if label is not None and label not in first.labels:
             raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",
@@ -35,11 +35,6 @@ def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: 
         ids = [first.ids[row] for row in rows[0].tolist()]
         labels = {name: [texts[row] for row in rows[0].tolist()] for name, texts in first.labels.items()}
         return side_by_side(sides, ids, labels, neighbors, np.random.default_rng(seed))
-
-
-def _read(folder: Path) -> Contents:
-    with readable(folder):
-        return finished(folder)
 
 
 def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indices]:

@@ -1,6 +1,5 @@
 """A finished run checked again from its files: hashes, and the certificate where the input is at hand."""
 
-import csv
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,10 +14,7 @@ from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.certificate import Certificate
-from mlcli.certify.files import spectrum_of
 from mlcli.certify.record import Record, certify
-from mlcli.config.build import build, layers_of
-from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped
 from mlcli.data.read import read
@@ -27,13 +23,21 @@ from mlcli.data.table import Table
 from mlcli.errors import ConfigError
 from mlcli.methods import Model
 from mlcli.methods.base import Loadings
-from mlcli.readback import rows_of
+from mlcli.readback import config_of, read_embedding, rows_of, without_rows
 from mlcli.rundir import archive, names
-from mlcli.rundir.manifest import read_manifest, sha256_of
+from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.reading import csv_of, damaged, is_intact, own_file
 from mlcli.stages.spectrum import Spectrum
 
 SECONDS = 10.0  # that the checks may take, unless all is asked for
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
+
+
+class Figures(dict[str, Any]):
+    """The figures of a fit in run.json; one that is asked for and not there is a fault of the file."""
+
+    def __missing__(self, name: str) -> Any:
+        raise damaged(Path(names.MANIFEST), f"fit.{name} is missing", f"fit.{name}")
 
 
 @frozen
@@ -58,22 +62,19 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
     NumericalError where it failed, UnsafeFile where it cannot be read, ConfigError for a view that the run has not.
     """
     manifest = read_manifest(folder)
-    changed = tuple(name for name, known in manifest["files"].items()
-                    if not (folder / name).is_file() or sha256_of(folder / name) != known["sha256"])
+    changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
-    config = moved(build(layers_of(folder / names.CONFIG, Layer({}, {}))[0]), given, view)
+    config = moved(config_of(folder), given, view)
     state = input_state(config, manifest["input"])
     with threads_limited(config.compute.thread_count()):
         stored = archive.load(folder)
-        width = int(manifest["embedding"]["components"])
-        rows = manifest["embedding"]["rows"] or stored["projector"] is not None
-        values, texts = embedding_of(folder, config, width) if rows else (np.zeros((0, width)), [[]])
+        values, texts = embedding_of(folder, config, manifest)
         spectrum = stated_spectrum(folder, manifest)
         if spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
-        model = Model(values, replace(spectrum, vectors=values), stored["projector"], None, manifest["fit"],
+        model = Model(values, replace(spectrum, vectors=values), stored["projector"], None, Figures(manifest["fit"]),
                       trace_of(folder), loadings_of(folder))
         record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, Budget(SECONDS, full)))
@@ -90,17 +91,17 @@ def moved(config: RunConfig, given: str | None, view: str | None) -> RunConfig:
 
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:
     """Whether the input, with its second view, is still what the run read."""
-    states = [file_state(config.input.path, known["sha256"])]
+    states = [file_state(config.input.path, known)]
     if config.input.view.path is not None:
-        states.append(file_state(config.input.view.path, known["view"]["sha256"]))
+        states.append(file_state(config.input.view.path, known.get("view") or {}))
     return next((state for state in ("missing", "changed") if state in states), "unchanged")
 
 
-def file_state(path: str, sha256: str | None) -> str:
-    """Whether a file is still the one that the run read."""
+def file_state(path: str, known: dict[str, Any]) -> str:
+    """Whether a regular file is still the one that the run read; no other file is opened, for it may never end."""
     if path == "-" or not Path(path).is_file():
         return "missing"
-    return "unchanged" if sha256_of(Path(path)) == sha256 else "changed"
+    return "unchanged" if is_intact(Path(path), known) else "changed"
 
 
 def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
@@ -141,27 +142,19 @@ def dropped_rows(folder: Path) -> list[Dropped]:
     path = folder / names.DROPPED
     if not path.is_file():
         return []
-    with path.open(encoding="utf-8", errors="surrogateescape", newline="") as stream:
-        return [Dropped(row["id"], int(row["row"]), row["reason"]) for row in csv.DictReader(stream)]
+    found = csv_of(path, ("id", "row", "reason"), texts=3)
+    with own_file(path):
+        return [Dropped(*row) for row in zip(found["id"], map(int, found["row"]), found["reason"], strict=True)]
 
 
-def embedding_of(folder: Path, config: RunConfig, width: int) -> tuple[Array, list[list[str]] | None]:
+def embedding_of(folder: Path, config: RunConfig,
+                 manifest: dict[str, Any]) -> tuple[Array, list[Sequence[str]] | None]:
     """Coordinates (n x p), and ids and labels as columns of text; none of those in an NPY file."""
+    if not manifest["embedding"]["rows"]:
+        return without_rows(manifest).values, [[]]
     format = next((kind for kind in ("csv", "parquet") if kind in config.report.formats), "npy")
-    path = folder / names.embedding(format)
-    if format == "npy":
-        return np.load(path, allow_pickle=False), None
-    if format == "parquet":
-        from pyarrow import parquet
-
-        table = parquet.read_table(path)
-        texts = [table.column(i).to_pylist() for i in range(table.num_columns - width)]
-        numbers = [np.asarray(table.column(i)) for i in range(table.num_columns - width, table.num_columns)]
-        return np.column_stack(numbers), texts
-    with path.open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.reader(stream))[1:]
-    values = np.array([[float(cell) for cell in row[-width:]] for row in rows]).reshape(len(rows), width)
-    return values, [list(column) for column in zip(*(row[:-width] for row in rows), strict=True)]
+    table = read_embedding(folder / names.embedding(format), manifest)
+    return table.values, None if format == "npy" else [table.ids, *table.labels.values()]
 
 
 def loadings_of(folder: Path) -> Loadings | None:
@@ -182,9 +175,9 @@ def trace_of(folder: Path) -> Array | None:
 
 def stated_spectrum(folder: Path, manifest: dict[str, Any]) -> Spectrum | None:
     """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
-    facts = manifest["spectrum"]
+    facts, rows = manifest["spectrum"], rows_of(folder / names.SPECTRUM)
     exponent, divisor = -int(facts["exponent"]), float(facts["divisor"])
-    values = spectrum_of((folder / names.SPECTRUM).read_text(encoding="utf-8")) * divisor
+    values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor
     top = float(np.abs(values).max(initial=0.0))
     if not np.isfinite(values).all() or (exponent and top < LEAST):
         return None

@@ -10,10 +10,12 @@ import numpy as np
 from mlcli.base.check import Check, count, skipped
 from mlcli.base.types import Array, Indices
 from mlcli.certify.budget import Budget
+from mlcli.data.npy import read_header, require_size
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.rundir import names
+from mlcli.rundir.reading import own_file
 
 READ = 2e-8  # seconds for a byte of CSV
 ID = 1e-7  # seconds for the comparison of an id
@@ -72,15 +74,21 @@ def _changed(original: Array, data: Array) -> int:
 
 def written_embedding(folder: Path, embedding: Table, formats: Sequence[str], budget: Budget) -> Iterator[Check]:
     """The embedding's files read back to the numbers that were computed."""
+    looks = {"csv": _csv, "npy": _npy, "parquet": _parquet}
     for format in formats:
         path = folder / names.embedding(format)
-        if format == "csv":
-            yield _csv(path, embedding, budget)
-        elif format == "npy":
-            found = np.load(path, mmap_mode="r", allow_pickle=False)
-            yield _numbers("embedding.npy", np.asarray(found), embedding.values, True)
-        else:
-            yield _parquet(path, embedding, budget)
+        with own_file(path):
+            check = looks[format](path, embedding, budget)
+        yield check
+
+
+def _npy(path: Path, embedding: Table, budget: Budget) -> Check:
+    with path.open("rb") as stream:
+        require_size(read_header(stream, str(path)), path.stat().st_size, str(path))
+    found = np.load(path, mmap_mode="r", allow_pickle=False)
+    if found.dtype != np.float64:
+        raise ValueError(f"its numbers are of type {found.dtype}")
+    return _numbers("embedding.npy", np.asarray(found), embedding.values, True)
 
 
 def _numbers(name: str, found: Array, expected: Array, exact: bool) -> Check:
@@ -126,10 +134,14 @@ def _parquet(path: Path, embedding: Table, budget: Budget) -> Check:
 
     file = parquet.ParquetFile(path)
     whole = budget.allows(0.2, LOADED * path.stat().st_size * 4)
-    table = file.read() if whole else file.read_row_group(0)
-    found = np.column_stack([np.asarray(table.column(name)) for name in embedding.columns])
-    ids = table.column(0).slice(0, SAMPLE).to_pylist()
-    wrong = int(file.metadata.num_rows != len(embedding.ids))
+    columns = list(embedding.columns)
+    if file.metadata.num_rows != len(embedding.ids) or file.schema_arrow.names[-len(columns):] != columns:
+        return count("embedding.parquet", 1, "rows and columns that are not those of the embedding")
+    table = file.read(columns) if whole else file.read_row_group(0, columns)
+    found = np.column_stack([np.asarray(table.column(name), dtype=np.float64) for name in columns])
+    first = next(file.iter_batches(SAMPLE, columns=file.schema_arrow.names[:1]), None)
+    ids = [] if first is None else first.column(0).to_pylist()
+    wrong = 0
     wrong += sum(a != b for a, b in zip(ids, embedding.ids, strict=False))
     check = _numbers("embedding.parquet", found, embedding.values[: len(found)], whole)
     return count(check.name, wrong + int(check.value), check.how, exact=whole)

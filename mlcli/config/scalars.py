@@ -11,11 +11,14 @@ BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
 INT = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
 FLOAT = re.compile(r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
                    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
+LONGEST = 1000  # characters of a whole number: Python refuses to show one of more than 4,300 digits
 RESOLVERS = {f"{CORE}null": NULL, f"{CORE}bool": BOOL, f"{CORE}int": INT, f"{CORE}float": FLOAT}
 
 
 def integer(text: str) -> int:
-    """The whole number that `text` writes in base 10 (also with leading zeros), 8 or 16."""
+    """The whole number that `text` writes in base 10 (also with leading zeros), 8 or 16; raises ValueError."""
+    if len(text) > LONGEST:
+        raise ValueError(f"a number of more than {LONGEST} characters")
     base = {"0o": 8, "0x": 16}.get(text[:2], 10)
     return int(text[2:] if base != 10 else text, base)
 

@@ -102,6 +102,8 @@ def parse(text: str, locate: Locate) -> Document:
         mark = yaml.Mark("", 0, before.count("\n"), len(before) - before.rfind("\n") - 1, None, 0)
         what = f"the character U+{ord(text[error.position]):04X} is not allowed"
         raise ConfigError("YAML", what, where=locate(mark)) from error
+    except (ValueError, OverflowError) as error:  # the library calls int() and chr() on whatever stands there
+        raise ConfigError("YAML", f"it cannot be read: {str(error)[:80]}", where=locate(loader.get_mark())) from error
     document = Document(None)
     return document if node is None else Document(value_at(node, (), locate, document.places), document.places)
 

@@ -2,13 +2,16 @@
 
 import itertools
 from collections.abc import Iterator
+from itertools import pairwise
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
-from mlcli.data.numbers import are_numbers, is_number
+from mlcli.data.numbers import BLANKS, are_numbers, is_number
 from mlcli.data.text import Text
-from mlcli.data.wording import counted, place, shown
+from mlcli.data.wording import counted, listed, place, shown
 from mlcli.errors import DataError
+
+LONGEST_COUNT = 15  # digits
 
 
 @frozen
@@ -68,9 +71,28 @@ def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
     """Whether the first record is a header: as told, or by an empty first cell or any text in it."""
     if text.input.header != "auto":
         return text.input.header
-    if len(cells) > 1 and cells[0] == "":
-        return True
-    return not are_numbers(cells, text.input.decimal)
+    return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.decimal)
+
+
+def tell_of_no_header(text: Text, cells: tuple[str, ...]) -> None:
+    """Notes a first record of numbers that is read as data; warns where it counts, as years and numbered names do."""
+    if text.input.header != "auto":
+        return
+    row = listed(cells, 3)
+    if _counts(cells):
+        note("W-HEADER-LIKE", f"the first row, {row}, counts as names of columns do and was read as data; give "
+             "input.header=true if it holds names, and input.header=false if it is data")
+    else:
+        note("N-NO-HEADER", f"the first row, {row}, was read as data; if it holds names, give input.header=true")
+
+
+def _counts(cells: tuple[str, ...]) -> bool:
+    """Whether the cells are whole numbers that rise by equal steps."""
+    cells = tuple(cell.strip(BLANKS) for cell in cells)
+    if len(cells) < 2 or not all(cell.isdecimal() and len(cell) <= LONGEST_COUNT for cell in cells):
+        return False
+    steps = {int(after) - int(before) for before, after in pairwise(cells)}
+    return len(steps) == 1 and min(steps) > 0
 
 
 def warn_of_numbers(text: Text, cells: tuple[str, ...]) -> None:

@@ -26,7 +26,8 @@ class Input(Options):
     id_column: str | None = option(None, "The column that names the rows.")
     label_columns: Names = option((), "Columns carried through to the output as text.")
     columns: Names = option((), "The columns to use: names, or ranges first:last (empty: all).")
-    header: Literal["auto"] | bool = option("auto", "Whether the first row holds the names of the columns.")
+    header: Literal["auto"] | bool = option("auto", "Whether the first row holds the names of the columns (auto: yes, "
+                                             "unless all its cells are numbers).")
     separator: str = option("auto", "The character between cells (auto: tab for .tsv and .tab, else a comma).")
     decimal: Literal[".", ","] = option(".", "The decimal point of the numbers.")
     encoding: str = option("utf-8", "The text's encoding.")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from mlcli.base.frozen import frozen
 from mlcli.base.missing import MISSING
 from mlcli.base.stage import note
-from mlcli.data.header import Head, holds_names, warn_of_numbers
+from mlcli.data.header import Head, holds_names, tell_of_no_header, warn_of_numbers
 from mlcli.data.numbers import is_number
 from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import numbered
@@ -29,13 +29,17 @@ class Layout:
         return len(self.choice.names)
 
 
-def features_layout(text: Text, head: Head) -> Layout:
-    """The layout of points with coordinates."""
-    if not holds_names(text, head.cells):
+def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout:
+    """The layout of points with coordinates; `known` are columns that a header must have, numbers or not."""
+    expected = text.input.header == "auto" and bool(known) and set(known) <= set(head.cells)
+    if not expected and not holds_names(text, head.cells):
+        if not known:
+            tell_of_no_header(text, head.cells)
         return _headless(head, choose(numbered("x", len(head.cells)), text.input))
     row_names = 0 if head.cells[0] == "" and len(head.cells) > 1 else None
     choice = choose(head.cells, text.input, row_names)
-    warn_of_numbers(text, head.cells)
+    if not expected:
+        warn_of_numbers(text, head.cells)
     if row_names is not None and choice.id != row_names:
         note("N-ROW-NAMES", "the unnamed first column is not used, as another one holds the ids")
     return _headed(head, choice)

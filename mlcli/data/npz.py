@@ -1,6 +1,7 @@
 """NPZ archives: one array of a zip file, its size checked from the directory first."""
 
 import errno
+import lzma
 import zipfile
 import zlib
 from typing import BinaryIO, cast
@@ -15,8 +16,9 @@ from mlcli.data.streams import FREE
 from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
 
-FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError,
-          OverflowError)
+FAULTS = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError, ValueError,
+          KeyError, OverflowError)
+SPARSE = {"format", "shape", "data"}  # what every archive of scipy.sparse.save_npz holds
 
 
 def read_npz(opened: Opened, input: Input, compute: Compute) -> Sheet:
@@ -44,6 +46,9 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
     if not names:
         raise DataError("EMPTY", "the archive holds no array", where=place(input.path),
                         hint="save one with numpy.savez")
+    if set(names) >= SPARSE:
+        raise DataError("SPARSE", "the archive holds a sparse matrix of SciPy", where=place(input.path),
+                        hint="save it with its zeros: numpy.save(file, matrix.toarray())")
     if input.key is None and len(names) > 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
                         where=place(input.path), hint="choose one with input.key")

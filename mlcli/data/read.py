@@ -65,7 +65,8 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
         if format == "phylip":
             raise ConfigError("FORMAT", "PHYLIP holds no dissimilarities to the points of a run", where="input.format",
                               hint="give a matrix: a row for every new point, a column for every point of the run")
-        layout: LayoutOf = partial(crossed_layout, points=points) if input.square else features_layout
+        layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
+                            else partial(features_layout, known=tuple(columns)))
         sheet = read_sheet(file, input, format, compute, layout)
         source = Source(input.path, file.digest, file.size, format)
         if input.square:

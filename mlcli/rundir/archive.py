@@ -9,18 +9,23 @@ import io
 import json
 import zipfile
 from dataclasses import fields, is_dataclass
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 
 from mlcli.base.options import Options
 from mlcli.base.types import AnyArray
+from mlcli.data.npy import read_header, read_values, require_size
+from mlcli.data.npz import FAULTS
 from mlcli.data.prepare import Preparation
 from mlcli.data.row_numbers import RowNumbers
-from mlcli.errors import UnsafeFile
+from mlcli.errors import DataError, UnsafeFile
 from mlcli.methods.base import Decoder, Projector
 from mlcli.rundir.names import ARRAYS, MODEL
+from mlcli.rundir.parts import Unfit, require_finite, require_fit, require_types
+from mlcli.rundir.reading import is_intact, raw_json
 from mlcli.stages.corrections import Correction
 from mlcli.stages.graph import Graph
 from mlcli.stages.kalman import StateSpace
@@ -68,14 +73,22 @@ def save(folder: Path, model: dict[str, Any]) -> None:
     (folder / MODEL).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
 
 
-def load(folder: Path) -> dict[str, Any]:
-    """Reads what `save` wrote; raises UnsafeFile for anything else."""
-    header = _header(folder / MODEL)
-    arrays = _arrays(folder / ARRAYS, header)
+def load(folder: Path, *, finite: bool = True) -> dict[str, Any]:
+    """Reads what `save` wrote; raises UnsafeFile for anything else, and with `finite` for numbers that are not."""
+    path = folder / MODEL
+    header = _header(path)
+    arrays = _arrays(folder / ARRAYS, header["arrays"])
     try:
-        return {name: _unpack(value, arrays) for name, value in header["model"].items()}
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise _unsafe("its parts do not fit together", folder / MODEL) from error
+        model = {name: _unpack(value, name, arrays) for name, value in header["model"].items()}
+        if "preparation" in model:
+            require_fit(model)
+        if finite:
+            require_finite(model)
+    except Unfit as error:
+        raise _unsafe(str(error), path) from error
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        raise _unsafe("its parts do not fit together", path) from error
+    return model
 
 
 def _pack(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
@@ -102,20 +115,44 @@ def _pack(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
     raise TypeError(f"{place}: {type(value).__name__} cannot be archived")
 
 
-def _unpack(value: Any, arrays: dict[str, AnyArray]) -> Any:
+def _unpack(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
+    """A value of the tree; raises Unfit with its path, and KeyError, TypeError, ValueError or AttributeError."""
     if not isinstance(value, dict):
         return value
     if "array" in value:
-        return arrays[value["array"]]
+        return _stored(value["array"], place, arrays)
     if "texts" in value:
-        text, ends = arrays[f"{value['texts']}.text"].tobytes(), arrays[f"{value['texts']}.ends"].tolist()
-        return tuple(text[a:b].decode("utf-8", "surrogateescape") for a, b in zip([0, *ends], ends, strict=False))
+        text, ends = (_stored(f"{value['texts']}.{part}", place, arrays) for part in ("text", "ends"))
+        if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
+            raise Unfit(f"{place} is no list of texts")
+        whole, places = text.tobytes(), ends.tolist()
+        return tuple(whole[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise([0, *places]))
     if "mapping" in value:
-        return {key: _unpack(item, arrays) for key, item in value["mapping"].items()}
+        return {key: _unpack(item, f"{place}.{key}", arrays) for key, item in value["mapping"].items()}
+    if value.get("type") not in TYPES:
+        raise Unfit(f"{place} is of a type that no model has")
     kind = TYPES[value["type"]]
     if "options" in value:
-        return kind(**value["options"])
-    return kind(**{name: _unpack(part, arrays) for name, part in value["fields"].items()})
+        return _made(kind, value["options"], place)
+    values = {name: _unpack(part, f"{place}.{name}", arrays) for name, part in value["fields"].items()}
+    found = _made(kind, values, place)
+    require_types(found, place)
+    return found
+
+
+def _stored(name: Any, place: str, arrays: dict[str, AnyArray]) -> AnyArray:
+    """An array that the tree names."""
+    if not isinstance(name, str) or name not in arrays:
+        raise Unfit(f"{place} names an array that is not there")
+    return arrays[name]
+
+
+def _made(kind: type[Any], values: dict[str, Any], place: str) -> Any:
+    """A part of a kind."""
+    try:
+        return kind(**values)
+    except (TypeError, ValueError) as error:
+        raise Unfit(f"{place} lacks a value, or has one that does not fit") from error
 
 
 def _npz(arrays: dict[str, AnyArray]) -> bytes:
@@ -125,29 +162,41 @@ def _npz(arrays: dict[str, AnyArray]) -> bytes:
 
 
 def _header(path: Path) -> dict[str, Any]:
-    try:
-        if path.stat().st_size > LARGEST_HEADER:
-            raise _unsafe("its header is too large", path)
-        header = json.loads(path.read_text(encoding="utf-8"))
-        known = header["format"] == FORMAT
-    except FileNotFoundError as error:
-        raise _unsafe("it is missing", path) from error
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise _unsafe("it cannot be read as a model header", path) from error
-    if not known:
-        raise _unsafe(f"its format is {header['format']!r} and this version reads {FORMAT}", path)
+    if not path.is_file():
+        raise _unsafe("it is missing", path)
+    if path.stat().st_size > LARGEST_HEADER:
+        raise _unsafe("its header is too large", path)
+    header = raw_json(path)
+    known = header.get("format") if isinstance(header, dict) else None
+    if known != FORMAT:
+        raise _unsafe(f"its format is {str(known)[:40]} and this version reads {FORMAT}", path)
+    for key in ("arrays", "model"):
+        if not isinstance(header.get(key), dict):
+            raise _unsafe(f"{key} is missing", path)
     return dict(header)
 
 
-def _arrays(path: Path, header: dict[str, Any]) -> dict[str, AnyArray]:
+def _arrays(path: Path, known: dict[str, Any]) -> dict[str, AnyArray]:
+    """The arrays, stored as `save` stores them: not compressed, so that they take no more than the file."""
     try:
-        stored = path.read_bytes()
-        if _sha256(stored) != header["arrays"]["sha256"]:
+        if not is_intact(path, known):
             raise _unsafe("its hash is not the one in the header", path)
-        with np.load(io.BytesIO(stored), allow_pickle=False) as file:
-            return {name: file[name] for name in file.files}
-    except (OSError, ValueError, TypeError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        with path.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > known["bytes"] or any(
+                    entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+                raise _unsafe("its arrays are compressed", path)
+            return {entry.filename.removesuffix(".npy"): _array(archive, entry, path) for entry in entries}
+    except (DataError, OSError, *FAULTS) as error:
         raise _unsafe("its arrays cannot be read", path) from error
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path) -> AnyArray:
+    """One of the arrays; raises DataError and UnsafeFile."""
+    with archive.open(entry) as stream:
+        header = read_header(cast(BinaryIO, stream), str(path))
+        require_size(header, entry.file_size, str(path))
+        return read_values(cast(BinaryIO, stream), header, str(path))
 
 
 def _unsafe(why: str, path: Path) -> UnsafeFile:

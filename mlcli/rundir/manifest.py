@@ -1,7 +1,5 @@
 """run.json: what was run, on what, with which versions, how long, and what it warned of."""
 
-import hashlib
-import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +13,7 @@ from mlcli.errors import InputMissing, NumericalError, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
+from mlcli.rundir.reading import is_intact, json_of, raw_json, sha256_of
 
 FORMAT = 1
 
@@ -42,8 +41,8 @@ def replace_listed(folder: Path, name: str, content: bytes) -> None:
     run.json does not name the file while it changes, so that no process that is killed leaves a wrong hash.
     """
     with alone(folder):
-        manifest = read_manifest(folder)
-        files = {key: entry for key, entry in manifest.get("files", {}).items() if key != name}
+        manifest = raw_json(_manifest_path(folder))
+        files = {key: entry for key, entry in manifest["files"].items() if key != name}
         refuse_existing(folder / name, "file", anything, force=True)
         _put(folder / MANIFEST, json_text({**manifest, "files": files}).encode())
         _put(folder / name, content)
@@ -62,6 +61,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """The facts in run.json; raises InputMissing where there is no run, UnsafeFile where it is damaged,
     and NumericalError where it failed.
     """
+    from mlcli.rundir.shapes import Manifest
+
+    return json_of(_manifest_path(folder), Manifest)
+
+
+def _manifest_path(folder: Path) -> Path:
+    """Where run.json lies, after a look at its format; raises what `read_manifest` does."""
     path = folder / MANIFEST
     if (folder / ERROR).exists():
         raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",
@@ -69,27 +75,17 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     if not path.is_file():
         raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder),
                            hint="name a directory that `mlcli embed` or `mlcli run` wrote")
-    try:
-        manifest = dict(json.loads(path.read_text(encoding="utf-8")))
-        known = manifest["format"] == FORMAT
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as error:
-        raise UnsafeFile("MANIFEST", "run.json cannot be read", where=str(path), hint="make the run again") from error
-    if not known:
-        raise UnsafeFile("MANIFEST", f"run.json has format {manifest['format']!r}; this version reads {FORMAT}",
+    document = raw_json(path)
+    found = document.get("format") if isinstance(document, dict) else None
+    if isinstance(found, int) and found != FORMAT:
+        raise UnsafeFile("MANIFEST", f"run.json has format {str(found)[:40]}; this version reads {FORMAT}",
                          where=str(path), hint="use the version of mlcli that made it")
-    return manifest
+    return path
 
 
 def require_intact(folder: Path, manifest: dict[str, Any], names: tuple[str, ...]) -> None:
     """Raises UnsafeFile unless the named files are those whose hashes stand in run.json."""
     for name in names:
-        path = folder / name
-        if not path.is_file() or sha256_of(path) != manifest.get("files", {}).get(name, {}).get("sha256"):
-            raise UnsafeFile("HASH", f"{name} is not the file that the run wrote", where=str(path),
+        if name not in manifest["files"] or not is_intact(folder / name, manifest["files"][name]):
+            raise UnsafeFile("HASH", f"{name} is not the file that the run wrote", where=str(folder / name),
                              hint="make the run again")
-
-
-def sha256_of(path: Path) -> str:
-    """The SHA-256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -14,8 +14,9 @@ from mlcli.base import drafts, publish, renames
 from mlcli.base.drafts import Kind, drafted, drafts_in
 from mlcli.base.publish import anything, publishing, write_whole
 from mlcli.errors import OutputRefused, StorageError
-from mlcli.rundir.manifest import manifest_of, read_manifest, write_manifest
-from mlcli.rundir.replaceable import require_run
+from mlcli.rundir.manifest import manifest_of, write_manifest
+from mlcli.rundir.names import MANIFEST
+from mlcli.rundir.replaceable import listing_of, require_run
 
 LACKING: dict[str, Callable[..., Any]] = {
     "exchange and exclusive rename": lambda first, second, flags: False,
@@ -243,7 +244,7 @@ def test_what_holds_a_run_is_read_from_its_manifest(tmp_path: Path) -> None:
     require_run(run)
     (run / "data").write_text("edited")  # a hash need not match
     require_run(run)
-    assert read_manifest(run)["files"].keys() == {"data"}
+    assert listing_of(run / MANIFEST)["files"].keys() == {"data"}
     for number in range(5):
         (run / f"note{number}").write_text("")
     with pytest.raises(OutputRefused, match=r"it holds note0, note1, note2 and 2 more"):

@@ -166,6 +166,20 @@ def test_a_header_of_numbers_is_noted(tmp_path: Path, content: str, options: dic
     assert ("W-HEADER-NUMBERS" in notes.codes) is warned
 
 
+@pytest.mark.parametrize(("content", "options", "code"), [
+    ("2019,2020,2021\n3,4,5\n", {}, "W-HEADER-LIKE"), ("0, 1\n3,4\n", {}, "W-HEADER-LIKE"),
+    ("400,402,404\n3,4,5\n", {}, "W-HEADER-LIKE"), ("3,1,2\n3,4,5\n", {}, "N-NO-HEADER"),
+    ("1.5,2.5\n3,4\n", {}, "N-NO-HEADER"), ("7\n8\n", {}, "N-NO-HEADER"), ("7,7,7\n8,8,8\n", {}, "N-NO-HEADER"),
+    ("2019,2020\n3,4\n", {"header": False}, None), ("2019,2020\n3,4\n", {"header": True}, None),
+    ("a,b\n3,4\n", {}, None), (",2019,2020\nx,3,4\n", {}, None)])
+def test_a_first_row_of_numbers_that_is_read_as_data_is_told(tmp_path: Path, content: str, options: dict[str, Any],
+                                                            code: str | None) -> None:
+    with noted() as notes:
+        table = table_of(tmp_path, content, **options)
+    assert [name for name in notes.codes if name in ("W-HEADER-LIKE", "N-NO-HEADER")] == ([code] if code else [])
+    assert len(table.values) == (2 if code or options.get("header") is False else 1)
+
+
 def test_the_source_is_recorded(tmp_path: Path) -> None:
     import hashlib
 

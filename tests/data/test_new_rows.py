@@ -80,6 +80,12 @@ def test_a_run_without_names_takes_files_without_names(tmp_path: Path) -> None:
     refused(tmp_path, "COLUMNS-DIFFER", "a,b\n3,4\n", columns=("x1", "x2"))
 
 
+def test_names_that_are_numbers_are_known_from_the_run(tmp_path: Path) -> None:
+    with noted() as notes:
+        found = new(tmp_path, "2020,2019\n1,2\n", columns=("2019", "2020"))
+    assert (found.values.tolist(), notes.codes) == ([[2, 1]], ["N-REORDERED"])
+
+
 def test_one_new_row_is_enough(tmp_path: Path) -> None:
     assert new(tmp_path, "a,b\n1,2\n").ids == ("1",)
 

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import sparse
 
 from mlcli.base.compute import Compute
 from mlcli.data.input import Input
@@ -221,6 +222,24 @@ def test_an_npz_cut_off_or_damaged_is_refused(tmp_path: Path) -> None:
 
 def test_objects_in_an_npz_are_never_loaded(tmp_path: Path) -> None:
     refused(written(tmp_path, archive(x=np.array([[{}]], dtype=object)), "data.npz"), UnsafeFile, "NPY-OBJECTS")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_member_whose_compression_is_damaged_is_refused(tmp_path: Path, method: int) -> None:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", method) as file:
+        file.writestr("x.npy", stored(np.arange(400.0).reshape(100, 4)))
+    damaged = bytearray(stream.getvalue())
+    damaged[60:200] = bytes(byte ^ 0x5A for byte in damaged[60:200])
+    refused(written(tmp_path, bytes(damaged), "data.npz"), DataError, "CORRUPT")
+
+
+@pytest.mark.parametrize("options", [{}, {"key": "data"}])
+def test_a_sparse_matrix_is_refused_with_the_way_to_save_it_plain(tmp_path: Path, options: dict[str, str]) -> None:
+    stream = io.BytesIO()
+    sparse.save_npz(stream, sparse.csr_array(SMALL))
+    error = refused(written(tmp_path, stream.getvalue(), "data.npz"), DataError, "SPARSE", **options)
+    assert error.hint == "save it with its zeros: numpy.save(file, matrix.toarray())"
 
 
 def test_a_zip_of_other_files_is_refused(tmp_path: Path) -> None:

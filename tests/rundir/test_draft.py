@@ -12,7 +12,9 @@ from mlcli.base import publish
 from mlcli.base.publish import writing
 from mlcli.errors import OutputRefused, StorageError
 from mlcli.rundir.draft import draft
-from mlcli.rundir.manifest import manifest_of, read_manifest, write_manifest
+from mlcli.rundir.manifest import manifest_of, write_manifest
+from mlcli.rundir.names import MANIFEST
+from mlcli.rundir.replaceable import listing_of
 
 
 def put(output: Path, text: str, *, force: bool = False) -> None:
@@ -27,7 +29,7 @@ def fill(folder: Path, text: str) -> None:
 
 def kept(output: Path) -> str:
     """What a whole run holds; a torn one has other files than its run.json names."""
-    assert {*read_manifest(output)["files"], "run.json"} == {path.name for path in output.iterdir()}
+    assert {*listing_of(output / MANIFEST)["files"], "run.json"} == {path.name for path in output.iterdir()}
     return (output / "data").read_text()
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from mlcli.base.publish import write_whole
 from mlcli.errors import OutputRefused
-from mlcli.rundir.manifest import manifest_of, read_manifest, replace_listed, require_intact, write_manifest
+from mlcli.rundir.manifest import manifest_of, replace_listed, require_intact, write_manifest
 from mlcli.rundir.names import MANIFEST
 
 
@@ -32,9 +32,9 @@ def test_a_file_is_replaced_with_its_hash(tmp_path: Path) -> None:
     (tmp_path / "page").write_text("old")
     (tmp_path / "other").write_text("stays")
     write_manifest(tmp_path, manifest_of({}))
-    before = read_manifest(tmp_path)["files"]
+    before = json.loads((tmp_path / MANIFEST).read_text())["files"]
     replace_listed(tmp_path, "page", b"new")
-    manifest = read_manifest(tmp_path)
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
     require_intact(tmp_path, manifest, ("page", "other"))
     assert manifest["files"]["other"] == before["other"] and manifest["files"]["page"] != before["page"]
     assert {path.name for path in tmp_path.iterdir()} == {"page", "other", MANIFEST}
@@ -56,12 +56,12 @@ def test_a_page_that_could_not_be_replaced_leaves_no_wrong_hash(tmp_path: Path, 
     monkeypatch.setattr("mlcli.rundir.manifest.write_whole", write)
     with pytest.raises(KeyboardInterrupt):
         replace_listed(tmp_path, "page", b"new")
-    manifest = read_manifest(tmp_path)
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
     require_intact(tmp_path, manifest, tuple(manifest["files"]))
     assert "other" in manifest["files"]
     monkeypatch.undo()
     replace_listed(tmp_path, "page", b"new")
-    require_intact(tmp_path, read_manifest(tmp_path), ("page", "other"))
+    require_intact(tmp_path, json.loads((tmp_path / MANIFEST).read_text()), ("page", "other"))
 
 
 @pytest.mark.parametrize("name", ["page", MANIFEST])

@@ -1,0 +1,161 @@
+"""Whether the parts of a stored model fit together: types as declared, shapes by letters, places within range."""
+
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from mlcli.base.scaling import all_finite
+from mlcli.data.prepare import Preparation
+from mlcli.methods.base import Decoder, Projector
+from mlcli.stages.graph import Graph
+from mlcli.stages.kalman import StateSpace
+from mlcli.stages.kernels import Centering
+from mlcli.stages.latent import Latent
+from mlcli.stages.similarities import (
+    Barycenters,
+    Distances,
+    Geodesics,
+    GivenBarycenters,
+    GivenDistances,
+    KernelValues,
+    Monomials,
+    Similarity,
+    Smoother,
+)
+from mlcli.stages.unfolded import Unfolded
+
+# Equal letters stand for equal lengths: k columns of the input, d numbers of a new row, c columns of its similarities,
+# p axes, n points of a graph; the others belong to one part.
+SHAPES: Mapping[type[Any], Mapping[str, str]] = {
+    Preparation: {"exponent": "k", "center": "k", "spread": "k"}, Projector: {"axes": "cp"}, Centering: {"means": "c"},
+    Decoder: {"mean": "d", "directions": "dp"}, Latent: {"mean": "d", "loadings": "dq"},
+    KernelValues: {"points": "cd", "origin": "d"}, Distances: {"points": "cd"}, GivenDistances: {"landmarks": "c"},
+    Geodesics: {"points": "nd", "landmarks": "c"}, Graph: {"starts": "s", "indices": "e", "lengths": "e"},
+    Barycenters: {"points": "cd"}, GivenBarycenters: {"distances": "cc"}, Monomials: {"means": "d", "into": "dr"},
+    Smoother: {"means": "d"}, StateSpace: {"transition": "cc", "innovation": "cc", "loadings": "dc", "noise": "d"},
+    Unfolded: {"factor": "uf", "left": "m", "right": "m", "counted": "w", "weights": "w", "basis": "ub"}}
+WITHIN: Mapping[type[Any], Mapping[str, str]] = {  # places: from 0 to below the length of the letter
+    GivenDistances: {"landmarks": "d"}, Geodesics: {"landmarks": "n"}, Graph: {"indices": "n"},
+    Unfolded: {"left": "u", "right": "u", "counted": "m"}}
+
+
+class Unfit(ValueError):
+    """A part that is not what it should be: its path, and why."""
+
+
+@cache
+def declared(kind: Any) -> Mapping[str, Any]:
+    """The types of the fields of a part."""
+    return get_type_hints(kind)
+
+
+def require_types(value: Any, place: str) -> None:
+    """Raises Unfit where a field of a part is not of its declared type."""
+    for part in fields(value):
+        if not is_of(getattr(value, part.name), declared(type(value))[part.name]):
+            raise Unfit(f"{place}.{part.name} is of another type")
+
+
+def require_finite(model: Mapping[str, Any]) -> None:
+    """Raises Unfit where an array of a model holds a number that is not finite."""
+    for name, value in model.items():
+        for place, part in inside(value, name):
+            for field in fields(part):
+                found = getattr(part, field.name)
+                if isinstance(found, np.ndarray) and not all_finite(found):
+                    raise Unfit(f"{place}.{field.name} holds a number that is not finite")
+
+
+def is_of(value: Any, hint: Any) -> bool:
+    """Whether a value is of a declared type."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if origin in (Union, types.UnionType):
+        return any(is_of(value, one) for one in inside)
+    if origin is Literal:
+        return value in inside
+    if origin is np.ndarray:
+        return isinstance(value, np.ndarray) and value.dtype == get_args(inside[1])[0]
+    if origin is tuple:
+        return isinstance(value, tuple) and all(isinstance(item, inside[0]) for item in value)
+    if hint is float:
+        return type(value) is int or (type(value) is float and np.isfinite(value))
+    return type(value) is hint if hint in (int, str, bool) else isinstance(value, hint)
+
+
+def require_fit(model: Mapping[str, Any]) -> None:
+    """Raises Unfit where the parts of a whole model do not fit together."""
+    preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
+    if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | None)
+            and isinstance(unfolded, Unfolded | None) and is_of(model["trained"], tuple[str, ...])
+            and isinstance(model["id_name"], str)):
+        raise Unfit("a part of the model is of another type")
+    known = {"k": len(preparation.columns)}
+    if projector is not None:
+        known["d"] = len(preparation.columns) if model["kind"] == "features" else len(model["trained"])
+    parts = [*inside(preparation, "preparation"), *inside(projector, "projector"), *inside(unfolded, "unfolded")]
+    for name, part in parts:
+        if isinstance(part, Graph):
+            require_rows(part, name)
+            known["n"] = part.size
+    for name, part in parts:
+        require_shape(part, name, known)
+    for name, part in parts:
+        require_within(part, name, known)
+    if preparation.fill.shape not in ((0,), (known["k"],)):
+        raise Unfit("preparation.fill is of another length")
+    if projector is not None and width(projector.similarity, known["d"]) != known["c"]:
+        raise Unfit("projector.centering.means is of another length")
+
+
+def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """A part and those in it, each with its path."""
+    if is_dataclass(value):
+        yield place, value
+        for part in fields(value):
+            yield from inside(getattr(value, part.name), f"{place}.{part.name}")
+
+
+def require_shape(part: Any, place: str, known: dict[str, int]) -> None:
+    """Raises Unfit where an array has another shape than its letters say; letters met first are put down."""
+    for name, letters in SHAPES.get(type(part), {}).items():
+        array = getattr(part, name)
+        if array is not None and (array.ndim != len(letters) or any(
+                known.setdefault(letter, size) != size for letter, size in zip(letters, array.shape, strict=True))):
+            raise Unfit(f"{place}.{name} is of the shape {array.shape}, which does not fit the other parts")
+
+
+def require_within(part: Any, place: str, known: Mapping[str, int]) -> None:
+    """Raises Unfit where an array of places names one that is not there."""
+    for name, letter in WITHIN.get(type(part), {}).items():
+        array = getattr(part, name)
+        if array is not None and array.size and not (array.min() >= 0 and array.max() < known[letter]):
+            raise Unfit(f"{place}.{name} names places that are not there")
+
+
+def require_rows(graph: Graph, place: str) -> None:
+    """Raises Unfit where the rows of a graph are not one after the other."""
+    starts = graph.starts
+    if starts.ndim != 1 or not len(starts) or starts[0] != 0 or starts[-1] != graph.indices.size or (
+            np.diff(starts) < 0).any():
+        raise Unfit(f"{place}.starts does not cut the edges into rows")
+    if graph.lengths.size and graph.lengths.min() < 0:
+        raise Unfit(f"{place}.lengths holds a number below zero")
+
+
+def width(similarity: Similarity, given: int) -> int:
+    """The columns of the rows of a similarity, for new rows of so many numbers."""
+    if isinstance(similarity, KernelValues | Distances | Barycenters):
+        return len(similarity.points)
+    if isinstance(similarity, GivenDistances | Geodesics):
+        every = given if isinstance(similarity, GivenDistances) else similarity.graph.size
+        return every if similarity.landmarks is None else len(similarity.landmarks)
+    if isinstance(similarity, Monomials):
+        rank = similarity.into.shape[1]
+        return rank if similarity.degree == 1 else rank * (rank + 3) // 2
+    if isinstance(similarity, GivenBarycenters):
+        return len(similarity.distances)
+    return len(similarity.model.transition) if isinstance(similarity, Smoother) else given

@@ -1,0 +1,140 @@
+"""Where the files of a finished run are read: each holds what a run writes, or UnsafeFile names file and place."""
+
+import csv
+import hashlib
+import io
+import json
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mlcli.data.positioned import CHUNK
+from mlcli.data.source import open_regular
+from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel, ValidationError
+
+LARGEST = 2**28  # bytes of a JSON document
+
+
+def damaged(path: Path, what: str, place: object = "") -> UnsafeFile:
+    """The error for a file that does not hold what a run writes, with the line or the path of keys."""
+    return UnsafeFile("RUN-FILES", f"{path.name} does not hold what a run writes: {what}",
+                      where=f"{path}:{place}" if place else str(path), hint="make the run again")
+
+
+@contextmanager
+def own_file(path: Path) -> Iterator[None]:
+    """Turns what the readers of inputs and libraries raise about a file of a run into UnsafeFile."""
+    try:
+        yield
+    except (DataError, ConfigError, InputMissing) as error:
+        place = f" ({error.where})" if error.where not in ("", str(path)) else ""
+        raise damaged(path, error.what + place) from error
+    except (ValueError, TypeError, LookupError, SyntaxError, EOFError, ArithmeticError, csv.Error, OSError) as error:
+        raise damaged(path, f"{type(error).__name__} {str(error)[:80]}".strip()) from error
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a regular file's bytes; raises InputMissing for other files and OSError."""
+    found = hashlib.sha256()
+    with os.fdopen(open_regular(str(path)), "rb") as file:
+        while piece := file.read(CHUNK):  # None where a file of /proc has nothing to say now
+            found.update(piece)
+    return found.hexdigest()
+
+
+def is_intact(path: Path, known: Mapping[str, Any]) -> bool:
+    """Whether a file has the size and the hash that are known of it; one of another size is not read."""
+    try:
+        return path.stat().st_size == known.get("bytes") and sha256_of(path) == known.get("sha256")
+    except (OSError, ValueError, InputMissing):
+        return False
+
+
+def text_of(path: Path, errors: str = "strict") -> str:
+    """The text of a file; raises UnsafeFile."""
+    with own_file(path), os.fdopen(open_regular(str(path)), "rb") as file:
+        if os.fstat(file.fileno()).st_size > LARGEST:
+            raise ValueError(f"more than {LARGEST >> 20} MiB")
+        return file.read(LARGEST).decode("utf-8", errors)
+
+
+def json_of(path: Path, shape: "type[BaseModel]") -> dict[str, Any]:
+    """A JSON document of a shape, its numbers as the shape has them; raises UnsafeFile with the path of keys."""
+    from pydantic import ValidationError
+
+    document = raw_json(path)
+    try:
+        return shape.model_validate(document).model_dump(exclude_unset=True)
+    except ValidationError as error:
+        raise damaged(path, *_first_problem(error, document)) from error
+
+
+def raw_json(path: Path) -> Any:
+    """A JSON document as it stands; raises UnsafeFile for keys that occur twice and numbers that are none."""
+    text = text_of(path)
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)
+    except RecursionError as error:
+        raise damaged(path, "it is nested too deeply") from error
+    except ValueError as error:
+        raise damaged(path, str(error)[:100]) from error
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A mapping of keys that differ."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        again = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        raise ValueError(f"the key {again[:80]!r} is there twice")
+    return found
+
+
+def _finite(text: str) -> float:
+    """A number that JSON knows."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is not a number of JSON")
+    return value
+
+
+def _first_problem(error: "ValidationError", document: Any) -> tuple[str, str]:
+    """What is wrong, and the path of the keys to it."""
+    from mlcli.config.explain import dotted, keys_of
+
+    details = error.errors(include_url=False, include_context=False)[0]
+    place = dotted(keys_of(details, document))
+    said = "is missing" if details["type"] == "missing" else details["msg"].replace("Input should", "should", 1)
+    return f"{place or 'it'} {said}", place
+
+
+def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[str, list[str]]:
+    """A small CSV file by its columns: names first, whole rows, and numbers or nothing after `texts` columns.
+
+    Raises UnsafeFile with the line.
+    """
+    lines = csv.reader(io.StringIO(text_of(path, "surrogateescape"), newline=""))
+    with own_file(path):
+        head, body = next(lines, []), list(lines)
+    if len(set(head)) < len(head) or not set(needed) <= set(head):
+        raise damaged(path, f"its first line should name {', '.join(needed) or 'different columns'}", 1)
+    for number, row in enumerate(body, 2):
+        if len(row) != len(head):
+            raise damaged(path, f"{len(row)} cells, not {len(head)}", number)
+        wrong = next((cell for cell in row[texts:] if not _is_number(cell)), None)
+        if wrong is not None:
+            raise damaged(path, f"{wrong[:40]!r} is not a number", number)
+    return {name: [row[place] for row in body] for place, name in enumerate(head)}
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell or "nan")
+    except ValueError:
+        return False
+    return True

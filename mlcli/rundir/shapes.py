@@ -1,0 +1,183 @@
+"""What the JSON files of a run directory hold, as far as something is made of it later; they may hold more."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0, lt=2**53)]
+Whole = Annotated[int, Field(gt=-(2**31), lt=2**31)]
+Number = float  # finite
+Name = Annotated[str, Field(max_length=2**20)]
+Figure = bool | Whole | Number | None
+
+
+class Shape(BaseModel):
+    """Keys that must be there, or may be, with the types of their values."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False, protected_namespaces=())
+
+
+class Origin(Shape):
+    """What was read from a file."""
+
+    path: str
+    kind: str = ""
+    rows: Count
+    columns: Count
+    format: str | None = None
+    bytes: Count | None = None
+    sha256: str | None = None
+
+
+class Inputs(Origin):
+    """The input, and its second view."""
+
+    view: Origin | None = None
+
+
+class Sizes(Shape):
+    """The size of the embedding."""
+
+    rows: Count
+    components: Count
+    dropped: Count = 0
+
+
+class Eigenvalues(Shape):
+    """What the spectrum says beside spectrum.csv."""
+
+    ranked_by: str = "eigenvalues"
+    computed: Count
+    complete: bool
+    divisor: Annotated[float, Field(gt=0)]
+    exponent: Annotated[int, Field(ge=-5000, le=5000)]
+    trace: Number | None
+    frobenius: Number | None
+    negative_share: Number | None = None
+    tolerance: Annotated[float, Field(ge=0)]
+
+
+class Fit(Shape):
+    """The figures of a fit: those with a name here, and others that are single, lists, or one for each of many."""
+
+    __pydantic_extra__: dict[str, Figure | str | list[Any] | dict[str, Figure]] = Field(init=False)
+    factor_correlations: list[list[Number]] = []
+    duality_gap: Number | None = None
+    constraint_violation: Number = 0.0
+    converged: bool = True
+
+
+class Noted(Shape):
+    """A warning or a note."""
+
+    code: str
+    message: str
+
+
+class Stage(Shape):
+    """The cost of a stage."""
+
+    stage: str
+    seconds: Number
+    peak_memory_mib: Number = 0.0
+
+
+class Library(Shape):
+    """A library of linear algebra."""
+
+    library: str
+    kernel: str | None
+    threads: Count
+
+
+class Known(Shape):
+    """Size and hash of a file."""
+
+    bytes: Count
+    sha256: str
+
+
+class Manifest(Shape):
+    """run.json."""
+
+    format: Literal[1]
+    mlcli: str = ""
+    finished: str = ""
+    method: Name
+    input: Inputs
+    embedding: Sizes
+    spectrum: Eigenvalues
+    fit: Fit
+    seed: Count = 0
+    threads: Count | None = None
+    seconds: Number = 0.0
+    stages: list[Stage] = []
+    warnings: list[Noted] = []
+    notes: list[Noted] = []
+    versions: dict[str, str | None] = {}
+    blas: list[Library] = []
+    files: dict[str, Known]
+
+
+class Made(Shape):
+    """A check of the certificate."""
+
+    name: str
+    value: Number | None = None
+    tolerance: Number | None = None
+    verdict: str
+    how: str = ""
+
+
+class Certificate(Shape):
+    """certificate.json."""
+
+    verdict: str
+    checks: list[Made] = []
+
+
+class Curve(Shape):
+    """A figure for every size of neighborhood."""
+
+    neighbors: list[Count]
+    values: list[Number]
+
+
+class Quality(Shape):
+    """quality.json."""
+
+    __pydantic_extra__: dict[str, Figure | Name | list[Any] | dict[str, Any]] = Field(init=False)
+    anchors: Count | None = None
+    exact: bool = True
+    neighbors: Count | None = None
+    distances: Name | None = None
+    q_nx: Curve | None = None
+
+
+class Recommendation(Shape):
+    """How many axes to keep."""
+
+    sentence: str
+
+
+class Figures(Shape):
+    """What decided a rule."""
+
+    residual_variances: list[Number] = []
+
+
+class Rule(Shape):
+    """What a rule says."""
+
+    components: Count | None = None
+    detail: str | None = None
+    rule: str | None = None
+    figures: Figures = Figures()
+
+
+class Dimension(Shape):
+    """dimension.json."""
+
+    recommendation: Recommendation
+    rules: dict[str, Rule] = {}
+    left_out: dict[str, str] = {}

@@ -1,0 +1,69 @@
+"""Run directories to damage: small runs of many kinds, and files put back with the hashes that belong to them."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from mlcli.cli.program import run
+from tests.fuzz.arrays import of_bytes, of_npy, of_npz
+from tests.fuzz.documents import Damage, of_json, of_yaml
+from tests.fuzz.tables import of_csv
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+RUNS = {  # the arguments of `embed`, and the new points for `project`
+    "pca": ("us_arrests.csv", "--scale", "standard", "--set", "report.formats=[csv, parquet, npy]"),
+    "mds": ("eurodist.csv", "--dissimilarities", "-m", "mds", "--set", "report.formats=[parquet]"),
+    "isomap": ("helix.npy", "-m", "isomap", "-k", "8", "--set", "report.formats=[npy]"),
+    "lle": ("us_arrests.csv", "-m", "lle", "-k", "6"),
+    "kpca": ("us_arrests.csv", "-m", "kpca", "--set", "method.kernel.name=gaussian"),
+    "ppca": ("gaps.tsv", "-m", "ppca", "-p", "1", "--set", "prepare.missing=model", "--id-column", "point"),
+    "fa": ("ability_cov.csv", "-m", "fa", "--set", "input.kind=covariance", "--set", "input.observations=112"),
+    "lda": ("iris.csv", "-m", "lda", "--label-column", "Species"),
+    "sde": ("us_arrests.csv", "-m", "sde", "-k", "6"),
+    "sfa": ("mixture.csv", "-m", "sfa"),
+    "lgssm": ("oscillator.csv", "-m", "lgssm", "--set", "method.iterate.limit=30", "--id-column", "time",
+              "--set", "prepare.missing=model"),
+    "landmarks": ("us_arrests.csv", "-m", "mds", "--set", "method.landmarks=20"),
+}
+DAMAGES: dict[str, Callable[[bytes], list[Damage]]] = {
+    ".json": of_json, ".yaml": of_yaml, ".csv": of_csv, ".npz": of_npz, ".npy": of_npy, ".parquet": of_bytes}
+UNREAD = {"posterior.csv", "dimension.csv"}
+
+
+def made(folder: Path, name: str) -> Path:
+    """The run of a name, made in a folder."""
+    data, *options = RUNS[name]
+    assert run(["embed", str(SAMPLES / data), *options, "-o", str(folder / name), "-q"]) in (0, 80)
+    return folder / name
+
+
+def damages(directory: Path) -> list[tuple[str, str, Callable[[], bytes]]]:
+    """Every damage to every file of a run: the file, what is done, the damaged content."""
+    return [(path.name, told, content) for path in sorted(directory.iterdir())
+            if path.suffix in DAMAGES and path.name not in UNREAD
+            for told, content in DAMAGES[path.suffix](path.read_bytes())]
+
+
+def damaged(directory: Path, copy: Path, file: str, content: bytes) -> Path:
+    """A copy of a run with another content of one file, whose hashes are right nevertheless."""
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(directory, copy)
+    (copy / file).write_bytes(content)
+    if file == "model.npz":
+        header = json.loads((copy / "model.json").read_bytes())
+        header["arrays"].update(bytes=len(content), sha256=hashlib.sha256(content).hexdigest())
+        (copy / "model.json").write_text(json.dumps(header), encoding="utf-8")
+        rehashed(copy, "model.json")
+    if file != "run.json":
+        rehashed(copy, file)
+    return copy
+
+
+def rehashed(directory: Path, file: str) -> None:
+    """Puts the size and hash of a file into run.json."""
+    manifest = json.loads((directory / "run.json").read_bytes())
+    content = (directory / file).read_bytes()
+    manifest["files"][file] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    (directory / "run.json").write_text(json.dumps(manifest), encoding="utf-8")

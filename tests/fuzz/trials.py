@@ -1,0 +1,84 @@
+"""The program called in this process on damaged files, and how it may end."""
+
+import contextlib
+import io
+import resource
+import signal
+import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from mlcli.cli.program import run
+
+MEMORY = 2 << 30  # bytes
+SECONDS = 20.0
+INTERNAL, MISUSED = 1, {2, 137}  # a bug, and codes that no damaged file may end with
+
+
+@dataclass(frozen=True)
+class Trial:
+    """How a call ended."""
+
+    arguments: tuple[str, ...]
+    code: int
+    err: str
+    seconds: float
+
+    @property
+    def fault(self) -> str:
+        """What is wrong with the way it ended, or nothing."""
+        errors = self.err.count("mlcli: error[E-")
+        if self.code == INTERNAL or self.code in MISUSED:
+            return f"exit {self.code}"
+        if self.seconds > SECONDS:
+            return f"{self.seconds:.1f} s"
+        if errors != (self.code != 0):
+            return f"exit {self.code} and {errors} errors"
+        return "another line" if any(not line.startswith(("mlcli: ", "  ")) for line in self.err.splitlines()) else ""
+
+
+def tried(*arguments: str) -> Trial:
+    """Calls the program; a call that does not end is ended after three times what it may take."""
+    out, err = io.TextIOWrapper(io.BytesIO(), "utf-8"), io.StringIO()
+    start = time.perf_counter()
+    with ended_after(int(3 * SECONDS)), warnings.catch_warnings(), contextlib.redirect_stdout(out), \
+            contextlib.redirect_stderr(err):
+        warnings.simplefilter("error")
+        try:
+            code = run(list(arguments))
+        except TimeoutError:
+            code = INTERNAL
+    return Trial(arguments, code, err.getvalue(), time.perf_counter() - start)
+
+
+@contextlib.contextmanager
+def ended_after(seconds: int) -> Iterator[None]:
+    """Raises TimeoutError in a block that takes longer."""
+    def end(number: int, frame: object) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def peak() -> int:
+    """Bytes that this process has taken at most."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def commands(directory: Path, file: str) -> list[tuple[str, ...]]:
+    """The calls that read a file of a run."""
+    run, rows = str(directory), str(directory / "new.csv")
+    if file == "config.yaml":
+        return [("verify", run), ("report", run, "-q"), ("plan", str(directory / file))]
+    looked = [("verify", run), ("report", run, "-q"), ("compare", run, run, "-q")]
+    if file.startswith("model") or file == "run.json":
+        looked += [("verify", run, "--input", "absent"), ("project", run, rows, "-q"), ("reconstruct", run, rows, "-q")]
+    return looked
