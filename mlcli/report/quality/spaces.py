@@ -22,7 +22,7 @@ from mlcli.stages.similarities import Geodesics, KernelValues
 from mlcli.stages.streamed import STORED
 
 REACH = 30  # binary exponents of numbers whose squares are safe, in single precision as well
-BLOCK = 2**20  # numbers of a block of points
+BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds
 FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
