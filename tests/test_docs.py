@@ -6,13 +6,14 @@ import sys
 from pathlib import Path
 
 from mlcli.methods import METHODS
+from tests.processes import neutral
 
 ROOT = Path(__file__).parents[1]
 
 
 def test_generated_pages_are_fresh() -> None:
     command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = subprocess.run(command, capture_output=True, text=True, env=neutral())
     assert result.returncode == 0, f"stale: {result.stdout.split()}; run `python docs/generate.py`"
 
 
