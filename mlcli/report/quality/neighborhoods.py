@@ -121,11 +121,11 @@ def before(keys: Indices, wanted: int, bits: int) -> int:
     low, high = ((wanted >> bits) - 1) << bits, ((wanted >> bits) + 2) << bits
     count = 0
     for columns in pieces_of(len(keys)):
-        smaller = np.count_nonzero(keys[columns] < low)
+        smaller = int(np.count_nonzero(keys[columns] < low))
         count += smaller
         if np.count_nonzero(keys[columns] < high) > smaller:
             near = keys[columns][(keys[columns] >= low) & (keys[columns] < high)]
-            count += np.count_nonzero(near & ~(-1 << bits) < wanted & ~(-1 << bits))
+            count += int(np.count_nonzero(near & ~(-1 << bits) < wanted & ~(-1 << bits)))
     return count
 
 
