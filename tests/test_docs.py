@@ -8,6 +8,7 @@ from pathlib import Path
 import mlcli
 from mlcli import errors
 from mlcli.methods import METHODS
+from tests.processes import neutral
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
@@ -15,7 +16,7 @@ PACKAGE = Path(mlcli.__file__).parent
 
 def test_generated_pages_are_fresh() -> None:
     command = [sys.executable, str(ROOT / "docs" / "generate.py"), "--check"]
-    result = subprocess.run(command, capture_output=True, text=True)
+    result = subprocess.run(command, capture_output=True, text=True, env=neutral())
     assert result.returncode == 0, f"stale: {result.stdout.split()}; run `python docs/generate.py`"
 
 

@@ -59,6 +59,8 @@ def constant(values: AnyArray) -> AnyArray:
 
 def _extent(values: AnyArray) -> Extent:
     """The extent, looked for by all threads in pieces, so that no large array is made."""
+    if values.size <= PIECE:
+        return _extent_of_piece(values)
     parts = list(in_order(_extent_of_piece, pieces(values)))
     return Extent(max((part.largest for part in parts), default=0.0), all(part.finite for part in parts))
 
@@ -99,7 +101,10 @@ def scaled(values: Array, exponent: int) -> Array:
             else:
                 np.ldexp(piece[0], exponent, out=piece[1])
 
-    each(fill, list(zip(pieces(values), pieces(found), strict=True)))
+    if values.size <= PIECE:
+        fill((values, found))
+    else:
+        each(fill, list(zip(pieces(values), pieces(found), strict=True)))
     return found
 
 

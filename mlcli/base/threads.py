@@ -5,7 +5,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TypeVar
 
@@ -57,14 +57,18 @@ def each(work: Callable[[T], object], pieces: Sequence[T]) -> None:
 def in_order(work: Callable[[T], R], pieces: Sequence[T]) -> Iterator[R]:
     """What `work` makes of each piece, in the order of the pieces, by as many threads as allowed.
 
-    Meanwhile linear algebra runs on one thread in each; the result is the same for any number of them.
+    Meanwhile linear algebra runs on one thread in each, also where there is only one piece: how a product is shared
+    among threads decides how it is rounded. So the result is the same for any number of them.
     """
-    count = min(allowed(), len(pieces))
-    if count <= 1:
-        yield from map(work, pieces)
-        return
+    with single_threaded_blas() if allowed() > 1 else nullcontext():
+        count = min(allowed(), len(pieces))
+        yield from _shared(work, pieces, count) if count > 1 else map(work, pieces)
+
+
+def _shared(work: Callable[[T], R], pieces: Sequence[T], count: int) -> Iterator[R]:
+    """The same by `count` threads, with few results waiting at a time."""
     waiting: deque[Future[R]] = deque()
-    with single_threaded_blas(), ThreadPoolExecutor(count) as pool:
+    with ThreadPoolExecutor(count) as pool:
         for piece in pieces:
             waiting.append(pool.submit(work, piece))
             if len(waiting) > count:

@@ -23,7 +23,8 @@ class KernelPCA(Method):
 
     With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within
     about 1/√r and nothing beyond: too large a rate makes all points equally different, too
-    small a one gives PCA again. A given matrix is used as it is (`input.kind: kernel`).
+    small a one gives PCA again. Its default is one over the median squared distance of all pairs,
+    those of equal points left out. A given matrix is used as it is (`input.kind: kernel`).
 
     New points' kernel rows are centered as the training rows were. Source: Schölkopf, Smola and
     Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998.
@@ -62,7 +63,7 @@ class KernelPCA(Method):
             return Columns()
         origin = data.values.mean(axis=0) if self.kernel.movable else np.zeros(data.values.shape[1])
         points = data.values - origin
-        return KernelValues(points, self.kernel.for_points(points, data.exponent, compute.generator()), origin)
+        return KernelValues(points, self.kernel.for_points(points, data.exponent), origin)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Nothing depends on the data; but a kernel function has no use beside a given kernel."""

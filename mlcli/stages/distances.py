@@ -1,13 +1,19 @@
 """Squared Euclidean distances between points, whole or for chosen pairs."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import exponent_of
 from mlcli.base.stage import advance
+from mlcli.base.threads import in_order
 from mlcli.base.types import Array, Indices
 
 BLOCK = 2**24  # numbers in a block of work: 128 MiB of doubles
+PIECE = 2**20  # numbers of a piece of work for a thread: 8 MiB of doubles
+DIGITS = 8  # binary digits of a center, from those of the farthest point's coordinates on
 CACHED = 2**15  # numbers that stay in a core's cache
 FEW_COLUMNS = 16  # up to here differences are as quick as a product
 NEAR = 1e-3  # squared distances below this share of the points' squared norms are computed again by differences
@@ -22,24 +28,65 @@ def row_blocks(rows: int, width: int) -> Iterator[slice]:
 
 
 def squared_distances(left: Array, right: Array) -> Array:
-    """‖xᵢ - yⱼ‖² (m x n); near pairs keep their digits, equal points are exactly zero apart."""
+    """‖xᵢ - yⱼ‖² (m x n), the same for any number of threads; equal points are exactly zero apart, near pairs keep
+    their digits, and the squares of whole numbers are exact.
+    """
     distances = np.empty((len(left), len(right)))
-    for block in row_blocks(len(left), max(len(right), left.shape[1])):
-        distances[block] = _block(left[block], right)
+    rows_of = partial(by_differences, right=right) if left.shape[1] <= FEW_COLUMNS else _by_products(right)
+
+    def fill(rows: slice) -> int:
+        distances[rows] = rows_of(left[rows])
+        return rows.stop
+
+    step = max(1, PIECE // max(len(right), left.shape[1], 1))
+    pieces = [slice(start, min(start + step, len(left))) for start in range(0, len(left), step)]
+    for done in in_order(fill, pieces):
+        advance(done, len(left))
     return distances
 
 
-def _block(left: Array, right: Array) -> Array:
-    """One block of rows, through a matrix product on data centered at the right-hand points."""
-    if left.shape[1] <= FEW_COLUMNS:
-        return by_differences(left, right)
-    center = right.mean(axis=0)
-    left_norms, right_norms = _norms(left - center), _norms(right - center)
-    products = (left - center) @ (right - center).T
-    sums = left_norms[:, None] + right_norms
-    squared = np.maximum(sums - 2 * products, 0.0)
-    rows, columns = np.nonzero(squared <= NEAR * sums)
-    squared[rows, columns] = pair_distances(left, right, rows, columns)
+def _by_products(right: Array) -> Callable[[Array], Array]:
+    center = short_center(right)
+    moved = Moved.from_center(right, center)
+    return lambda left: between(Moved.from_center(left, center), moved)
+
+
+@frozen
+class Moved:
+    """Points as they are, and as seen from a center."""
+
+    points: Array  # m x d
+    moved: Array  # m x d
+    norms: Array  # m, squared
+
+    @classmethod
+    def from_center(cls, points: Array, center: Array) -> "Moved":
+        """The points less a center (d)."""
+        moved = points - center
+        return cls(points, moved, _norms(moved))
+
+
+def short_center(points: Array) -> Array:
+    """The mean of some points but for its last digits: seen from there, whole numbers have few digits.
+
+    Then their products, and sums of these, fit into a double, so that equal distances are equal to the last bit.
+    """
+    mean: Array = points.mean(axis=0)
+    ends = np.array([points.max(axis=0) - mean, points.min(axis=0) - mean])
+    unit = np.ldexp(1.0, exponent_of(ends) - DIGITS)
+    return np.rint(mean / unit) * unit if ends.any() and unit > 0 else mean
+
+
+def between(left: Moved, right: Moved) -> Array:
+    """‖xᵢ - yⱼ‖² (m x n) of points seen from one center, by one product; those of near pairs by differences."""
+    sums = left.norms[:, None] + right.norms
+    squared = left.moved @ right.moved.T
+    squared *= -2
+    squared += sums
+    np.maximum(squared, 0.0, out=squared)
+    sums *= NEAR
+    rows, columns = np.divmod(np.flatnonzero(squared <= sums), len(right.points))
+    squared[rows, columns] = pair_distances(left.points, right.points, rows, columns)
     return squared
 
 

@@ -12,6 +12,7 @@ from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import NumericalError
 from mlcli.stages.distances import squared_distances
+from mlcli.stages.median_distance import median_squared_distance
 
 NARROW = 64.0  # rate times the largest squared norm up to which single precision will do to begin with
 
@@ -27,7 +28,7 @@ class Linear(Options):
         """The power of the data's unit that coordinates carry."""
         return 1
 
-    def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Linear":
+    def for_points(self, points: Array, exponent: int) -> "Linear":
         """The kernel for data in units of 2**exponent."""
         return self
 
@@ -66,7 +67,7 @@ class Polynomial(Options):
         """The power of the data's unit that coordinates carry: none, the constant fixes the unit."""
         return 0
 
-    def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Polynomial":
+    def for_points(self, points: Array, exponent: int) -> "Polynomial":
         """The kernel for data in units of 2**exponent."""
         return self.replace(gamma=_in_range(self.gamma, 2 * exponent, "method.kernel.gamma"))
 
@@ -103,22 +104,21 @@ class Gaussian(Options):
 
     name: Literal["gaussian"] = "gaussian"
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
-    rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median squared distance).", gt=0)
+    rate: float | None = option(
+        None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).", gt=0)
 
     @property
     def unit_power(self) -> int:
         """The power of the data's unit that coordinates carry: none."""
         return 0
 
-    def for_points(self, points: Array, exponent: int, generator: np.random.Generator) -> "Gaussian":
+    def for_points(self, points: Array, exponent: int) -> "Gaussian":
         """The kernel for data in units of 2**exponent, with a default rate fixed from the data."""
         if self.rate is not None:
             return self.replace(rate=_in_range(self.rate, 2 * exponent, "method.kernel.rate"))
-        sample = points if len(points) <= 1000 else points[generator.choice(len(points), 1000, replace=False)]
-        squared = squared_distances(sample, sample)[np.triu_indices(len(sample), 1)]
-        if not np.any(squared > 0):
+        middle = median_squared_distance(points)
+        if not middle:
             return self.replace(rate=1.0)
-        middle = float(np.median(squared[squared > 0]))
         note("N-RATE", f"gaussian rate {shown(1 / middle, -2 * exponent)}: one over the median squared distance",
              rate=float(scaled(np.asarray(1 / middle), -2 * exponent)))
         return self.replace(rate=1 / middle)

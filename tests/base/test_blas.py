@@ -3,7 +3,6 @@
 import contextvars
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 from mlcli.base import blas
 from mlcli.base.machine import Threads
 from tests.cli.support import write_points
+from tests.processes import call
 
 FLAGS = "fpu avx2 avx512f avx512dq avx512bw avx512vl avx512cd"
 
@@ -94,12 +94,9 @@ def test_core_type_only_where_it_is_right(tmp_path: Path, vendor: str, flags: st
 
 
 def test_a_run_records_its_threads_and_what_was_set(tmp_path: Path) -> None:
-    left_out = (*blas.POOLS, "SLURM_CPUS_PER_TASK")
-    environment = {name: value for name, value in os.environ.items() if name not in left_out}
-    environment |= {"MLCLI_THREADS": "1", "MLCLI_NO_BLAS_TUNE": "1"}
-    command = [sys.executable, "-m", "mlcli", "embed", str(write_points(tmp_path / "a.csv")), "-q", "-o"]
-    subprocess.run([*command, str(tmp_path / "one")], env=environment, check=True)
-    subprocess.run([*command, str(tmp_path / "two"), "--threads", "2"], env=environment, check=True)
+    settings, points = {"MLCLI_THREADS": "1", "MLCLI_NO_BLAS_TUNE": "1"}, write_points(tmp_path / "a.csv")
+    assert call("embed", points, "-q", "-o", tmp_path / "one", **settings).returncode == 0
+    assert call("embed", points, "-q", "-o", tmp_path / "two", "--threads", "2", **settings).returncode == 0
     one, two = (json.loads((tmp_path / name / "run.json").read_text()) for name in ("one", "two"))
     assert (one["threads"], one["threads_source"]) == (1, "MLCLI_THREADS")
     assert (two["threads"], two["threads_source"]) == (2, "compute.threads")
@@ -110,8 +107,6 @@ def test_a_run_records_its_threads_and_what_was_set(tmp_path: Path) -> None:
 
 
 def test_doctor_tells_threads_and_settings() -> None:
-    environment = os.environ | {"MLCLI_THREADS": "1", "MLCLI_NO_BLAS_TUNE": "1"}
-    text = subprocess.run([sys.executable, "-m", "mlcli", "doctor"], env=environment, check=True, capture_output=True,
-                          text=True).stdout
+    text = call("doctor", MLCLI_THREADS="1", MLCLI_NO_BLAS_TUNE="1").stdout
     assert "threads: 1 (MLCLI_THREADS)" in text
     assert "OpenBLAS core type: left alone (MLCLI_NO_BLAS_TUNE is set)" in text

@@ -1,15 +1,15 @@
-"""Calling the command line in tests: in this process, or as a process of its own."""
+"""Calling the command line in this process; `process` starts one of its own."""
 
-import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from mlcli.cli.program import run
+from tests.processes import process
+
+__all__ = ["Called", "Caller", "process", "write_points"]
 
 
 @dataclass(frozen=True)
@@ -32,12 +32,6 @@ class Caller:
         code = run([str(argument) for argument in arguments])
         captured = self.capture.readouterr()
         return Called(code, captured.out, captured.err)
-
-
-def process(*arguments: object, **options: Any) -> subprocess.Popen[bytes]:
-    """Starts `mlcli` as a process of its own."""
-    command = [sys.executable, "-m", "mlcli", *map(str, arguments)]
-    return subprocess.Popen(command, **{"stderr": subprocess.PIPE, "stdout": subprocess.PIPE, **options})
 
 
 def write_points(path: Path, rows: int = 30, seed: int = 0) -> Path:

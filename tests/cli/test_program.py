@@ -1,8 +1,6 @@
 """The program starts lightly, knows its commands, and helps."""
 
 import importlib
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +8,7 @@ import pytest
 
 from mlcli.cli.program import COMMANDS
 from tests.cli.support import Caller
+from tests.processes import python
 
 HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")
 STATE = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print([m for m in sys.modules if m in {}])"
@@ -17,8 +16,7 @@ STATE = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print
 
 def imported(*arguments: str) -> list[str]:
     """The heavy modules that a call imports."""
-    command = [sys.executable, "-c", STATE.format(HEAVY), *arguments]
-    return eval(subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()[-1])
+    return eval(python(STATE.format(HEAVY), *arguments).splitlines()[-1])
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["-h"], ["--version"]])
@@ -28,7 +26,7 @@ def test_the_root_imports_nothing_heavy(arguments: list[str]) -> None:
 
 def test_the_settings_for_blas_import_nothing_heavy() -> None:
     code = f"import sys; from mlcli.base import blas; blas.settle([]); print([m for m in sys.modules if m in {HEAVY}])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert python(code) == "[]\n"
 
 
 def test_a_command_imports_what_it_needs_only() -> None:

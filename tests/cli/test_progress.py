@@ -14,6 +14,7 @@ from mlcli.base import stage
 from mlcli.cli import progress
 from mlcli.cli.progress import Bar, Events, Log, Silent, shown_as, watching
 from tests.cli.support import process
+from tests.processes import neutral
 
 
 def work() -> None:
@@ -139,7 +140,7 @@ def read_all(descriptor: int) -> str:
 def test_a_bar_on_a_terminal_is_gone_at_the_end(environment: dict[str, str], colored: bool) -> None:
     """What a terminal receives: cursor codes while the bar is there, then the plain summary."""
     ours, theirs = pty.openpty()
-    child = process("embed", "data.csv", stderr=theirs, env={**os.environ, "TERM": "xterm-256color", **environment})
+    child = process("embed", "data.csv", stderr=theirs, env=neutral(TERM="xterm-256color", **environment))
     os.close(theirs)
     text = read_all(ours)
     child.communicate()

@@ -1,15 +1,15 @@
 """Signals, closed pipes and full disks, against real processes."""
 
 import json
-import os
+import shlex
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.cli.support import process
+from tests.processes import neutral, program, python
 
 
 @pytest.mark.parametrize(("number", "code", "name"), [
@@ -31,12 +31,11 @@ def test_a_signal_ends_the_run_without_an_output(number: signal.Signals, code: i
 
 
 def test_an_ignored_signal_stays_ignored() -> None:
-    program = ("import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.argv = ['mlcli', '--version']\n"
-               "from mlcli.cli import main\n"
-               "try: main()\n"
-               "finally: print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)")
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.splitlines() == ["mlcli 0.1.0", "True"]
+    code = ("import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.argv = ['mlcli', '--version']\n"
+            "from mlcli.cli import main\n"
+            "try: main()\n"
+            "finally: print(signal.getsignal(signal.SIGINT) == signal.SIG_IGN)")
+    assert python(code).splitlines() == ["mlcli 0.1.0", "True"]
 
 
 def test_a_closed_reader_is_quiet_and_141() -> None:
@@ -67,14 +66,14 @@ def test_a_full_standard_error_keeps_the_exit_code() -> None:
 
 
 def test_closed_streams_keep_the_exit_code() -> None:
-    shell = f"'{sys.executable}' -m mlcli"
+    shell = shlex.join(program())
     assert subprocess.run(f"{shell} embd 2>&-", shell=True, check=False).returncode == 2
     found = subprocess.run(f"{shell} sample torus >&-", shell=True, check=False, capture_output=True)
     assert found.returncode == 73 and b"E-STDOUT" in found.stderr
 
 
 def test_output_in_an_ascii_locale() -> None:
-    environment = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    environment = neutral(LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
     child = process("methods", "kpca", env=environment)
     out, err = child.communicate()
     assert (child.returncode, err) == (0, b"")

@@ -1,7 +1,5 @@
 """The section `input` takes what YAML gives and refuses what cannot be."""
 
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +9,7 @@ from pydantic import ValidationError
 from mlcli.data.input import Input
 from mlcli.errors import ConfigError
 from tests.data.helpers import refused, written
+from tests.processes import python
 
 
 def test_lists_of_names_are_taken_as_they_stand_in_yaml() -> None:
@@ -36,8 +35,7 @@ def test_header(header: Any) -> None:
 def test_reading_and_writing_import_no_heavy_library_before_they_need_it() -> None:
     program = ("import sys, mlcli.data.read, mlcli.data.write, mlcli.data.prepare\n"
                "print([name for name in ('pyarrow', 'scipy', 'rich', 'typer') if name in sys.modules])")
-    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert found.stdout.strip() == "[]"
+    assert python(program).strip() == "[]"
 
 
 def test_a_label_column_is_named_once(tmp_path: Path) -> None:

@@ -1,8 +1,6 @@
 """Wrong input raises ValueError or TypeError and never crashes; a missing library says so."""
 
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +11,7 @@ from mlcli import native
 from mlcli.base.types import AnyArray
 from mlcli.errors import DependencyMissing
 from tests.native.support import GRAPHS, eliminated, needs_native
+from tests.processes import python
 
 GRAPH = GRAPHS["two vertices"]
 STARTS, INDICES, LENGTHS, ORDER = np.array([0, 1, 2]), np.array([1, 0]), np.array([1.0, 1.0]), np.array([0, 1])
@@ -124,9 +123,7 @@ def test_native_is_there_where_required() -> None:
 @pytest.mark.parametrize("level", ["base", "none"])
 def test_the_environment_names_a_level(level: str) -> None:
     program = "from mlcli import native; print(native.describe())"
-    command = [sys.executable, "-P", "-c", program]  # -P: the installed package, not the source tree
-    done = subprocess.run(command, env={**os.environ, "MLCLI_SIMD": level}, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == {"base": "base", "none": "absent"}[level]
+    assert python(program, MLCLI_SIMD=level).strip() == {"base": "base", "none": "absent"}[level]
 
 
 def test_a_missing_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

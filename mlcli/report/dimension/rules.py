@@ -8,6 +8,7 @@ from typing import Any
 
 from mlcli.base.inputs import Input
 from mlcli.base.stage import stage
+from mlcli.base.threads import single_threaded_blas
 from mlcli.methods.base import Method, Model
 from mlcli.report.dimension.evidence import evidence_of
 from mlcli.report.dimension.intrinsic import estimates
@@ -33,7 +34,8 @@ def dimension(method: Method, model: Model, data: Input, seed: int) -> dict[str,
 
     `data` holds the rows that were embedded, as the method saw them.
     """
-    found = verdicts(evidence_of(method, model, data, seed))
+    with single_threaded_blas():  # products this small gain nothing from threads, which would decide their rounding
+        found = verdicts(evidence_of(method, model, data, seed))
     applied = {name: verdict for name, verdict in found.items() if isinstance(verdict, Verdict)}
     return {
         "kept": model.embedding.shape[1],

@@ -12,6 +12,8 @@ from mlcli.base.types import Array, Indices
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
 
+EQUAL = 2.0**-40  # share up to which squared distances may differ and count as equal
+
 
 @frozen
 class Labels(Measure):
@@ -49,7 +51,8 @@ class Labels(Measure):
         labeled = classes >= 0
         others = np.where(self.codes >= 0, block.embedded, np.inf)
         others[own, block.rows] = np.inf
-        wrong = self.codes[others.argmin(axis=1)] != classes
+        nearest = (others <= others.min(axis=1, keepdims=True) * (1 + EQUAL)).argmax(axis=1)
+        wrong = self.codes[nearest] != classes
         return {"labeled": labeled.astype(np.float64), "wrong": (wrong & labeled).astype(np.float64),
                 "silhouettes": np.where(labeled, self._silhouettes(np.sqrt(block.embedded), classes), 0.0)}
 

@@ -21,7 +21,7 @@ from mlcli.report.quality.shepard import Shepard
 from mlcli.report.quality.spaces import Euclidean, Space, input_space
 
 REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
-GROUP = 2**25  # distances of anchors that are held at once
+GROUP = 2**24  # distances of anchors that are held at once
 BLOCK = 2**16  # distances of a piece of work: few enough to stay in a cache
 FARTHEST = 200  # binary exponents between the units of two kinds of distances
 NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",

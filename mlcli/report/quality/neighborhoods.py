@@ -53,31 +53,36 @@ class Order:
     """The points in the order of their distance from each anchor, the anchor itself last.
 
     A key is a distance whose last bits give way to the point's number: nonnegative doubles are in
-    the order of their bits, so whole numbers order by (distance, point). What is left of a double
-    tells distances apart to 12 digits for 2,000 points, to 9 for a million. Of many points only
-    the nearest are sorted, and the others counted where it matters.
+    the order of their bits, so whole numbers order by (distance, point). What is left of a double,
+    its step, tells distances apart to 12 digits for 2,000 points, to 9 for a million. Distances in
+    one step or in successive ones are equal: rounding puts equal ones on both sides of a bound.
+    Of many points only the nearest are sorted, and the others counted where it matters.
     """
 
     keys: Indices  # b x n, in the order of the points
     ordered: Indices  # the smallest of them, or all, sorted
-    mask: int  # of the bits that are the point's number
+    bounds: Indices  # b: all keys below are among these
+    bits: int  # those of the point's number
 
     @classmethod
     def of(cls, squared: Array, rows: Indices, reach: int) -> "Order":
         """The order by squared distances (b x n) from some anchors, at least of the `reach` nearest."""
         size = squared.shape[1]
-        mask = (1 << size.bit_length()) - 1
+        bits = size.bit_length()
         keys = np.empty(squared.shape, dtype=np.int64)
         for columns in pieces_of(size):
-            np.bitwise_and(squared[:, columns].view(np.int64), ~mask, out=keys[:, columns])
+            np.bitwise_and(squared[:, columns].view(np.int64), -1 << bits, out=keys[:, columns])
             keys[:, columns] |= np.arange(columns.start, columns.stop)
         keys[np.arange(len(rows)), rows] = LAST
-        first = keys if size <= SORTED else np.partition(keys, reach, axis=1)[:, :reach]
-        return cls(keys, np.sort(first, axis=1), mask)
+        first, bounds = (keys, np.full(len(rows), LAST)) if size <= SORTED else smallest(keys, reach, bits)
+        ordered = np.sort(first, axis=1)
+        for row in np.flatnonzero((np.diff(ordered >> bits) == 1).any(axis=1)):
+            join_steps(keys[row], ordered[row], bits)
+        return cls(keys, ordered, bounds, bits)
 
     def nearest(self, count: int) -> Indices:
         """The nearest points of each anchor, in order (b x count)."""
-        return self.ordered[:, :count] & self.mask
+        return self.ordered[:, :count] & ~(-1 << self.bits)
 
     def ranks(self, named: Indices, exact: int) -> Indices:
         """The ranks of some other points of each anchor (b x m), from 1.
@@ -86,13 +91,42 @@ class Order:
         """
         wanted = np.take_along_axis(self.keys, named, axis=1)
         found = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
-        far = np.argwhere(found[:, :exact] == self.ordered.shape[1]).tolist()
-        if far:
-            found[tuple(zip(*far, strict=True))] = 0
-            for columns in pieces_of(self.keys.shape[1]):
-                for row, place in far:
-                    found[row, place] += np.count_nonzero(self.keys[row, columns] < wanted[row, place])
+        far = np.argwhere(wanted[:, :exact] >= self.bounds[:, None])
+        for row, place in far.tolist():
+            found[row, place] = before(self.keys[row], int(wanted[row, place]), self.bits)
         return found + 1
+
+
+def smallest(keys: Indices, count: int, bits: int) -> tuple[Indices, Indices]:
+    """The `count` smallest keys of each anchor and all others of equal distances (b x m), and what bounds these (b)."""
+    first = np.partition(keys, count - 1, axis=1)[:, :count]
+    bounds = ((first[:, -1] >> bits) + 2) << bits
+    most = max(np.count_nonzero(row < bound) for row, bound in zip(keys, bounds, strict=True))
+    return (first if most == count else np.partition(keys, most - 1, axis=1)[:, :most]), bounds
+
+
+def join_steps(keys: Indices, ordered: Indices, bits: int) -> None:
+    """Moves what is in successive steps to the first of them, in the keys of an anchor (n) and in those sorted."""
+    steps, points = ordered >> bits, ordered & ~(-1 << bits)
+    starts = np.concatenate([[True], np.diff(steps) > 1])
+    joined = steps[starts][np.cumsum(starts) - 1]
+    moved = joined != steps
+    ordered[moved] = joined[moved] << bits | points[moved]
+    keys[points[moved]] = ordered[moved]
+    ordered.sort()
+
+
+def before(keys: Indices, wanted: int, bits: int) -> int:
+    """How many keys of an anchor (n) are smaller than one of them, those of equal distances by their points."""
+    low, high = ((wanted >> bits) - 1) << bits, ((wanted >> bits) + 2) << bits
+    count = 0
+    for columns in pieces_of(len(keys)):
+        smaller = int(np.count_nonzero(keys[columns] < low))
+        count += smaller
+        if np.count_nonzero(keys[columns] < high) > smaller:
+            near = keys[columns][(keys[columns] >= low) & (keys[columns] < high)]
+            count += int(np.count_nonzero(near & ~(-1 << bits) < wanted & ~(-1 << bits)))
+    return count
 
 
 def pieces_of(size: int) -> list[slice]:

@@ -11,9 +11,9 @@ from mlcli.base.inputs import Dissimilarities, Given, Similarities
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
-from mlcli.base.types import AnyArray, Array, Indices, RowsOf
+from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.methods.base import Model, existing
-from mlcli.stages.distances import FEW_COLUMNS, by_differences, pair_distances, squared_distances
+from mlcli.stages.distances import FEW_COLUMNS, Moved, between, by_differences, short_center
 from mlcli.stages.geodesics import dijkstra_rows
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernel_functions import against
@@ -21,10 +21,9 @@ from mlcli.stages.paths import Paths
 from mlcli.stages.similarities import Geodesics, KernelValues
 from mlcli.stages.streamed import STORED
 
-REACH = 30  # binary exponents of numbers whose squares are safe in single precision
-BLOCK = 2**20  # numbers of a block of points
+REACH = 30  # binary exponents of numbers whose squares are safe, in single precision as well
+BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds
 FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
-NEAR = 1e-3  # share of the points' squared norms below which a distance is found again by differences
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
 
@@ -58,7 +57,7 @@ class Euclidean:
 
     @classmethod
     def of(cls, points: Array, anchors: Indices) -> "Euclidean":
-        """The space of some points, scaled where the anchors' squares would leave the range of single precision."""
+        """The space of some points, scaled where the anchors' squares might leave the range of doubles."""
         values, exponent = in_range(points, points[anchors])
         return cls(values, exponent)
 
@@ -72,18 +71,17 @@ class Euclidean:
         points = self.points
         if points.shape[1] <= FEW_COLUMNS:
             return lambda part: by_differences(points[anchors[part]], points)
-        whole = len(anchors) == len(points)
-        rows = np.empty((len(anchors), len(points)), dtype=np.float64 if whole else np.float32)
-        find = squared_distances if whole else single_precision_distances(points[anchors])
+        center = short_center(points[anchors])
+        left, rows = Moved.from_center(points[anchors], center), np.empty((len(anchors), len(points)))
 
         def fill(block: slice) -> int:
-            rows[:, block] = find(points[anchors], points[block])
+            rows[:, block] = between(left, Moved.from_center(points[block], center))
             return block.stop
 
         step = max(1, BLOCK // max(points.shape[1], len(anchors)))
         for done in in_order(fill, [slice(i, min(i + step, len(points))) for i in range(0, len(points), step)]):
             advance(done, len(points))
-        return lambda part: rows[part].astype(np.float64)
+        return lambda part: rows[part]
 
 
 @frozen
@@ -196,24 +194,3 @@ def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
     squared = np.maximum(diagonal[rows, None] + diagonal - 2 * values, 0.0)
     squared[np.arange(len(rows)), rows] = 0.0
     return squared
-
-
-def single_precision_distances(anchors: Array) -> Callable[[AnyArray, AnyArray], AnyArray]:
-    """A quick function for squared distances, right to single precision also where points are near each other."""
-    center = anchors.mean(axis=0)
-    left = (anchors - center).astype(np.float32)
-    own = np.einsum("ij,ij->i", left, left)[:, None]
-
-    def find(exact_left: Array, exact_right: Array) -> AnyArray:
-        right = np.empty(exact_right.shape, dtype=np.float32)
-        np.subtract(exact_right, center, out=right, casting="same_kind")
-        sums = own + np.einsum("ij,ij->i", right, right)
-        squared = left @ right.T
-        squared *= -2
-        squared += sums
-        sums *= NEAR
-        rows, columns = np.divmod(np.flatnonzero(squared <= sums), len(right))
-        squared[rows, columns] = pair_distances(exact_left, exact_right, rows, columns)
-        return squared
-
-    return find
