@@ -114,6 +114,8 @@ class Eigensolve(Options):
 
 
 def _trace(kernel: Kernel, solved: Solved) -> float:
+    if solved.trace is not None:
+        return solved.trace
     if not isinstance(kernel, Inverse):
         return kernel.trace
     if solved.complete:
@@ -139,8 +141,8 @@ def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: floa
 
 
 def _tolerance(kernel: Kernel, solved: Solved) -> float:
-    """The relative residual allowed: an iterative solver's, and that of distances in single precision."""
-    return max(solved.tolerance, kernel.tolerance) if isinstance(kernel, Streamed) else solved.tolerance
+    """The relative residual allowed: an iterative solver's, and that of a kernel in less than double precision."""
+    return max(solved.tolerance, kernel.tolerance) if isinstance(kernel, Dense | Streamed) else solved.tolerance
 
 
 def _note_negative(solved: Solved, notable: float) -> None:

@@ -45,6 +45,7 @@ class Solved:
     tolerance: float = 0.0  # residuals that an iterative solver leaves, relative
     by_roots: bool = False  # whether rounding is relative to the largest root (singular values), not eigenvalue
     residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
+    trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
 
 
 def solve(kernel: Kernel, options: "Eigensolve", compute: Compute) -> Solved:
@@ -74,10 +75,10 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
             if options.reached(float(ritz.values.sum()), kernel.trace):
                 return _top_only(ritz, size, tolerance, single)
             count *= 2
-    if isinstance(kernel, Streamed):
-        kernel = kernel.stored(compute)
-    values, leading = leading_eigen(kernel.matrix)
-    return Solved(values, lambda q: (leading(q), None), size, True, _floor(values, size))
+    whole = kernel.stored(compute) if isinstance(kernel, Streamed) else kernel
+    values, leading = leading_eigen(whole.matrix)
+    return Solved(values, lambda q: (leading(q), None), size, True, _floor(values, size),
+                  trace=None if whole is kernel else whole.trace)
 
 
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
