@@ -23,6 +23,7 @@ from mlcli.stages.streamed import Streamed
 GUESS = 8  # eigenvalues that a share of the variance is first looked for among
 CURVE = 10  # axes that a residual-variance curve is drawn over, where so many are computed
 ROOM = 2**19  # numbers of the eigenvectors kept for it
+DIGITS = 1e-6  # relative error of an eigenvalue beyond which it is worth a warning
 NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
 
 
@@ -50,6 +51,7 @@ class Eigensolve(Options):
         trace = _trace(kernel, solved)
         count = self._count(solved, trace, limit)
         _note_negative(solved, notable)
+        _note_digits(kernel, solved, count, self.reported(len(solved.values)))
         vectors, directions = _canonical_axes(kernel, solved, count)
         _verify(kernel, solved, vectors, directions)
         frobenius = _frobenius(kernel, solved)
@@ -71,6 +73,10 @@ class Eigensolve(Options):
         """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""
         count = size if self.components == "all" else self.components if isinstance(self.components, int) else GUESS
         return min(max(count, self.report or 0), size)
+
+    def reported(self, computed: int) -> int:
+        """How many of the eigenvalues computed are written."""
+        return computed if self.report is None else min(max(self.report, self.wanted(computed)), computed)
 
     def reached(self, total: float, trace: float) -> bool:
         """Whether leading eigenvalues that sum to `total` reach the share asked for: always for a count, never for all.
@@ -153,6 +159,23 @@ def _note_negative(solved: Solved, notable: float) -> None:
     share = float(-negative.sum() / np.abs(solved.values).sum())
     note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size; they are kept in "
          "the spectrum and make no axes", share=share)
+
+
+def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> None:
+    """Warns of eigenvalues that drown in the rounding of the largest: those kept, and of data all that are reported."""
+    if isinstance(kernel, Inverse) or solved.by_roots:
+        return
+    data = isinstance(kernel, Factored) and kernel.digits
+    shown = solved.values[: min(reported, kernel.rank)] if isinstance(kernel, Factored) and data else solved.values[:kept]
+    # a residual's share of a small eigenvalue, squared, is that eigenvalue's error
+    least = max(np.sqrt(solved.size) * EPS / DIGITS, solved.tolerance / np.sqrt(DIGITS) if data else 0.0)
+    faint = int(np.sum(shown < least * solved.values[:1]))
+    if not faint:
+        return
+    route = f"the {kernel.route} route" if isinstance(kernel, Factored) else "the kernel matrix"
+    remedy = "; method.route auto or svd keeps them" if data else ""
+    note("W-DIGITS", f"{route} tells eigenvalues to {least * DIGITS:.0e} of the largest, which leaves {faint} of "
+         f"{len(shown)} fewer than six digits{remedy}", accuracy=least * DIGITS, eigenvalues=faint)
 
 
 def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, Array | None]:

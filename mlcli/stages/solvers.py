@@ -28,6 +28,7 @@ WHOLE_SVD = 600  # the same for singular values of LLE's dense root
 STORED = 1e-11  # residual asked of a kernel in memory
 SINGLE = 1e-6  # residual down to which passes in single precision lead
 LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
+NARROW = 1e-5  # share of the largest eigenvalue below which FᵀF leaves another fewer than ten digits
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
 
 Take = Callable[[int], tuple[Array, Array | None]]
@@ -94,6 +95,17 @@ def _tell(ritz: Ritz, single: int = 0) -> None:
 
 
 def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
+    """The smaller side's matrix, or F itself where that has digits of reported eigenvalues which its products lost."""
+    solved = _solve_side(kernel, options, compute)
+    if not kernel.digits or kernel.route != "auto" or options.solver == "krylov":
+        return solved
+    reported = solved.values[: min(options.reported(len(solved.values)), kernel.rank)]
+    if np.all(reported >= NARROW * solved.values[:1]):
+        return solved
+    return _solve_triangle(kernel) if kernel.by_columns else _solve_svd(kernel)
+
+
+def _solve_side(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
     """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
     size, rank = max(kernel.factor.shape), min(kernel.factor.shape)
     square_memory(compute, kernel.factor.shape[1 if kernel.by_columns else 0], 5, f"the {kernel.route} route",
@@ -143,9 +155,25 @@ def _over_roots(columns: Array, values: Array, floor: float) -> Array:
 def _solve_svd(kernel: Factored) -> Solved:
     """λ = σ² of F itself: small eigenvalues keep the digits that a Gram matrix loses."""
     left, sizes, right = singular(kernel.factor)
-    noise = 10 * max(kernel.factor.shape) * EPS * float(sizes[:1].max(initial=0.0))
-    return Solved(sizes**2, lambda q: (left[:, :q], right[:q].T.copy()), max(kernel.factor.shape), True, noise**2,
-                  by_roots=True)
+    return _of_roots(kernel, sizes, lambda q: (left[:, :q], right[:q].T.copy()))
+
+
+def _solve_triangle(kernel: Factored) -> Solved:
+    """The same by F's triangle, made without a second copy of F; its columns descend, so that none spoils a smaller."""
+    order = np.argsort(-np.diag(kernel.side), kind="stable")
+    _, sizes, right = singular(kernel.triangle(order))
+    directions = right.T[np.argsort(order)]
+    values, floor = sizes**2, _noise(kernel, sizes) ** 2
+    return _of_roots(kernel, sizes, lambda q: _from_directions(kernel, values[:q], directions[:, :q], floor))
+
+
+def _of_roots(kernel: Factored, sizes: Array, take: Take) -> Solved:
+    return Solved(sizes**2, take, max(kernel.factor.shape), True, _noise(kernel, sizes) ** 2, by_roots=True)
+
+
+def _noise(kernel: Factored, sizes: Array) -> float:
+    """Singular values up to here are zero in this arithmetic."""
+    return 10 * max(kernel.factor.shape) * EPS * float(sizes[:1].max(initial=0.0))
 
 
 def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> Solved:
