@@ -57,11 +57,11 @@ class Centered:
         columns = self.points.shape[1]
         own = sum((part.sum(axis=0) for _, part in self.blocks()), np.zeros(columns)) / max(len(self.points), 1)
         if len(self.points) < columns:
-            return np.linalg.svd(self.points - self.means - own, compute_uv=False)
+            return singular_values(self.points - self.means - own)
         triangle = np.zeros((0, columns))
         for _, part in self.blocks():
-            triangle = np.linalg.qr(np.vstack([triangle, part - own]), mode="r")
-        return np.linalg.svd(triangle, compute_uv=False)
+            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, part - own]), mode="r"))
+        return singular_values(triangle)
 
     def covariance(self, block: Array) -> Array:
         """XᵀX times a block of vectors."""
@@ -69,6 +69,11 @@ class Centered:
         for _, part in self.blocks():
             total += part.T @ (part @ block)
         return total
+
+
+def singular_values(matrix: Array) -> Array:
+    """All of them, descending."""
+    return np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
 
 
 def variances(subject: Subject, budget: Budget) -> Iterator[Check]:

@@ -50,6 +50,7 @@ class Eigensolve(Options):
         solved = solve(kernel, self, compute)
         trace = _trace(kernel, solved)
         count = self._count(solved, trace, limit)
+        self._note_direct(solved)
         _note_negative(solved, notable)
         _note_digits(kernel, solved, count, self.reported(len(solved.values)))
         vectors, directions = _canonical_axes(kernel, solved, count)
@@ -62,8 +63,10 @@ class Eigensolve(Options):
     def settled(self, limit: int, size: int) -> "Eigensolve":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one.
 
-        Likewise for a report of more eigenvalues than the `size` that there are.
+        Likewise for a report of more eigenvalues than the `size` that there are, and a tolerance without iteration.
         """
+        if self.solver == "dense":
+            self.refuse_unused("the dense solver has no iterations", where="method.eigensolve", tolerance=None)
         if self.report is not None and self.report > size:
             raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
                               where="method.eigensolve.report", hint=f"ask for at most {size}")
@@ -100,6 +103,17 @@ class Eigensolve(Options):
         cumulative = np.cumsum(solved.values[:available])
         reached = cumulative >= (self.components - 10 * solved.size * EPS) * trace
         return int(reached.argmax()) + 1 if reached.any() else available
+
+    def _note_direct(self, solved: Solved) -> None:
+        """Tells what a spectrum that was found without iteration had no use for."""
+        if solved.iterative:
+            return
+        if self.solver == "krylov":
+            note("N-SOLVER", "the whole spectrum was found instead of its top: the matrix is too small, or too many "
+                 "eigenvalues are wanted")
+        if self.tolerance is not None:
+            note("N-TOLERANCE", f"the tolerance of {self.tolerance:g} was not needed: eigenvalues were found to "
+                 "rounding, without iteration")
 
     def _further(self, solved: Solved, rows: int, count: int) -> Array:
         """Eigenvectors after the kept ones, as far as they cost little: for the residual-variance curve."""
@@ -165,15 +179,16 @@ def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> No
     """Warns of eigenvalues that drown in the rounding of the largest: those kept, and of data all that are reported."""
     if isinstance(kernel, Inverse) or solved.by_roots:
         return
-    data = isinstance(kernel, Factored) and kernel.digits
-    shown = solved.values[: min(reported, kernel.rank)] if isinstance(kernel, Factored) and data else solved.values[:kept]
+    data = kernel if isinstance(kernel, Factored) and kernel.digits else None
+    shown = solved.values[: kept if data is None else min(reported, data.rank)]
     # a residual's share of a small eigenvalue, squared, is that eigenvalue's error
-    least = max(np.sqrt(solved.size) * EPS / DIGITS, solved.tolerance / np.sqrt(DIGITS) if data else 0.0)
+    stopped = 0.0 if data is None else solved.tolerance / np.sqrt(DIGITS)
+    least = max(np.sqrt(solved.size) * EPS / DIGITS, stopped)
     faint = int(np.sum(shown < least * solved.values[:1]))
     if not faint:
         return
     route = f"the {kernel.route} route" if isinstance(kernel, Factored) else "the kernel matrix"
-    remedy = "; method.route auto or svd keeps them" if data else ""
+    remedy = "" if data is None else "; method.route auto or svd keeps them"
     note("W-DIGITS", f"{route} tells eigenvalues to {least * DIGITS:.0e} of the largest, which leaves {faint} of "
          f"{len(shown)} fewer than six digits{remedy}", accuracy=least * DIGITS, eigenvalues=faint)
 

@@ -45,6 +45,7 @@ class Solved:
     floor: float  # eigenvalues up to here are zero in this arithmetic
     tolerance: float = 0.0  # residuals that an iterative solver leaves, relative
     by_roots: bool = False  # whether rounding is relative to the largest root (singular values), not eigenvalue
+    iterative: bool = False  # whether the solver's tolerance ended it
     residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
     trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
 
@@ -61,7 +62,8 @@ def solve(kernel: Kernel, options: "Eigensolve", compute: Compute) -> Solved:
 def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: Compute) -> Solved:
     """The whole spectrum where the matrix is at hand and small; else its top, widened until a share is reached."""
     size = kernel.size
-    if isinstance(kernel, Streamed) or options.solver == "krylov" or (options.solver == "auto" and size > WHOLE):
+    large = isinstance(kernel, Streamed) or size > WHOLE
+    if options.solver == "krylov" or (options.solver == "auto" and large):
         tolerance = options.tolerance or (kernel.tolerance if isinstance(kernel, Streamed) else STORED)
         count = options.wanted(size)
         while count + SPARE <= size // 4:
@@ -85,7 +87,7 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
     _tell(ritz, single)
     return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, _floor(ritz.values, size),
-                  tolerance, residuals=ritz.residuals)
+                  tolerance, iterative=True, residuals=ritz.residuals)
 
 
 def _tell(ritz: Ritz, single: int = 0) -> None:
@@ -124,11 +126,12 @@ def _solve_side(kernel: Factored, options: "Eigensolve", compute: Compute) -> So
 
 def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute) -> Solved:
     size = len(side)
-    values, vectors = power_iteration(side, options, rank, compute.generator())
+    tolerance = options.tolerance or POWER_TOLERANCE
+    values, vectors = power_iteration(side, options, rank, tolerance, compute.generator())
     order = np.argsort(-values, kind="stable")  # of nearly equal ones, the smaller may be found first
     values, vectors = values[order], vectors[:, order]
     return Solved(values, lambda q: (vectors[:, :q], None), size, len(values) == size, _floor(values, size),
-                  POWER_TOLERANCE)
+                  tolerance, iterative=True)
 
 
 def _from_directions(kernel: Factored, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
@@ -197,7 +200,7 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
-                  STORED if complete else tolerance)
+                  STORED if complete else tolerance, iterative=not complete)
 
 
 def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float) -> tuple[Array, float]:
