@@ -1,8 +1,11 @@
 """Options: frozen declarations from which flags, YAML schema, help and pages are made."""
 
+from functools import reduce
 from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from mlcli.errors import ConfigError
 
 
 class Options(BaseModel):
@@ -17,6 +20,19 @@ class Options(BaseModel):
     def replace(self, **values: Any) -> Self:
         """A copy with some fields changed; what the user chose stays marked as chosen."""
         return self.model_copy(update=values)
+
+    def refuse_unused(self, because: str, hint: str = "leave it out", where: str = "method", **options: Any) -> None:
+        """Raises ConfigError where options that have no use are neither at their defaults nor at the values named.
+
+        `because` says why; an option of a section is named SECTION__OPTION, and `where` is the path of them all.
+        """
+        for name, harmless in options.items():
+            *sections, last = name.split("__")
+            holder: Options = reduce(getattr, sections, self)
+            value = getattr(holder, last)
+            if value not in (type(holder).model_fields[last].default, harmless):
+                raise ConfigError("UNUSED", f"{last} was chosen and {because}", hint=hint,
+                                  where=f"{where}.{name.replace('__', '.')}")
 
 
 def option(default: Any, help: str, **limits: Any) -> Any:

@@ -1,10 +1,11 @@
 """The eigenproblem of centered features (PCA), in the space of their columns: C w = λ w with C = XᵀX."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.check import EPS, PASS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Features
 from mlcli.base.scaling import scaled
@@ -17,7 +18,9 @@ from mlcli.stages.similarities import Columns
 
 NUMBER = 3e-9  # seconds for one number of the data in all passes of this page but the probe
 PROBE = 0.7e-9  # for one number, vector and step of the probe
+ROOT = 1.2e-9  # for one number and one column or row of the smaller side, in the roots of all eigenvalues
 BLOCK = 2**18  # numbers of the data taken up at once
+LOST = 1e-6  # relative error of an eigenvalue that is told
 
 
 def is_linear(subject: Subject) -> bool:
@@ -49,12 +52,28 @@ class Centered:
         """Whether all rows are looked at."""
         return self.chosen is None
 
+    def roots(self) -> Array:
+        """Singular values of the rows less their own mean, which has digits that the model's may lack, descending."""
+        columns = self.points.shape[1]
+        own = sum((part.sum(axis=0) for _, part in self.blocks()), np.zeros(columns)) / max(len(self.points), 1)
+        if len(self.points) < columns:
+            return singular_values(self.points - self.means - own)
+        triangle = np.zeros((0, columns))
+        for _, part in self.blocks():
+            triangle = np.asarray(np.linalg.qr(np.vstack([triangle, part - own]), mode="r"))
+        return singular_values(triangle)
+
     def covariance(self, block: Array) -> Array:
         """XᵀX times a block of vectors."""
         total = np.zeros_like(block)
         for _, part in self.blocks():
             total += part.T @ (part @ block)
         return total
+
+
+def singular_values(matrix: Array) -> Array:
+    """All of them, descending."""
+    return np.asarray(np.linalg.svd(matrix, compute_uv=False), dtype=np.float64)
 
 
 def variances(subject: Subject, budget: Budget) -> Iterator[Check]:
@@ -69,6 +88,8 @@ def variances(subject: Subject, budget: Budget) -> Iterator[Check]:
     data = Centered(points, subject.projector.centering.means, chosen, subject.largest)
     yield from _passes(subject, data)
     yield _directions(subject)
+    yield _eigenvalues(subject, data) if data.exact and budget.allows(
+        0.3, ROOT * points.size * min(points.shape)) else skipped("eigenvalues", "no time for all rows")
     cost = PROBE * WIDTH * STEPS * (len(points) if chosen is None else len(chosen)) * points.shape[1]
     yield _nothing_above(subject, data) if budget.allows(0.3, cost) else skipped("count", "no time for a probe")
 
@@ -132,6 +153,23 @@ def _total(subject: Subject, data: Centered, squares: float, rough: float) -> Ch
     if data.exact:
         return ratio("trace", abs(squares - stated), scale, "Σ‖x - mean‖² = trace")
     return ratio("trace", max(squares - stated, 0.0), scale, "Σ‖x - mean‖² of a sample is below the trace", exact=False)
+
+
+def _eigenvalues(subject: Subject, data: Centered) -> Check:
+    """All eigenvalues that are stated, with a warning where one is right beside the largest and not beside itself."""
+    stated, roots = np.maximum(subject.model.spectrum.solved, 0.0), data.roots()
+    stated = stated[: len(roots)]
+    found = roots[: len(stated)] ** 2
+    gaps = np.abs(stated - found)
+    allowed = subject.rounding + subject.model.spectrum.tolerance
+    check = ratio("eigenvalues", float(gaps.max(initial=0.0)), allowed * subject.top,
+                  "squares of the singular values of the centered rows")
+    above = np.sqrt(found) > PASS * subject.rounding * np.sqrt(subject.top)
+    lost = int(np.sum(gaps[above] > LOST * found[above]))
+    if check.verdict != "pass" or not lost:
+        return check
+    return replace(check, verdict="warn", how=f"{check.how}; {lost} of {len(stated)} have fewer than six digits, for "
+                   "products of the columns or rows were solved: method.route auto or svd keeps them")
 
 
 def _directions(subject: Subject) -> Check:

@@ -256,14 +256,6 @@ class Method(Options):
         """Stages other than the eigensolve whose defaults depend on the data."""
         return {}
 
-    def without(self, *options: str) -> dict[str, Any]:
-        """Raises ConfigError where options that a covariance leaves no choice for are not at their defaults."""
-        for name in options:
-            if getattr(self, name) != type(self).model_fields[name].default:
-                raise ConfigError("COVARIANCE", f"{name} was chosen and the covariance is given",
-                                  where=f"method.{name}", hint="leave it out")
-        return {}
-
     def limit(self, data: Input) -> int:
         """The most axes that data of this shape can have."""
         return (self.landmark_count(data) or len(data.values)) - 1

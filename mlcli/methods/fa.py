@@ -1,6 +1,6 @@
 """Factor analysis."""
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -47,6 +47,13 @@ class FA(Method):
     def limit(self, data: Input) -> int:
         """As many factors as the columns can tell apart, and fewer than there are points."""
         return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """No defaults; but with one noise for all columns there is a closed form."""
+        if self.noise == "equal":
+            self.refuse_unused("equal noise has a closed form", lower=None, iterate__limit=None,
+                               iterate__tolerance=None)
+        return {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product, and one eigenproblem of the smaller side for each step."""

@@ -21,14 +21,13 @@ from mlcli.stages.similarities import Geodesics
 class Isomap(Method):
     """A curved surface unrolled: MDS of shortest-path distances on the neighbor graph.
 
-    Points are joined to their nearest neighbors, distances are measured along the graph, and
-    MDS embeds them. With all points as neighbors it is MDS. Geodesic distances are seldom
-    Euclidean, so some eigenvalues are negative; they stay in the spectrum. A new point is joined
-    to its nearest training points, also where the graph is mutual.
+    Points are joined to their nearest neighbors, distances are measured along the graph, and MDS embeds them. With all
+    points as neighbors it is MDS. Geodesic distances are seldom Euclidean, so some eigenvalues are negative; they stay
+    in the spectrum. A new point is joined to its nearest training points, also where the graph is mutual.
 
-    It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and
-    where the graph falls into pieces (more neighbors help). Source: Tenenbaum, de Silva and
-    Langford, "A global geometric framework for nonlinear dimensionality reduction", 2000.
+    It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and where the graph falls
+    into pieces (more neighbors help). Source: Tenenbaum, de Silva and Langford, "A global geometric framework for
+    nonlinear dimensionality reduction", 2000.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
@@ -76,5 +75,8 @@ class Isomap(Method):
         return self.graph == "union"
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
+        """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
+        if self.landmarks is not None:
+            self.refuse_unused("paths from landmarks are found one by one and kept", paths__algorithm="dijkstra",
+                               paths__store="memory", paths__precision="float64")
         return {"neighbors": self.neighbors.settled(len(data.values))}

@@ -21,15 +21,14 @@ from mlcli.stages.similarities import Columns
 class PCA(Method):
     """The directions in which the points vary most; linear and exact.
 
-    The kernel is that of inner products of centered points, solved on the smaller side: the
-    covariance matrix of the columns (direct PCA) or the Gram matrix of the rows (dual PCA).
-    Eigenvalues are variances, over n or n - 1. What is lost by keeping p axes is the sum of
-    the eigenvalues left out.
+    The kernel is that of inner products of centered points, solved on the smaller side: the covariance matrix of the
+    columns (direct PCA) or the Gram matrix of the rows (dual PCA). Eigenvalues are variances, over n or n - 1. What is
+    lost by keeping p axes is the sum of the eigenvalues left out.
 
-    Use it first, always: it is fast, has one answer, and shows what a curved method must beat.
-    It fails where the points lie on a curved surface. Of a covariance (`input.kind: covariance`)
-    there are `loadings.csv`, directions times the roots of their eigenvalues, and no embedding.
-    Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.
+    Use it first, always: it is fast, has one answer, and shows what a curved method must beat. It fails where the
+    points lie on a curved surface. Of a covariance (`input.kind: covariance`) there are `loadings.csv`, directions
+    times the roots of their eigenvalues, and no embedding. Source: Pearson, 1901; Hotelling, 1933; Jolliffe,
+    "Principal component analysis", 2002.
     """
 
     accepts: ClassVar = (Features, Covariance)
@@ -51,8 +50,15 @@ class PCA(Method):
         return min(data.values.shape)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
-        """No defaults, but a covariance that is given has its route and its divisor behind it."""
-        return self.without("route", "divisor") if isinstance(data, Covariance) else {}
+        """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""
+        if isinstance(data, Covariance):
+            self.refuse_unused("the covariance is given", route=None, divisor=None)
+        elif self.route == "svd":
+            self.refuse_unused("the svd route finds all singular values", eigensolve__solver="dense",
+                               eigensolve__tolerance=None)
+        elif self.route == "power":
+            self.refuse_unused("the power route is a solver of its own", eigensolve__solver=None)
+        return {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product and the eigenproblem of the smaller side."""

@@ -48,6 +48,7 @@ def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
     kernel = Dense.of(-0.5 * squared).matrix
     spectrum = symmetric_eigenvalues(kernel)
     if is_euclidean(spectrum):
+        note("N-CORRECTION", f"{rule} constant 0: no eigenvalue is negative", constant=0.0)
         return Correction(rule, 0.0)
     constant = lingoes_constant(spectrum) if rule == "lingoes" else cailliez_constant(squared, kernel)
     unit = 2 * exponent if rule == "lingoes" else exponent

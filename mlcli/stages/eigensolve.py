@@ -23,6 +23,7 @@ from mlcli.stages.streamed import Streamed
 GUESS = 8  # eigenvalues that a share of the variance is first looked for among
 CURVE = 10  # axes that a residual-variance curve is drawn over, where so many are computed
 ROOM = 2**19  # numbers of the eigenvectors kept for it
+DIGITS = 1e-6  # relative error of an eigenvalue beyond which it is worth a warning
 NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
 
 
@@ -49,7 +50,9 @@ class Eigensolve(Options):
         solved = solve(kernel, self, compute)
         trace = _trace(kernel, solved)
         count = self._count(solved, trace, limit)
+        self._note_direct(solved)
         _note_negative(solved, notable)
+        _note_digits(kernel, solved, count, self.reported(len(solved.values)))
         vectors, directions = _canonical_axes(kernel, solved, count)
         _verify(kernel, solved, vectors, directions)
         frobenius = _frobenius(kernel, solved)
@@ -60,8 +63,10 @@ class Eigensolve(Options):
     def settled(self, limit: int, size: int) -> "Eigensolve":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one.
 
-        Likewise for a report of more eigenvalues than the `size` that there are.
+        Likewise for a report of more eigenvalues than the `size` that there are, and a tolerance without iteration.
         """
+        if self.solver == "dense":
+            self.refuse_unused("the dense solver has no iterations", where="method.eigensolve", tolerance=None)
         if self.report is not None and self.report > size:
             raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
                               where="method.eigensolve.report", hint=f"ask for at most {size}")
@@ -71,6 +76,10 @@ class Eigensolve(Options):
         """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""
         count = size if self.components == "all" else self.components if isinstance(self.components, int) else GUESS
         return min(max(count, self.report or 0), size)
+
+    def reported(self, computed: int) -> int:
+        """How many of the eigenvalues computed are written."""
+        return computed if self.report is None else min(max(self.report, self.wanted(computed)), computed)
 
     def reached(self, total: float, trace: float) -> bool:
         """Whether leading eigenvalues that sum to `total` reach the share asked for: always for a count, never for all.
@@ -95,6 +104,17 @@ class Eigensolve(Options):
         reached = cumulative >= (self.components - 10 * solved.size * EPS) * trace
         return int(reached.argmax()) + 1 if reached.any() else available
 
+    def _note_direct(self, solved: Solved) -> None:
+        """Tells what a spectrum that was found without iteration had no use for."""
+        if solved.iterative:
+            return
+        if self.solver == "krylov":
+            note("N-SOLVER", "the whole spectrum was found instead of its top: the matrix is too small, or too many "
+                 "eigenvalues are wanted")
+        if self.tolerance is not None:
+            note("N-TOLERANCE", f"the tolerance of {self.tolerance:g} was not needed: eigenvalues were found to "
+                 "rounding, without iteration")
+
     def _further(self, solved: Solved, rows: int, count: int) -> Array:
         """Eigenvectors after the kept ones, as far as they cost little: for the residual-variance curve."""
         most = min(int(np.sum(solved.values > solved.floor)), max(CURVE, self.report or 0), ROOM // max(rows, 1))
@@ -114,6 +134,8 @@ class Eigensolve(Options):
 
 
 def _trace(kernel: Kernel, solved: Solved) -> float:
+    if solved.trace is not None:
+        return solved.trace
     if not isinstance(kernel, Inverse):
         return kernel.trace
     if solved.complete:
@@ -139,8 +161,8 @@ def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: floa
 
 
 def _tolerance(kernel: Kernel, solved: Solved) -> float:
-    """The relative residual allowed: an iterative solver's, and that of distances in single precision."""
-    return max(solved.tolerance, kernel.tolerance) if isinstance(kernel, Streamed) else solved.tolerance
+    """The relative residual allowed: an iterative solver's, and that of a kernel in less than double precision."""
+    return max(solved.tolerance, kernel.tolerance) if isinstance(kernel, Dense | Streamed) else solved.tolerance
 
 
 def _note_negative(solved: Solved, notable: float) -> None:
@@ -151,6 +173,24 @@ def _note_negative(solved: Solved, notable: float) -> None:
     share = float(-negative.sum() / np.abs(solved.values).sum())
     note("W-NEGATIVE", f"not Euclidean: negative eigenvalues make up {share:.1%} of all by size; they are kept in "
          "the spectrum and make no axes", share=share)
+
+
+def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> None:
+    """Warns of eigenvalues that drown in the rounding of the largest: those kept, and of data all that are reported."""
+    if isinstance(kernel, Inverse) or solved.by_roots:
+        return
+    data = kernel if isinstance(kernel, Factored) and kernel.digits else None
+    shown = solved.values[: kept if data is None else min(reported, data.rank)]
+    # a residual's share of a small eigenvalue, squared, is that eigenvalue's error
+    stopped = 0.0 if data is None else solved.tolerance / np.sqrt(DIGITS)
+    least = max(np.sqrt(solved.size) * EPS / DIGITS, stopped)
+    faint = int(np.sum(shown < least * solved.values[:1]))
+    if not faint:
+        return
+    route = f"the {kernel.route} route" if isinstance(kernel, Factored) else "the kernel matrix"
+    remedy = "" if data is None else "; method.route auto or svd keeps them"
+    note("W-DIGITS", f"{route} tells eigenvalues to {least * DIGITS:.0e} of the largest, which leaves {faint} of "
+         f"{len(shown)} fewer than six digits{remedy}", accuracy=least * DIGITS, eigenvalues=faint)
 
 
 def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, Array | None]:

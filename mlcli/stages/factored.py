@@ -11,8 +11,9 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.threads import each, in_order
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.stages.kernels import Centering, uncentered
+from mlcli.stages.linalg import EPS, triangle_of
 
 BLOCK = 1 << 19  # numbers of a factor multiplied by themselves at once
 THIN = 1 << 17  # numbers multiplied by a few vectors at once: what a core has a cache for
@@ -37,6 +38,7 @@ class Factored:
     centering: Centering
     means: tuple[Array, ...] = ()  # d each: what is taken from the rows of `factor`, and the small rest of their mean
     held: Array | None = None  # FᵀF, where it is known already
+    digits: bool = False  # whether eigenvalues far below the first have digits to keep, as those of data have
 
     @property
     def by_columns(self) -> bool:
@@ -57,7 +59,7 @@ class Factored:
     @classmethod
     def of(cls, points: Array, route: Route = "auto") -> "Factored":
         """The kernel of points with their mean removed: twice, for data far from the origin."""
-        plain = cls(points, route, uncentered(points.shape[1]))
+        plain = cls(points, route, uncentered(points.shape[1]), digits=True)
         kernel = plain._centered_at_once() or plain._centered_twice()
         kernel = replace(kernel, centering=Centering(kernel.means[0] + kernel.means[1], across=False))
         return kernel if kernel.by_columns and route != "svd" else kernel.whole()
@@ -171,4 +173,26 @@ class Factored:
         factor = np.empty_like(self.factor)
         for rows, block in self._blocks(slice(0, len(factor)), self._thin):
             np.subtract(block, self._rest, out=factor[rows])
-        return Factored(factor, self.route, self.centering)
+        return Factored(factor, self.route, self.centering, digits=self.digits)
+
+    @property
+    def rank(self) -> int:
+        """The most eigenvalues that centered data can have: one less than there are rows, one for a varying column."""
+        squares = np.diag(self.side) if self.by_columns else np.einsum("ij,ij->j", self.factor, self.factor)
+        varying = np.sqrt(squares) > EPS / 4 * np.abs(self.centering.means)  # the least that one number can differ
+        return min(len(self.factor) - 1, int(np.sum(varying)))
+
+    def triangle(self, order: Indices) -> Array:
+        """R of F = Q R with F's columns in this order (d x d), a block of rows at a time.
+
+        Every column of R has the digits of its own column of F, however much larger others are.
+        """
+
+        def reduced(above: Array, rows: slice) -> Array:
+            for _, block in self._blocks(rows, self._thick):
+                above = triangle_of(np.vstack([above, (block - self._rest)[:, order]]))
+            return above
+
+        nothing = np.zeros((0, len(order)))
+        parts = in_order(lambda rows: reduced(nothing, rows), self._pieces())
+        return functools.reduce(lambda above, part: triangle_of(np.vstack([above, part])), parts)

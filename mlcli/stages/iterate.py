@@ -13,6 +13,8 @@ from mlcli.errors import NumericalError
 from mlcli.stages.linalg import EPS
 
 ROUNDING = 16 * EPS  # a relative change this small is none
+SMALL = 1e-10  # a relative change this small may be none: where it is of a sum of many terms
+STILL = 50  # steps that have not brought a smaller change, after which small ones are rounding
 
 
 class State(Protocol):
@@ -54,9 +56,10 @@ class Iterate(Options):
 
         `change` says how far apart two states are; by default, their objectives. Where changes shrink by a
         steady factor r, what is left to go is r / (1 - r) of the last one: slow progress is not taken for
-        convergence. Raises NumericalError where the objective is no longer finite.
+        convergence. Small changes that shrink no further are rounding: they end the iteration with a note. Raises
+        NumericalError where the objective is no longer finite.
         """
-        state, trace, last = start, [], np.inf
+        state, trace, last, least, still = start, [], np.inf, np.inf, 0
         for done in range(1, self.limit + 1):
             before, state = state, step(state)
             if not np.isfinite(state.objective):
@@ -66,6 +69,11 @@ class Iterate(Options):
             moved = (change or objective_change)(before, state)
             advance(done, self.limit)
             if moved <= ROUNDING or remaining(moved, last) <= self.tolerance:
+                return Iterated(state, np.array(trace), True)
+            least, still = min(least, moved), 0 if moved < least else still + 1
+            if still >= STILL and least <= SMALL:
+                note("N-ROUNDING", f"stopped after {done} iterations: changes of {least:.1e} are rounding, and the "
+                     f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=least)
                 return Iterated(state, np.array(trace), True)
             last = moved
         known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few

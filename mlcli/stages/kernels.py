@@ -45,6 +45,7 @@ class Dense:
 
     matrix: Array  # n x n, H K H
     centering: Centering
+    tolerance: float = 0.0  # relative error of its entries beyond the rounding of double precision
 
     @property
     def size(self) -> int:
@@ -74,7 +75,7 @@ class Dense:
         return float(np.linalg.norm(self.matrix))
 
     @classmethod
-    def of(cls, kernel: Array) -> "Dense":
+    def of(cls, kernel: Array, tolerance: float = 0.0) -> "Dense":
         """H K H of a symmetric matrix K, computed in its place, with the centering for the rows of new points."""
         means = np.empty(len(kernel))
 
@@ -89,7 +90,7 @@ class Dense:
         over_tiles(average, len(kernel))
         grand = means.mean()
         over_tiles(center, len(kernel))
-        return cls(kernel, Centering(means, across=True))
+        return cls(kernel, Centering(means, across=True), tolerance)
 
 
 def over_tiles(work: Callable[[slice], object], size: int, step: int = 64) -> None:

@@ -129,6 +129,12 @@ def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:
     return left, sizes, directions.T
 
 
+def triangle_of(matrix: Array) -> Array:
+    """R of A = Q R (at most n x n for n columns), whose singular values are those of A."""
+    require_finite(matrix, "the matrix to be decomposed")
+    return np.asarray(np.linalg.qr(matrix, mode="r"))
+
+
 def orthonormal(columns: Array) -> Array:
     """An orthonormal basis of the columns in their order, each in its own direction."""
     basis, triangle = np.linalg.qr(columns)

@@ -49,6 +49,8 @@ class PathPlan:
 
 def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Precision, compute: Compute) -> PathPlan:
     """The cheapest way that the options allow; raises ConfigError where they allow none."""
+    if precision == "float32":
+        algorithm = _in_single_precision(algorithm)
     elimination = _elimination(graph, algorithm)
     costs = _costs(graph, elimination)
     chosen = min(costs.values(), key=lambda c: c.preparation + c.seconds) if algorithm == "auto" else costs[algorithm]
@@ -65,10 +67,28 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
     return PathPlan(chosen.algorithm, stored, kind, chosen, memory, reason, eliminated, keep)
 
 
+def _in_single_precision(algorithm: Algorithm) -> Algorithm:
+    """The one algorithm that has it; raises ConfigError where another one was asked for, or it is not there."""
+    if algorithm not in ("auto", "elimination"):
+        raise ConfigError("PRECISION", f"{algorithm} finds distances in double precision only",
+                          where="method.paths.precision", hint="use float64, or elimination")
+    if missing := _missing():
+        raise ConfigError("PRECISION", f"distances in single precision need {missing}, absent here",
+                          where="method.paths.precision", hint="use float64, or install mlcli with a compiler and "
+                          "pymetis present")
+    return "elimination"
+
+
+def _missing() -> str | None:
+    """What elimination needs and is not there."""
+    if not native_available():
+        return "native kernels"
+    return None if ordering.available() else "pymetis"
+
+
 def _elimination(graph: Graph, algorithm: Algorithm) -> Analysis | None:
     """The analysis of the graph, where it can be had and may be wanted."""
-    missing = None if native_available() else "native kernels"
-    missing = missing or (None if ordering.available() else "pymetis")
+    missing = _missing()
     if algorithm == "elimination" and missing:
         raise ConfigError("ELIMINATION", f"elimination needs {missing}, absent here", where="method.paths.algorithm",
                           hint="use dijkstra, or install mlcli with a compiler and pymetis present")

@@ -29,7 +29,7 @@ from mlcli.stages.graph import Graph
 from mlcli.stages.kernels import Dense, over_tiles
 from mlcli.stages.nearest import Lists
 from mlcli.stages.path_plan import Algorithm, PathPlan, Precision, Store, plan_paths
-from mlcli.stages.square import square_array
+from mlcli.stages.square import lower_of_both, square_array
 from mlcli.stages.streamed import AHEAD, Streamed
 
 TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are found in every pass
@@ -56,7 +56,7 @@ class Paths(Options):
             return streamed(_engine(graph, plan), graph, TOLERANCE[plan.precision])
         kernel = self._distances(graph, plan, compute)
         over_tiles(lambda rows: halved_squares(kernel[rows]), len(kernel))
-        return Dense.of(kernel)
+        return Dense.of(kernel, TOLERANCE[plan.precision] if plan.precision == "float32" else 0.0)
 
     @stage("paths")
     def distances(self, graph: Graph, compute: Compute) -> Array:
@@ -94,6 +94,8 @@ class Paths(Options):
             floyd_warshall(graph, distances)
         else:
             all_rows(_engine(graph, plan), distances)
+        if plan.precision == "float32":
+            lower_of_both(distances)  # both ways along a path are its length, added up in another order
         return distances
 
 

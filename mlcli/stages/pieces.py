@@ -24,6 +24,8 @@ def connected_graph(data: Spatial, neighbors: Neighbors, rule: Literal["union", 
 
     Raises GeometryError under the policy `error`, naming the pieces, the consequence and what would connect them.
     """
+    if rule == "mutual" and neighbors.radius is not None:
+        note("N-GRAPH", "within a radius points are neighbors of each other: mutual and union are the same graph")
     graph = graph_of(neighbors.lists(data), rule)
     pieces = graph.pieces()
     if pieces.max() == 0:

@@ -15,14 +15,17 @@ POWER_TOLERANCE = 1e-10  # residual at which an eigenvector counts as found, rel
 LIMIT = 50_000  # steps for one eigenvector; two eigenvalues closer than 1 - 23/LIMIT of each other need more
 
 
-def power_iteration(matrix: Array, options: "Eigensolve", rank: int,
+def power_iteration(matrix: Array, options: "Eigensolve", rank: int, tolerance: float,
                     generator: np.random.Generator) -> tuple[Array, Array]:
-    """Leading eigenpairs of a positive semidefinite matrix: as many as are to be kept or reported."""
+    """Leading eigenpairs of a positive semidefinite matrix: as many as are to be kept or reported.
+
+    Residuals are below a tenth of `tolerance`, relative to the largest eigenvalue.
+    """
     vectors = np.zeros((len(matrix), 0))
     values: list[float] = []
     trace = float(np.trace(matrix))
     while len(values) < rank and not _enough(values, trace, options):
-        value, vector = _next(matrix, vectors, values, generator)
+        value, vector = _next(matrix, vectors, values, tolerance, generator)
         values.append(value)
         vectors = np.column_stack([vectors, vector])
         advance(len(values), options.wanted(rank))
@@ -34,13 +37,14 @@ def _enough(values: list[float], trace: float, options: "Eigensolve") -> bool:
     return len(values) >= least and options.reached(sum(values), trace)
 
 
-def _next(matrix: Array, found: Array, values: list[float], generator: np.random.Generator) -> tuple[float, Array]:
+def _next(matrix: Array, found: Array, values: list[float], tolerance: float,
+          generator: np.random.Generator) -> tuple[float, Array]:
     vector = _unit(generator.standard_normal(len(matrix)), found)
     for _ in range(LIMIT):
         image = matrix @ vector
         value = float(vector @ image)
         scale = values[0] if values else value
-        if np.linalg.norm(image - value * vector) <= POWER_TOLERANCE / 10 * scale:
+        if np.linalg.norm(image - value * vector) <= tolerance / 10 * scale:
             return max(value, 0.0), vector
         vector = _unit(image, found)
     raise NumericalError("POWER", f"power iteration did not find axis {len(values) + 1} in {LIMIT} steps",

@@ -28,6 +28,7 @@ WHOLE_SVD = 600  # the same for singular values of LLE's dense root
 STORED = 1e-11  # residual asked of a kernel in memory
 SINGLE = 1e-6  # residual down to which passes in single precision lead
 LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
+NARROW = 1e-5  # share of the largest eigenvalue below which FᵀF leaves another fewer than ten digits
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
 
 Take = Callable[[int], tuple[Array, Array | None]]
@@ -44,7 +45,9 @@ class Solved:
     floor: float  # eigenvalues up to here are zero in this arithmetic
     tolerance: float = 0.0  # residuals that an iterative solver leaves, relative
     by_roots: bool = False  # whether rounding is relative to the largest root (singular values), not eigenvalue
+    iterative: bool = False  # whether the solver's tolerance ended it
     residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
+    trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
 
 
 def solve(kernel: Kernel, options: "Eigensolve", compute: Compute) -> Solved:
@@ -59,7 +62,8 @@ def solve(kernel: Kernel, options: "Eigensolve", compute: Compute) -> Solved:
 def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: Compute) -> Solved:
     """The whole spectrum where the matrix is at hand and small; else its top, widened until a share is reached."""
     size = kernel.size
-    if isinstance(kernel, Streamed) or options.solver == "krylov" or (options.solver == "auto" and size > WHOLE):
+    large = isinstance(kernel, Streamed) or size > WHOLE
+    if options.solver == "krylov" or (options.solver == "auto" and large):
         tolerance = options.tolerance or (kernel.tolerance if isinstance(kernel, Streamed) else STORED)
         count = options.wanted(size)
         while count + SPARE <= size // 4:
@@ -74,16 +78,16 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
             if options.reached(float(ritz.values.sum()), kernel.trace):
                 return _top_only(ritz, size, tolerance, single)
             count *= 2
-    if isinstance(kernel, Streamed):
-        kernel = kernel.stored(compute)
-    values, leading = leading_eigen(kernel.matrix)
-    return Solved(values, lambda q: (leading(q), None), size, True, _floor(values, size))
+    whole = kernel.stored(compute) if isinstance(kernel, Streamed) else kernel
+    values, leading = leading_eigen(whole.matrix)
+    return Solved(values, lambda q: (leading(q), None), size, True, _floor(values, size),
+                  trace=None if whole is kernel else whole.trace)
 
 
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
     _tell(ritz, single)
     return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, _floor(ritz.values, size),
-                  tolerance, residuals=ritz.residuals)
+                  tolerance, iterative=True, residuals=ritz.residuals)
 
 
 def _tell(ritz: Ritz, single: int = 0) -> None:
@@ -93,6 +97,17 @@ def _tell(ritz: Ritz, single: int = 0) -> None:
 
 
 def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
+    """The smaller side's matrix, or F itself where that has digits of reported eigenvalues which its products lost."""
+    solved = _solve_side(kernel, options, compute)
+    if not kernel.digits or kernel.route != "auto" or options.solver == "krylov":
+        return solved
+    reported = solved.values[: min(options.reported(len(solved.values)), kernel.rank)]
+    if np.all(reported >= NARROW * solved.values[:1]):
+        return solved
+    return _solve_triangle(kernel) if kernel.by_columns else _solve_svd(kernel)
+
+
+def _solve_side(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
     """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
     size, rank = max(kernel.factor.shape), min(kernel.factor.shape)
     square_memory(compute, kernel.factor.shape[1 if kernel.by_columns else 0], 5, f"the {kernel.route} route",
@@ -111,11 +126,12 @@ def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -
 
 def _solve_power(side: Array, rank: int, options: "Eigensolve", compute: Compute) -> Solved:
     size = len(side)
-    values, vectors = power_iteration(side, options, rank, compute.generator())
+    tolerance = options.tolerance or POWER_TOLERANCE
+    values, vectors = power_iteration(side, options, rank, tolerance, compute.generator())
     order = np.argsort(-values, kind="stable")  # of nearly equal ones, the smaller may be found first
     values, vectors = values[order], vectors[:, order]
     return Solved(values, lambda q: (vectors[:, :q], None), size, len(values) == size, _floor(values, size),
-                  POWER_TOLERANCE)
+                  tolerance, iterative=True)
 
 
 def _from_directions(kernel: Factored, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
@@ -142,9 +158,25 @@ def _over_roots(columns: Array, values: Array, floor: float) -> Array:
 def _solve_svd(kernel: Factored) -> Solved:
     """λ = σ² of F itself: small eigenvalues keep the digits that a Gram matrix loses."""
     left, sizes, right = singular(kernel.factor)
-    noise = 10 * max(kernel.factor.shape) * EPS * float(sizes[:1].max(initial=0.0))
-    return Solved(sizes**2, lambda q: (left[:, :q], right[:q].T.copy()), max(kernel.factor.shape), True, noise**2,
-                  by_roots=True)
+    return _of_roots(kernel, sizes, lambda q: (left[:, :q], right[:q].T.copy()))
+
+
+def _solve_triangle(kernel: Factored) -> Solved:
+    """The same by F's triangle, made without a second copy of F; its columns descend, so that none spoils a smaller."""
+    order = np.argsort(-np.diag(kernel.side), kind="stable")
+    _, sizes, right = singular(kernel.triangle(order))
+    directions = right.T[np.argsort(order)]
+    values, floor = sizes**2, _noise(kernel, sizes) ** 2
+    return _of_roots(kernel, sizes, lambda q: _from_directions(kernel, values[:q], directions[:, :q], floor))
+
+
+def _of_roots(kernel: Factored, sizes: Array, take: Take) -> Solved:
+    return Solved(sizes**2, take, max(kernel.factor.shape), True, _noise(kernel, sizes) ** 2, by_roots=True)
+
+
+def _noise(kernel: Factored, sizes: Array) -> float:
+    """Singular values up to here are zero in this arithmetic."""
+    return 10 * max(kernel.factor.shape) * EPS * float(sizes[:1].max(initial=0.0))
 
 
 def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> Solved:
@@ -168,7 +200,7 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
-                  STORED if complete else tolerance)
+                  STORED if complete else tolerance, iterative=not complete)
 
 
 def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float) -> tuple[Array, float]:

@@ -8,7 +8,9 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.types import Array
 from mlcli.errors import StorageError
-from mlcli.stages.kernels import square_memory
+from mlcli.stages.kernels import over_tiles, square_memory
+
+STRIP = 512  # rows made symmetric at once
 
 
 def square_array(size: int, store: str, compute: Compute) -> Array:
@@ -18,6 +20,17 @@ def square_array(size: int, store: str, compute: Compute) -> Array:
     square_memory(compute, size, 1.5, "a matrix of distances",
                   "set method.paths.store to streamed or disk, or use landmarks")
     return np.empty((size, size))
+
+
+def lower_of_both(matrix: Array) -> None:
+    """Gives every entry and its mirror image the smaller of both, in place."""
+
+    def merge(rows: slice) -> None:
+        lower = np.minimum(matrix[rows, rows.start:], matrix[rows.start:, rows].T)
+        matrix[rows, rows.start:] = lower
+        matrix[rows.start:, rows] = lower.T
+
+    over_tiles(merge, len(matrix), STRIP)
 
 
 def _mapped(size: int) -> Array:

@@ -63,3 +63,28 @@ def test_an_objective_that_is_not_finite_is_an_error() -> None:
     with pytest.raises(NumericalError) as caught:
         Iterate()(lambda state: Point(state.value * 1e200, 0.0), Point(2.0, 0.0))
     assert caught.value.code == "E-DIVERGED" and "2 iterations" in caught.value.what
+
+
+def test_changes_that_are_rounding_end_it_whatever_the_tolerance() -> None:
+    """An objective that is a sum of many terms never stands still, however long one waits."""
+
+    @dataclass(frozen=True)
+    class Noisy:
+        rest: float
+        sign: int = 1
+
+        @property
+        def objective(self) -> float:
+            return 1 + self.rest + self.sign * 1e-12
+
+    with Notes() as notes:
+        result = Iterate(tolerance=1e-300)(lambda state: Noisy(state.rest / 2, -state.sign), Noisy(1.0))
+    assert result.converged and len(result.trace) < 120
+    assert notes.codes == {"N-ROUNDING"}
+
+
+def test_slow_progress_is_not_taken_for_rounding() -> None:
+    with Notes() as notes:
+        result = Iterate(tolerance=1e-13)(step, Point(4.0, 0.98))
+    assert abs(result.state.value - 3) <= 1e-12
+    assert notes.codes == set()

@@ -27,8 +27,12 @@ def of_scales(scales: list[float], rows: int = 300) -> Array:
 @pytest.mark.parametrize("wide", [1e5, 1e6])
 def test_one_wide_column_does_not_make_the_other_axes_wrong(route: str, wide: float, tmp_path: Path) -> None:
     points = of_scales([wide, 1, 1, 1, 1, 1])
-    pipeline.run(configured(tmp_path, {"name": "pca", "route": route, "eigensolve": {"components": 3}}, points))
-    assert certificate(tmp_path)["verdict"] == "pass"
+    run = pipeline.run(configured(tmp_path, {"name": "pca", "route": route, "eigensolve": {"components": 3}}, points))
+    checks = certificate(tmp_path)["checks"]
+    doubtful = {check["name"] for check in checks if check["verdict"] not in ("pass", "skipped")}
+    told = "W-DIGITS" in {warning["code"] for warning in run["warnings"]}
+    assert told == (route in ("covariance", "dual"))
+    assert doubtful <= ({"eigenvalues"} if told else set())
 
 
 @pytest.mark.parametrize("route", ROUTES)

@@ -1,0 +1,131 @@
+"""Nothing that a user says is ignored: every option of every method changes what is written, or is refused."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from mlcli.errors import ConfigError, MlcliError
+from mlcli.methods import METHODS
+from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
+from tests.contract.option_values import Change, changes, plain, with_change
+from tests.contract.test_contract import CONFIGURATIONS, POINTS
+from tests.support import Notes, fit
+
+REFUSED = "refused"
+FEW = POINTS[:40]
+# ways of running a method in which permissions matter
+NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"{method} in pieces": (method, {"neighbors": {"radius": 1.0, "pieces": "connect"}})
+       for method in ("isomap", "lle", "sde")},
+    "sde unproven": ("sde", {"neighbors": {"count": 6}, "iterations": 3, "accept_uncertified": True}),
+}
+SHORT = {"lgssm": {"limit": 12}, "ppca em": {"limit": 40}}  # iterations enough to tell options apart
+CONTEXTS = {**CONFIGURATIONS, **NEEDING}
+SLOW = ("sde", "sde at most", "sde basis", "lgssm", "ppca em", "fa", "fa varimax", "fa promax", "ica deflation",
+        "isomap streamed")  # seconds each
+in_every_context = pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CONFIGURATIONS])
+# An option that says what happens where something goes wrong changes nothing where nothing does.
+PERMISSIONS = {"neighbors.pieces": "graphs in pieces", "accept_uncertified": "results that are not proven"}
+
+
+def context(name: str) -> tuple[str, dict[str, Any]]:
+    """The method of a context and its options as in YAML, short ways of writing written out."""
+    method, options = CONTEXTS[name]
+    options = plain(options)
+    return method, options if name not in SHORT else {**options, "iterate": {**options["iterate"], **SHORT[name]}}
+
+
+def written(method: str, options: dict[str, Any]) -> list[Any]:
+    """What a run writes of a fit: numbers, tables, facts and notes; or the code of its error."""
+    try:
+        with Notes() as notes:
+            model = fit(method, FEW, **options)
+    except (ConfigError, ValidationError):
+        return [REFUSED]
+    except MlcliError as error:
+        return [error.code]
+    arrays = [model.embedding, model.project(FEW[:7] + 0.01), model.trace, model.spreads,
+              None if model.loadings is None else model.loadings.values, model.directions]
+    report = METHODS[method].model_validate({"name": method, **options}).eigensolve.report
+    told = sorted(repr(_choices(note.facts) if note.code == "F-PATHS" else note) for note in notes.notes)
+    return [*(None if array is None else np.asarray(array).tobytes() for array in arrays), repr(dict(model.fit)),
+            spectrum_table(model.spectrum, report), repr(spectrum_facts(model.spectrum)), told]
+
+
+def _choices(facts: dict[str, Any]) -> list[Any]:
+    """What was chosen for paths, without what it was predicted to cost."""
+    return [facts["algorithm"], facts["store"], facts["precision"]]
+
+
+def outcomes(name: str) -> tuple[list[Any], list[tuple[Change, list[Any]]]]:
+    """What a context writes as it is, and with each of its options changed."""
+    method, options = context(name)
+    changed = [(change, with_change(options, change.path, change.value)) for change in changes(METHODS[method])]
+    return written(method, options), [(change, written(method, other)) for change, other in changed
+                                      if not same(method, other, options)]
+
+
+def same(method: str, left: dict[str, Any], right: dict[str, Any]) -> bool:
+    """Whether two ways of writing options are the same options."""
+    try:
+        return METHODS[method](**left).model_dump() == METHODS[method](**right).model_dump()
+    except ValidationError:
+        return False
+
+
+@in_every_context
+def test_every_option_changes_something_or_is_refused(name: str) -> None:
+    """Every choice, but for the one that auto made; of a number, which may bound what is far from it, one value."""
+    default, found = outcomes(name)
+    wrong = {}
+    for option in {change.name for change, _ in found} - PERMISSIONS.keys():
+        tried = [(change, result == default) for change, result in found if change.name == option]
+        ignored = [change.value for change, unchanged in tried if unchanged]
+        first = tried[0][0]
+        if len(ignored) > (len(tried) - 1 if first.bounds else first.automatic):
+            wrong[option] = ignored
+    assert not wrong
+
+
+NEEDED = [("neighbors.pieces", "isomap in pieces"), ("neighbors.pieces", "lle in pieces"),
+          ("neighbors.pieces", "sde in pieces"), ("accept_uncertified", "sde unproven")]
+
+
+@pytest.mark.parametrize(("option", "name"), NEEDED)
+def test_a_permission_changes_something_where_it_is_needed(option: str, name: str) -> None:
+    method, options = context(name)
+    found = [written(method, with_change(options, change.path, change.value))
+             for change in changes(METHODS[method]) if change.name == option]
+    assert len({repr(result) for result in found}) == len(found) > 1
+    assert {given for given, _ in NEEDED} == PERMISSIONS.keys()
+
+
+@pytest.mark.parametrize(("method", "options", "path"), [
+    ("pca", {"route": "svd", "eigensolve": {"solver": "krylov"}}, "method.eigensolve.solver"),
+    ("pca", {"route": "svd", "eigensolve": {"tolerance": 1e-8}}, "method.eigensolve.tolerance"),
+    ("pca", {"route": "power", "eigensolve": {"solver": "dense"}}, "method.eigensolve.solver"),
+    ("mds", {"eigensolve": {"solver": "dense", "tolerance": 1e-8}}, "method.eigensolve.tolerance"),
+    ("isomap", {"landmarks": 20, "paths": {"algorithm": "floyd"}}, "method.paths.algorithm"),
+    ("ppca", {"iterate": {"limit": 5}}, "method.iterate.limit"),
+    ("fa", {"noise": "equal", "lower": 0.1}, "method.lower"),
+    ("sde", {"basis": 0, "softness": 0.1}, "method.softness"),
+])
+def test_an_option_without_use_is_refused_by_its_path(method: str, options: dict[str, Any], path: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        fit(method, FEW, **options)
+    assert (caught.value.code, caught.value.where, caught.value.exit_code) == ("E-UNUSED", path, 78)
+
+
+def test_power_iteration_stops_where_it_is_told_to() -> None:
+    residuals = []
+    for tolerance in (0.3, 1e-4, 1e-10):
+        model = fit("pca", POINTS, route="power", eigensolve={"tolerance": tolerance, "components": 1})
+        assert model.spectrum.tolerance == tolerance
+        centered = POINTS - POINTS.mean(axis=0)
+        axis, top = model.directions[:, 0], float(model.spectrum.values[0])
+        residuals.append(float(np.linalg.norm(centered.T @ (centered @ axis) - top * axis)) / top)
+        assert residuals[-1] <= tolerance
+    assert residuals[0] > 1e-5 > residuals[1] > 1e-11 > residuals[2]
