@@ -10,7 +10,7 @@
     ├── ConfigError          78   an option has a wrong name or value
     ├── NumericalError       80   a computation failed or did not converge
     ├── GeometryError        81   the data has no such geometry (pieces, rank)
-    ├── RefusedByPlan        82   predicted memory is over the limit
+    ├── RefusedByPlan        82   memory or threads are over the limit
     ├── UnsafeFile           83   a model or data file that must not be trusted
     ├── OutOfMemory         137   memory ran out all the same
     ├── Interrupted         130   SIGINT (Ctrl-C) ended the run
@@ -90,7 +90,7 @@ class GeometryError(MlcliError):
 
 
 class RefusedByPlan(MlcliError):
-    """The run would need more memory than it may have."""
+    """The run would need more memory, or more threads, than it may have."""
 
     exit_code = 82
 

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from mlcli.base import machine
 from mlcli.base.frozen import frozen
-from mlcli.base.machine import ROOT, Threads
+from mlcli.base.machine import ROOT
+from mlcli.base.scheduler import MOST, Threads, number
 from mlcli.errors import ConfigError
 
 POOLS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
@@ -27,6 +28,8 @@ class Settings:
     """What was set for the libraries, and why."""
 
     threads: Threads | None = None  # of the environment as the user gave it; None where it is wrong
+    count: int = 1  # of threads that the command line asks for, else the environment
+    limits: tuple[Threads, ...] = ()  # all that the environment names
     exported: Mapping[str, str] = field(default_factory=dict)  # the variables set here
     reason: str = "NumPy was loaded by another program"  # for OpenBLAS's core type, or for leaving it alone
 
@@ -48,25 +51,31 @@ def environment_threads() -> Threads:
     return settled().threads or machine.threads()
 
 
+def environment_limits() -> tuple[Threads, ...]:
+    """All limits of threads that the environment names; our own exports do not count."""
+    return settled().limits or tuple(machine.thread_limits())
+
+
 def settle(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ, root: Path = ROOT) -> Settings:
     """Sets the variables that are not set yet, unless NumPy is already loaded and would not see them."""
     try:
         allowed = machine.threads(environment, root)
     except ConfigError:  # told when the threads are needed
         allowed = None
-    settings = Settings(allowed)
+    count = threads_asked(arguments) or (allowed.count if allowed else 1)
+    limits = tuple(machine.thread_limits(environment, root))
+    settings = Settings(allowed, count, limits)
     if "numpy" not in sys.modules:
-        count = threads_asked(arguments) or (allowed.count if allowed else 0)
-        pools = {name: str(count) for name in POOLS if count and not environment.get(name)}
+        pools = {name: str(count) for name in POOLS if not environment.get(name)}
         core, reason = core_type(environment, root)
-        settings = Settings(allowed, pools | ({CORE: core} if core else {}), reason)
+        settings = Settings(allowed, count, limits, pools | ({CORE: core} if core else {}), reason)
     environment.update(settings.exported)
     _settings.set(settings)
     return settings
 
 
 def threads_asked(arguments: Sequence[str]) -> int:
-    """The number that --threads gives on a command line not yet parsed; 0 where it gives none."""
+    """The number that --threads gives on a command line not yet parsed; 0 where it gives none that is possible."""
     texts = [""]
     for place, argument in enumerate(arguments):
         if argument == "--":
@@ -75,7 +84,8 @@ def threads_asked(arguments: Sequence[str]) -> int:
             texts.extend(arguments[place + 1:place + 2])
         elif argument.startswith("--threads="):
             texts.append(argument.partition("=")[2])
-    return int(texts[-1]) if texts[-1].isdecimal() else 0
+    asked = number(texts[-1])
+    return asked if asked <= MOST else 0
 
 
 def core_type(environment: Mapping[str, str], root: Path = ROOT) -> tuple[str, str]:

@@ -5,14 +5,14 @@ from typing import Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from mlcli.base import machine
+from mlcli.base import limits, machine, units
 from mlcli.base.blas import environment_threads
-from mlcli.base.machine import Threads
 from mlcli.base.options import Options, option
+from mlcli.base.scheduler import MOST, Memory, Threads
 from mlcli.errors import ConfigError, RefusedByPlan
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
-ThreadCount = Annotated[int, Field(ge=1)]
+ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
 
 
 class Compute(Options):
@@ -20,9 +20,11 @@ class Compute(Options):
 
     seed: int = option(0, "Seed of every random choice.", ge=0)
     threads: ThreadCount | Literal["auto"] = option(
-        "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, "
-        "else the cores that affinity and control groups allow).")
-    memory_limit: int | str = option("auto", "Memory the run may use, as 8G or 500M (auto: what the machine has).")
+        "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, else the smallest of what the batch job, "
+        "OMP_NUM_THREADS, affinity and control groups allow).")
+    memory_limit: int | str = option(
+        "auto", "Memory the run may use, as 8G or 500M (auto: the smallest of what the batch job, control groups, "
+        "`ulimit` and the machine allow).")
     cluster: str | None = option(None, "A cluster to compute on.")
 
     def generator(self) -> np.random.Generator:
@@ -38,18 +40,25 @@ class Compute(Options):
         return environment_threads() if self.threads == "auto" else Threads(int(self.threads), "compute.threads")
 
     def memory_bytes(self) -> int:
-        """The limit in bytes: as chosen, else the container's, else the machine's memory."""
-        if self.memory_limit != "auto":
-            return parse_bytes(self.memory_limit)
-        return min(limit for limit in (machine.machine_memory(), machine.memory_limit()) if limit > 0)
+        """The limit in bytes."""
+        return self.allowed_memory().bytes
+
+    def allowed_memory(self) -> Memory:
+        """The memory to use and where the number comes from: as chosen, else the smallest of the limits.
+
+        No choice can go beyond what `ulimit` leaves.
+        """
+        chosen = (machine.memory_limits() if self.memory_limit == "auto"
+                  else [Memory(parse_bytes(self.memory_limit), "compute.memory_limit")])
+        return min([*chosen, *limits.memory(self.thread_count())], key=lambda limit: limit.bytes)
 
     def require(self, needed: float, purpose: str, hint: str) -> None:
         """Refuses work whose predicted memory is over the limit; raises RefusedByPlan."""
-        limit = self.memory_bytes()
-        if needed > limit:
+        limit = self.allowed_memory()
+        if needed > limit.bytes:
             raise RefusedByPlan(
-                "MEMORY", f"{purpose} needs about {needed / 2**30:.1f} GiB and the limit is {limit / 2**30:.1f} GiB",
-                where="compute.memory_limit", hint=hint)
+                "MEMORY", f"{purpose} needs about {units.memory(needed)} and the limit is {units.memory(limit.bytes)}",
+                where=limit.source, hint=hint)
 
 
 def parse_bytes(text: int | str) -> int:

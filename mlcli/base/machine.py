@@ -5,33 +5,32 @@ import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from mlcli.base.frozen import frozen
+from mlcli.base import scheduler
+from mlcli.base.scheduler import MOST, Memory, Threads
 from mlcli.errors import ConfigError
 
 ROOT = Path("/")
-VARIABLES = ("MLCLI_THREADS", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS")  # the first one that is set holds
+CHOSEN = "MLCLI_THREADS"
 UNLIMITED = 2**60  # bytes: version 1 of control groups writes "none" as a number near 2**63
 
 
-@frozen
-class Threads:
-    """A number of threads, and what it comes from."""
-
-    count: int
-    source: str
-
-
 def threads(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> Threads:
-    """The threads that variables, affinity and the group's quota allow; raises ConfigError for a bad MLCLI_THREADS."""
-    for name in VARIABLES:
-        text = environment.get(name, "").partition(",")[0].strip()  # OMP_NUM_THREADS may list nested levels
-        if text.isdecimal() and int(text) > 0:
-            return Threads(int(text), name)
-        if text and name == VARIABLES[0]:
-            raise ConfigError("THREADS", f"{text[:40]!r} is not a number of threads", where=name,
-                              hint="write it as 4, or unset it")
-    cores, quota = affinity(), cpu_quota(root)
-    return Threads(quota, "cgroup quota") if 0 < quota < cores else Threads(cores, "affinity")
+    """What MLCLI_THREADS says, else the smallest of the limits; raises ConfigError for a bad MLCLI_THREADS."""
+    text = environment.get(CHOSEN, "").strip()
+    if not text:
+        return min(thread_limits(environment, root), key=lambda limit: limit.count)
+    if not 0 < scheduler.number(text) <= MOST:
+        raise ConfigError("THREADS", f"{text[:40]!r} is not a number of threads from 1 to {MOST}", where=CHOSEN,
+                          hint="write it as 4, or unset it")
+    return Threads(scheduler.number(text), CHOSEN)
+
+
+def thread_limits(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> list[Threads]:
+    """What the batch job, OMP_NUM_THREADS, the groups' quota and the affinity each allow, as far as they say so."""
+    nested = scheduler.number(environment.get("OMP_NUM_THREADS", "").partition(",")[0])  # it may list nested levels
+    found = [*scheduler.threads(environment), Threads(nested, "OMP_NUM_THREADS"),
+             Threads(cpu_quota(root), "cgroup quota"), Threads(affinity(), "affinity")]
+    return [Threads(min(limit.count, MOST), limit.source) for limit in found if limit.count > 0]
 
 
 def affinity() -> int:
@@ -50,14 +49,14 @@ def cpu_quota(root: Path = ROOT) -> int:
     return min(shares, default=0)
 
 
-def memory_limit(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> int:
-    """The bytes that the control groups and the job allow; 0 where nothing limits them."""
+def memory_limits(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> list[Memory]:
+    """The bytes that the batch job, the control groups and the machine each allow, as far as they say so."""
     texts = [text for folder in group_folders("memory", root)
              for name in ("memory.max", "memory.limit_in_bytes") for text in words(folder / name)[:1]]
     limits = [int(text) for text in texts if text.isdecimal()]
-    job = environment.get("SLURM_MEM_PER_NODE", "")  # MiB; 0 is all of the node
-    limits += [int(job) << 20] if job.isdecimal() else []
-    return min((limit for limit in limits if 0 < limit < UNLIMITED), default=0)
+    group = min((limit for limit in limits if 0 < limit < UNLIMITED), default=0)
+    return [*scheduler.memory(environment), *([Memory(group, "control group")] if group else []),
+            Memory(machine_memory(), "machine memory")]
 
 
 def machine_memory() -> int:

@@ -2,12 +2,13 @@
 
 import platform
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import typer
 
 import mlcli
-from mlcli.base import blas, machine
+from mlcli.base import blas, limits, machine, units
 from mlcli.cli.behavior import Json
 from mlcli.cli.output import print_json
 from mlcli.errors import NumericalError
@@ -37,13 +38,14 @@ def facts() -> dict[str, Any]:
     from mlcli.base.compute import Compute
     from mlcli.native import describe
 
-    eigensolver, threads = self_test(), Compute().allowed_threads()
+    eigensolver, threads, memory = self_test(), Compute().allowed_threads(), Compute().allowed_memory()
     return {
         "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": platform.platform(),
         "packages": packages(), "blas": libraries(),
         "blas_settings": blas.settled().facts(), "cores": machine.affinity(), "threads": threads.count,
-        "threads_source": threads.source, "memory": machine.machine_memory(),
-        "container_memory": machine.memory_limit() or None,
+        "threads_source": threads.source, "threads_found": {t.source: t.count for t in blas.environment_limits()},
+        "memory": memory.bytes, "memory_source": memory.source,
+        "memory_found": {m.source: m.bytes for m in (*machine.memory_limits(), *limits.memory(threads.count))},
         "native": describe(), "eigensolver": eigensolver,
     }
 
@@ -65,9 +67,7 @@ def self_test() -> dict[str, Any]:
 
 def lines(found: dict[str, Any]) -> list[str]:
     """The same for people."""
-    gib = 2**30
-    container, settings = found["container_memory"], found["blas_settings"]
-    test = found["eigensolver"]
+    settings, test = found["blas_settings"], found["eigensolver"]
     return [
         f"mlcli {found['mlcli']}, Python {found['python']}, {found['platform']}",
         *(f"{name} {number or 'missing'}" for name, number in found["packages"].items()),
@@ -75,13 +75,18 @@ def lines(found: dict[str, Any]) -> list[str]:
           for library in found["blas"]),
         f"variables set for them: {variables(settings['exported'])}",
         f"OpenBLAS core type: {settings['core_type'] or 'left alone'} ({settings['reason']})",
-        f"cores allowed: {found['cores']}; threads: {found['threads']} ({found['threads_source']})",
-        f"memory: {found['memory'] / gib:.1f} GiB, limit of the container or job: "
-        f"{f'{container / gib:.1f} GiB' if container else 'none'}",
+        f"threads: {found['threads']} ({found['threads_source']}); found: {listed(found['threads_found'])}",
+        f"memory: {units.memory(found['memory'])} ({found['memory_source']}); found: "
+        + listed({source: units.memory(size) for source, size in found["memory_found"].items()}),
         f"native kernels: {found['native']}" + ("; numpy and scipy compute" if found["native"] == "absent" else ""),
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
     ]
+
+
+def listed(found: Mapping[str, object]) -> str:
+    """What was found, each with where."""
+    return ", ".join(f"{value} ({source})" for source, value in found.items())
 
 
 def variables(exported: dict[str, str]) -> str:

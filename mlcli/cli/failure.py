@@ -13,9 +13,18 @@ from collections.abc import Callable, Sequence
 import typer
 
 from mlcli.base.frozen import frozen
-from mlcli.errors import Interrupted, MlcliError, OutOfMemory, StorageError, Terminated, UsageError
+from mlcli.errors import (
+    Interrupted,
+    MlcliError,
+    OutOfMemory,
+    RefusedByPlan,
+    StorageError,
+    Terminated,
+    UsageError,
+)
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
+NO_THREAD = "can't start new thread"  # Python's own words
 BROKEN_PIPE = 128 + signal.SIGPIPE
 WrongUsage = typer.BadParameter.__mro__[1]  # Click's UsageError, which Typer has inside but does not show
 
@@ -77,6 +86,9 @@ def understood(error: Exception) -> MlcliError:
         return usage(error)
     if isinstance(error, MemoryError):
         return OutOfMemory("OUT-OF-MEMORY", "memory ran out", hint="use fewer rows, another method or a larger machine")
+    if isinstance(error, RuntimeError) and str(error) == NO_THREAD:
+        return RefusedByPlan("NO-THREAD", "the system starts no more threads for this process",
+                             hint="use fewer: --threads 1; or raise the limit (ulimit -u, ulimit -v, pids.max)")
     if isinstance(error, OSError) and is_storage(error):
         return StorageError("STORAGE", f"the file system failed: {error.strerror or error}",
                             where=str(error.filename or ""), hint="check the disk's free space and quota")

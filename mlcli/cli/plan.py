@@ -6,11 +6,11 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.units import duration, memory
 from mlcli.cli import behavior
 from mlcli.cli.failure import escaped
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
-from mlcli.cli.units import duration, memory
 from mlcli.config.build import build, from_outside, layers_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment

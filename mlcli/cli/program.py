@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 import mlcli
-from mlcli.base import blas
+from mlcli.base import blas, limits
 from mlcli.cli.failure import Form, Stopped, attempt, closed_output, stopped
 
 COMMANDS = {
@@ -45,7 +45,8 @@ class LazyGroup(TyperGroup):
 
 
 def command(name: str) -> Any:
-    """A command with its options, from the module of the same name."""
+    """A command with its options, from the module of the same name; raises RefusedByPlan where it could not start."""
+    limits.require_room(blas.settled().count)
     module = importlib.import_module(f"mlcli.cli.{name}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(name, context_settings=SETTINGS)(getattr(module, name))
@@ -103,6 +104,7 @@ def main() -> None:
     """The entry point: SIGINT and SIGTERM raise once, so that what was begun is cleaned up, and kill when repeated."""
     gc.set_threshold(OBJECTS)
     blas.settle(sys.argv[1:])  # before NumPy loads
+    limits.spare_addresses(os.environ)
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, stop)

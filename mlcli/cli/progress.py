@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any, Literal, Protocol, cast, get_args
 
 from mlcli.base.stage import Listener, Note, listening
+from mlcli.base.units import duration
 from mlcli.cli.failure import escaped, say
-from mlcli.cli.units import duration
 from mlcli.errors import UsageError
 from mlcli.rundir.journal import recording
 from mlcli.rundir.plain import plain

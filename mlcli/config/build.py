@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcli.base.compute import parse_bytes
+from mlcli.base.limits import require_room
 from mlcli.base.options import Options
 from mlcli.config.describe import TAG, alternatives, tag_of
 from mlcli.config.explain import explain
@@ -35,7 +36,7 @@ def runs_of(path: Path, outside: Layer) -> list[RunConfig]:
 
 
 def build(layer: Layer) -> RunConfig:
-    """The run that all layers together describe; raises ConfigError or DependencyMissing."""
+    """The run that all layers together describe; raises ConfigError, DependencyMissing or RefusedByPlan."""
     complete = Layer(named(RunConfig, layer.values), layer.origins)
     try:
         config = RunConfig.model_validate(complete.values)
@@ -43,6 +44,7 @@ def build(layer: Layer) -> RunConfig:
         raise explain(error, RunConfig, complete) from error
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
+    require_room(config.compute.thread_count())
     if config.compute.cluster is not None:
         raise DependencyMissing("CLUSTER", "this version computes on one machine", hint="leave compute.cluster out",
                                 where=layer.origin(("compute", "cluster")))

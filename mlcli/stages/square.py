@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.types import Array
+from mlcli.base.units import memory
 from mlcli.errors import StorageError
 from mlcli.stages.kernels import over_tiles, square_memory
 
@@ -40,5 +41,5 @@ def _mapped(size: int) -> Array:
             os.posix_fallocate(file.fileno(), 0, max(8 * size * size, 1))
             return np.memmap(file, dtype=np.float64, mode="r+", shape=(size, size))
     except OSError as error:
-        raise StorageError("SCRATCH", f"no room for {8 * size * size / 2**30:.1f} GiB of distances: {error.strerror}",
+        raise StorageError("SCRATCH", f"no room for {memory(8 * size * size)} of distances: {error.strerror}",
                            where=tempfile.gettempdir(), hint="set TMPDIR to a larger disk, or stream them") from error

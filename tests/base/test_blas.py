@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mlcli.base import blas
-from mlcli.base.machine import Threads
+from mlcli.base.scheduler import Threads
 from tests.cli.support import write_points
 from tests.processes import call
 
@@ -41,11 +41,11 @@ def test_the_quota_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_what_the_user_set_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    environment = {"OMP_NUM_THREADS": "5", "MKL_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "ZEN"}
+    environment = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "ZEN"}
     settings = settle(tmp_path, monkeypatch, [], environment)
-    assert environment == {"OMP_NUM_THREADS": "5", "MKL_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "ZEN",
-                           "OPENBLAS_NUM_THREADS": "5"}
-    assert settings.facts() == {"exported": {"OPENBLAS_NUM_THREADS": "5"}, "core_type": None,
+    assert environment == {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "ZEN",
+                           "OPENBLAS_NUM_THREADS": "2"}
+    assert settings.facts() == {"exported": {"OPENBLAS_NUM_THREADS": "2"}, "core_type": None,
                                 "reason": "OPENBLAS_CORETYPE was set already"}
 
 

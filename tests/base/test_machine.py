@@ -6,6 +6,7 @@ import pytest
 
 from mlcli.base import machine
 from mlcli.base.compute import Compute
+from mlcli.base.scheduler import Threads
 from mlcli.errors import ConfigError
 
 
@@ -44,28 +45,30 @@ def eight_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_quota_of_the_control_groups(tmp_path: Path, files: dict[str, str], quota: int) -> None:
     root = tree(tmp_path, files)
     assert machine.cpu_quota(root) == quota
-    expected = machine.Threads(quota, "cgroup quota") if quota else machine.Threads(8, "affinity")
+    expected = Threads(quota, "cgroup quota") if quota else Threads(8, "affinity")
     assert machine.threads({}, root) == expected
 
 
 def test_a_quota_beyond_the_affinity_changes_nothing(tmp_path: Path) -> None:
     root = tree(tmp_path, {"sys/fs/cgroup/cpu.max": "6400000 100000"})
-    assert machine.threads({}, root) == machine.Threads(8, "affinity")
+    assert machine.threads({}, root) == Threads(8, "affinity")
 
 
 @pytest.mark.parametrize(("environment", "count", "source"), [
-    ({"MLCLI_THREADS": "3", "SLURM_CPUS_PER_TASK": "5", "OMP_NUM_THREADS": "7"}, 3, "MLCLI_THREADS"),
+    ({"MLCLI_THREADS": "9", "SLURM_CPUS_PER_TASK": "5", "OMP_NUM_THREADS": "7"}, 9, "MLCLI_THREADS"),
     ({"SLURM_CPUS_PER_TASK": "5", "OMP_NUM_THREADS": "7"}, 5, "SLURM_CPUS_PER_TASK"),
-    ({"OMP_NUM_THREADS": "7"}, 7, "OMP_NUM_THREADS"),
+    ({"SLURM_CPUS_PER_TASK": "5", "OMP_NUM_THREADS": "3"}, 3, "OMP_NUM_THREADS"),
     ({"OMP_NUM_THREADS": "4,2"}, 4, "OMP_NUM_THREADS"),
-    ({"MLCLI_THREADS": "", "SLURM_CPUS_PER_TASK": "none", "OMP_NUM_THREADS": "0"}, 2, "cgroup quota"),
+    ({"OMP_NUM_THREADS": "70"}, 6, "cgroup quota"),
+    ({"MLCLI_THREADS": "", "SLURM_CPUS_PER_TASK": "none", "OMP_NUM_THREADS": "0"}, 6, "cgroup quota"),
 ])
-def test_variables_go_before_the_machine(tmp_path: Path, environment: dict[str, str], count: int, source: str) -> None:
-    root = tree(tmp_path, {"sys/fs/cgroup/cpu.max": "200000 100000"})
-    assert machine.threads(environment, root) == machine.Threads(count, source)
+def test_the_users_choice_holds_and_else_the_smallest_limit(tmp_path: Path, environment: dict[str, str], count: int,
+                                                            source: str) -> None:
+    root = tree(tmp_path, {"sys/fs/cgroup/cpu.max": "600000 100000"})
+    assert machine.threads(environment, root) == Threads(count, source)
 
 
-@pytest.mark.parametrize("text", ["many", "0", "-2", "1.5"])
+@pytest.mark.parametrize("text", ["many", "0", "-2", "1.5", "1025", "9" * 20, "9" * 5000, "٣"])
 def test_a_wrong_mlcli_threads_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setenv("MLCLI_THREADS", text)
     with pytest.raises(ConfigError) as caught:
@@ -76,8 +79,8 @@ def test_a_wrong_mlcli_threads_is_refused(monkeypatch: pytest.MonkeyPatch, text:
 
 def test_chosen_threads_go_before_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MLCLI_THREADS", "3")
-    assert Compute(threads=2).allowed_threads() == machine.Threads(2, "compute.threads")
-    assert Compute().allowed_threads() == machine.Threads(3, "MLCLI_THREADS")
+    assert Compute(threads=2).allowed_threads() == Threads(2, "compute.threads")
+    assert Compute().allowed_threads() == Threads(3, "MLCLI_THREADS")
 
 
 @pytest.mark.parametrize(("files", "environment", "limit"), [
@@ -96,12 +99,15 @@ def test_chosen_threads_go_before_the_environment(monkeypatch: pytest.MonkeyPatc
 ])
 def test_memory_of_the_container_and_the_job(tmp_path: Path, files: dict[str, str], environment: dict[str, str],
                                              limit: int) -> None:
-    assert machine.memory_limit(environment, tree(tmp_path, files)) == limit
+    *limits, whole = machine.memory_limits(environment, tree(tmp_path, files))
+    assert min((found.bytes for found in limits), default=0) == limit
+    assert whole.bytes == machine.machine_memory()
 
 
 def test_the_job_limits_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SLURM_MEM_PER_NODE", "64")
     assert Compute().memory_bytes() <= 64 * 2**20
+    assert Compute(memory_limit="1G").memory_bytes() == 2**30
 
 
 def test_the_first_core_tells_the_processor(tmp_path: Path) -> None:

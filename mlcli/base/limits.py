@@ -1,0 +1,67 @@
+"""What `ulimit` leaves this process of address space and data, and what threads take of both. Imports nothing heavy.
+
+A run maps far more than it uses: libraries, stacks, and the buffers that OpenBLAS takes for each thread when NumPy
+loads, and without which it ends the process. So too little is an error before NumPy is imported.
+"""
+
+import resource
+from collections.abc import MutableMapping
+
+from mlcli.base.machine import affinity
+from mlcli.base.scheduler import Memory
+from mlcli.errors import RefusedByPlan
+
+MIB = 2**20
+MAPPED = {"ulimit -v": 430 * MIB, "ulimit -d": 230 * MIB}  # of a small run with one thread: measured, and a tenth more
+LIMITS = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA}
+STACK = 8 * MIB  # of a thread, where the limit of stacks says nothing
+BUFFER = 36 * MIB  # of a thread that calls OpenBLAS: 32 MiB, and what else it allocates
+LIBRARIES = 2  # of OpenBLAS, NumPy's and SciPy's, each with threads of its own
+RESIDENT = 150 * MIB  # of these, what a run without data uses: the interpreter with its libraries
+ARROW = "ARROW_DEFAULT_MEMORY_POOL"  # its own pools reserve a gigabyte of addresses
+ARENAS = -8, 2  # mallopt's M_ARENA_MAX, and a number: each arena reserves 64 MiB of addresses
+
+
+def limit(name: str) -> int:
+    """The bytes of a limit that is in force; 0 where there is none."""
+    soft, _ = resource.getrlimit(LIMITS[name])
+    return 0 if soft == resource.RLIM_INFINITY else soft
+
+
+def mapped(name: str, threads: int) -> int:
+    """The bytes that a run without data takes of a limit, with so many threads."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
+    thread = (STACK if soft == resource.RLIM_INFINITY else soft) + BUFFER
+    return MAPPED[name] + (threads - 1) * thread + (min(threads, affinity()) - 1) * LIBRARIES * thread
+
+
+def require_room(threads: int) -> None:
+    """Refuses to start where a limit leaves no room for so many threads; raises RefusedByPlan."""
+    for name in LIMITS:
+        allowed, needed = limit(name), mapped(name, threads)
+        if 0 < allowed < needed:
+            fitting = max((count for count in range(1, threads) if mapped(name, count) <= allowed), default=0)
+            fewer = f", or use --threads {fitting}" if fitting else ""
+            raise RefusedByPlan("ADDRESS-SPACE", f"mlcli with {threads} thread{'s' * (threads > 1)} needs a limit of "
+                                f"{needed // MIB} MiB and it is {allowed // MIB} MiB", where=name,
+                                hint=f"raise it to {name} {needed // 1024}{fewer}")
+
+
+def memory(threads: int) -> list[Memory]:
+    """The memory that the limits leave a run with so many threads, what it uses without data included."""
+    left = [(name, limit(name) - mapped(name, threads) + RESIDENT) for name in LIMITS if limit(name)]
+    resident, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not hold to it, but LSF says so what a job has
+    left += [("ulimit -m", resident)] if resident != resource.RLIM_INFINITY else []
+    return [Memory(max(size, 1), name) for name, size in left]
+
+
+def spare_addresses(environment: MutableMapping[str, str]) -> None:
+    """Where a limit is in force, allocators that reserve far more addresses than they use are kept from it."""
+    if any(limit(name) for name in LIMITS):
+        import ctypes
+
+        environment.setdefault(ARROW, "system")
+        try:
+            ctypes.CDLL(None).mallopt(*ARENAS)
+        except (AttributeError, OSError):  # not the GNU C library, whose arenas these are
+            return
