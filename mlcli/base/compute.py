@@ -23,7 +23,6 @@ class Compute(Options):
         "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, SLURM_CPUS_PER_TASK, OMP_NUM_THREADS, "
         "else the cores that affinity and control groups allow).")
     memory_limit: int | str = option("auto", "Memory the run may use, as 8G or 500M (auto: what the machine has).")
-    cluster: str | None = option(None, "A cluster to compute on.")
 
     def generator(self) -> np.random.Generator:
         """A fresh random generator; every call gives the same stream."""

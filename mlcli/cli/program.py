@@ -68,7 +68,7 @@ def root(version: Annotated[bool, typer.Option("--version", help="Show the versi
 
     \b
     mlcli embed --method isomap data.csv
-    mlcli run configs/isomap.yaml
+    mlcli run configs/isomap-swiss-roll.yaml
     mlcli methods isomap
     """
 

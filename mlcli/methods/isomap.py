@@ -21,10 +21,9 @@ from mlcli.stages.similarities import Geodesics
 class Isomap(Method):
     """A curved surface unrolled: MDS of shortest-path distances on the neighbor graph.
 
-    Points are joined to their nearest neighbors, distances are measured along the graph, and
-    MDS embeds them. With all points as neighbors it is MDS. Geodesic distances are seldom
-    Euclidean, so some eigenvalues are negative; they stay in the spectrum. A new point is joined
-    to its nearest training points, also where the graph is mutual.
+    Points are joined to their nearest neighbors, distances are measured along the graph, and MDS embeds them. With all
+    points as neighbors it is MDS. Geodesic distances are seldom Euclidean, so some eigenvalues are negative; they stay
+    in the spectrum. A new point is joined to its nearest training points, also where the graph is mutual.
 
     It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and
     where the graph falls into pieces (more neighbors help). Source: Tenenbaum, de Silva and
@@ -33,6 +32,7 @@ class Isomap(Method):
 
     accepts: ClassVar = (Features, Dissimilarities)
     proof: ClassVar = "kernel"
+    decodes: ClassVar = None
     name: Literal["isomap"] = "isomap"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(

@@ -36,6 +36,7 @@ class SDE(Method):
 
     accepts: ClassVar = (Features, Dissimilarities)
     proof: ClassVar = "spectrum"
+    decodes: ClassVar = None
     name: Literal["sde"] = "sde"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -68,11 +69,10 @@ class SDE(Method):
         data = data if kept is None else data.take(kept)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        embedding = spectrum.coordinates()
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
-        projector = Projector(similarity, uncentered(graph.size), embedding)
-        return Model(embedding, spectrum, projector, kept, found.certificate.facts(data.exponent),
+        projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
+        return Model(projector.axes, spectrum, projector, kept, found.certificate.facts(data.exponent),
                      scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
