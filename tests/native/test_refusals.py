@@ -12,7 +12,7 @@ import pytest
 from mlcli import native
 from mlcli.base.types import AnyArray
 from mlcli.errors import DependencyMissing
-from tests.native.support import GRAPHS, eliminated, needs_native
+from tests.native.support import GRAPHS, eliminated, levels, needs_native
 
 GRAPH = GRAPHS["two vertices"]
 STARTS, INDICES, LENGTHS, ORDER = np.array([0, 1, 2]), np.array([1, 0]), np.array([1.0, 1.0]), np.array([0, 1])
@@ -127,6 +127,15 @@ def test_the_environment_names_a_level(level: str) -> None:
     command = [sys.executable, "-P", "-c", program]  # -P: the installed package, not the source tree
     done = subprocess.run(command, env={**os.environ, "MLCLI_SIMD": level}, capture_output=True, text=True, check=True)
     assert done.stdout.strip() == {"base": "base", "none": "absent"}[level]
+
+
+def test_an_unknown_level_is_refused_with_those_that_there_are() -> None:
+    command = [sys.executable, "-P", "-m", "mlcli", "doctor"]
+    done = subprocess.run(command, env={**os.environ, "MLCLI_SIMD": "v9"}, capture_output=True, text=True)
+    known = ", ".join([*(level for level in levels() if level != "absent"), "none"])
+    assert (done.returncode, done.stdout, done.stderr) == (
+        78, "", "mlcli: error[E-SIMD]: 'v9' is none of this machine's instruction sets; MLCLI_SIMD; "
+        f"set it to one of {known}, or leave it unset\n")
 
 
 def test_a_missing_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
