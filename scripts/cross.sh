@@ -20,12 +20,13 @@ unpacked() { # Debian packages of Python, not installed: nothing of theirs has t
     mv "$system.new" "$system"
 }
 
-required() { # what the project needs on every machine, and pytest
+required() { # what the project and its tests need on every machine
     "$python" - <<'PY'
 import tomllib
 with open("pyproject.toml", "rb") as file:
     project = tomllib.load(file)["project"]
-print(*(line for line in project["dependencies"] if ";" not in line), "pytest", sep="\n")
+wanted = project["dependencies"] + project["optional-dependencies"]["test"]
+print(*(line for line in wanted if ";" not in line and not line.startswith(project["name"])), sep="\n")
 PY
 }
 
@@ -37,7 +38,7 @@ cmake -S mlcli/native -B "$work/build" -Wno-dev -DCMAKE_SYSTEM_NAME=Linux -DCMAK
     -Dnanobind_DIR="$("$python" -m nanobind --cmake_dir)" > "$work/log" 2>&1 || { cat "$work/log"; exit 1; }
 logged cmake --build "$work/build" -j "$(nproc)"
 required > "$work/requirements"
-logged "$python" -m pip install --target "$work/packages-of-python" --only-binary :all: --python-version "${version#python}" \
+logged "$python" -m pip install --target "$work/site" --only-binary :all: --python-version "${version#python}" \
     --platform manylinux2014_aarch64 --platform manylinux_2_28_aarch64 --requirement "$work/requirements"
 
 mkdir "$work/copy"
@@ -47,10 +48,10 @@ cp "$work"/build/_kernels*.so "$work/copy/mlcli/native/_kernels.so"
 printf '#!/bin/sh\nexec qemu-aarch64 -L "%s" "%s" "$@"\n' "$system" "$system/usr/bin/$version" > "$work/emulated"
 chmod +x "$work/emulated"
 # Tests start Python anew by its own name, which this kernel cannot run.
-printf 'import sys\nsys.executable = "%s"\n' "$work/emulated" > "$work/packages-of-python/emulated.py"
-export MLCLI_REQUIRE_NATIVE=1 PYTHONPATH=$work/copy:$work/packages-of-python
+printf 'import sys\nsys.executable = "%s"\n' "$work/emulated" > "$work/site/emulated.py"
+export MLCLI_REQUIRE_NATIVE=1 PYTHONPATH=$work/copy:$work/site
 cd "$work/copy"
 "$work/emulated" -c 'import platform
 from mlcli import native
 print("kernels under emulation:", platform.machine(), native.describe())'
-"$work/emulated" -m pytest -q -p emulated -p no:cacheprovider -o addopts= -o timeout= tests/native
+"$work/emulated" -m pytest -q -p emulated -p no:cacheprovider -o addopts= tests/native
