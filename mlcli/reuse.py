@@ -11,8 +11,8 @@ from mlcli.data.input import Input
 from mlcli.data.prepare import Preparation
 from mlcli.data.read import read_coordinates, read_new
 from mlcli.data.table import Table
-from mlcli.errors import DataError
-from mlcli.methods import Projector
+from mlcli.errors import ConfigError, DataError
+from mlcli.methods import Projector, decoding
 from mlcli.methods.base import existing
 from mlcli.pipeline import coordinates
 from mlcli.rundir import archive, names
@@ -47,11 +47,15 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
-    """Features, in the input's units, of coordinates in the space of a finished run."""
+    """Features, in the input's units, of coordinates in the space of a finished run.
+
+    Raises ConfigError where the run has no way back.
+    """
     run = finished(folder)
     projector = existing(run.projector)
     if projector.decoder is None:
-        projector.reconstruct(np.zeros((0, 0)))
+        raise ConfigError("NO-RECONSTRUCTION", "this run has no way back from coordinates to features",
+                          where=str(folder), hint=f"only these methods have one: {decoding()}")
     table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
     values = run.preparation.undo(projector.reconstruct(table.values))
     return replace(table, values=values, columns=run.preparation.columns)

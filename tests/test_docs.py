@@ -5,13 +5,19 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import mlcli
 from mlcli import errors
+from mlcli.cli.program import COMMANDS, run
 from mlcli.methods import METHODS
 from tests.processes import neutral
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
+FOLDERS = [ROOT / name for name in ("benchmarks", "configs", "docs", "mlcli", "sample_data", "scripts", "tests")]
+NAMES = {folder.name for folder in FOLDERS} | {path.name for path in (ROOT / "mlcli").rglob("*") if path.is_dir()}
+PATH = re.compile(r"(?<![\w./$}-])(?:[\w.*-]+/)+[\w.*-]*[\w*]")
 
 
 def test_generated_pages_are_fresh() -> None:
@@ -36,6 +42,33 @@ def test_links_lead_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("sample_data/*.md")]:
         for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def followed(text: str) -> tuple[int, list[str]]:
+    """The number of paths in a text that begin with a folder of ours, and those of them that are not there.
+
+    A path may begin at the root, or in a folder below it as the pages on the source do; NAME stands for any name.
+    """
+    named = sorted({path for path in PATH.findall(text) if path.partition("/")[0] in NAMES})
+    patterns = [re.sub(r"\b[A-Z]{2,}\b", "*", path) for path in named]
+    missing = [path for path, pattern in zip(named, patterns, strict=True)
+               if not any(any(folder.rglob(pattern)) for folder in FOLDERS) and not any(ROOT.glob(pattern))]
+    return len(named), missing
+
+
+def test_paths_in_pages_lead_somewhere() -> None:
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("*/README.md")]
+    found = {page.relative_to(ROOT): followed(page.read_text(encoding="utf-8")) for page in pages}
+    assert {page: missing for page, (_, missing) in found.items() if missing} == {}
+    assert found[Path("README.md")][0] > 20 and found[Path("CONTRIBUTING.md")][0] > 20
+
+
+def test_paths_in_help_lead_somewhere(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in [[], *([command] for command in COMMANDS)]:
+        assert run([*arguments, "--help"]) == 0
+        count, missing = followed(capsys.readouterr().out)
+        assert missing == [], arguments
+        assert count or arguments not in ([], ["run"], ["plan"])
 
 
 def test_the_readme_names_every_method_and_command() -> None:

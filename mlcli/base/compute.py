@@ -25,7 +25,6 @@ class Compute(Options):
     memory_limit: int | str = option(
         "auto", "Memory the run may use, as 8G or 500M (auto: the smallest of what the batch job, control groups, "
         "`ulimit` and the machine allow).")
-    cluster: str | None = option(None, "A cluster to compute on.")
 
     def generator(self) -> np.random.Generator:
         """A fresh random generator; every call gives the same stream."""

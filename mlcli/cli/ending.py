@@ -40,18 +40,21 @@ def headline(summary: Mapping[str, Any]) -> str:
 
 
 def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]:
-    """A bar for each of the first eigenvalues with its share of the trace and their running sum."""
-    values: Sequence[float] = summary["scree"]["eigenvalues"][:MOST]
-    shares: Sequence[float | None] = summary["scree"]["proportions"] or [None] * len(values)
+    """A bar for each of the first eigenvalues with its share of the trace and their running sum; then lower bounds."""
+    computed: Sequence[float] = summary["scree"]["eigenvalues"][:MOST]
+    values = [*computed, *summary["spectrum"].get("further_at_least", ())][:MOST]
+    unknown = [None] * len(values)
+    shares: Sequence[float | None] = [*(summary["scree"]["proportions"] or []), *unknown][: len(values)]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
     lines, total = [], 0.0
-    for place, (value, share) in enumerate(zip(values, shares, strict=False)):
+    for place, (value, share) in enumerate(zip(values, shares, strict=True)):
         total += share or 0.0
         drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks).ljust(WIDTH)
         tone = NEGATIVE if value < 0 else KEPT if place < summary["components"] else REST
         mark = "*" if place < summary["components"] else " "
         figures = "" if share is None else f"  {share:7.1%}  {total:7.1%}"
-        lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {value:>12.6g}{figures}")
+        said = f"{value:.6g}" if place < len(computed) else f">= {value:.5g}"
+        lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {said:>12}{figures}")
     known = any(share is not None for share in shares)
     by = summary["spectrum"]["ranked_by"]
     plain = by.startswith("eigenvalues")

@@ -41,7 +41,6 @@ FLAGS = {
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
-    "cluster": Flag("compute.cluster", ("--cluster",)),
 }
 
 

@@ -28,7 +28,7 @@ def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignmen
 
     \b
     mlcli plan --method isomap data.csv
-    mlcli plan configs/isomap.yaml --measure 0.01
+    mlcli plan configs/isomap-swiss-roll.yaml --measure 0.01
 
     The data is read, and Isomap's graph is made, since its shape decides the cost. Exit code 82
     where the run would not fit in memory.

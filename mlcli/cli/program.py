@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 import mlcli
 from mlcli.base import blas, limits
+from mlcli.cli import completion
 from mlcli.cli.failure import Form, Stopped, attempt, closed_output, stopped
 
 COMMANDS = {
@@ -31,7 +32,6 @@ COMMANDS = {
     "doctor": "Show libraries, threads and memory; test the eigensolver.",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
-COMPLETION = "_MLCLI_COMPLETE"  # set by the shell that asks for completions
 OBJECTS = 200_000  # made before garbage is looked for; start-up makes half as many, and they all stay
 
 
@@ -55,7 +55,8 @@ def command(name: str) -> Any:
 
 def program() -> Any:
     """All commands by name and sentence."""
-    app = typer.Typer(cls=LazyGroup, rich_markup_mode=None, pretty_exceptions_enable=False, context_settings=SETTINGS)
+    app = typer.Typer(cls=LazyGroup, add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False,
+                      context_settings=SETTINGS)
     app.callback()(root)
     for name, sentence in COMMANDS.items():
         app.command(name, help=sentence)(root)
@@ -64,12 +65,12 @@ def program() -> Any:
 
 def root(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True,
                                                callback=lambda asked: show_version() if asked else None)] = False,
-         ) -> None:
+         install: completion.Install = None, show: completion.Show = None) -> None:
     """Manifold learning at the command line: every method an eigenproblem, every run a directory.
 
     \b
     mlcli embed --method isomap data.csv
-    mlcli run configs/isomap.yaml
+    mlcli run configs/isomap-swiss-roll.yaml
     mlcli methods isomap
     """
 
@@ -94,9 +95,10 @@ def run(arguments: list[str]) -> int:
 def dispatch(arguments: list[str]) -> None:
     """Parses the arguments and calls the command."""
     group = program()
-    if COMPLETION in os.environ:
+    if completion.ASKED in os.environ:
+        completion.prepare()
         group.main(arguments, prog_name="mlcli")
-    with group.make_context("mlcli", arguments) as context:
+    with group.make_context("mlcli", completion.with_shell(arguments)) as context:
         group.invoke(context)
 
 

@@ -25,15 +25,15 @@ from mlcli.errors import ConfigError, UsageError
 Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=False, help="YAML files.")]
 
 
-@with_flags("output", "format", "seed", "threads", "memory_limit", "cluster")
+@with_flags("output", "format", "seed", "threads", "memory_limit")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
         strict: behavior.Strict = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Run what YAML files describe; a sweep makes several runs.
 
     \b
-    mlcli run configs/isomap.yaml
-    mlcli run configs/isomap.yaml --set method.neighbors.count=12 -o runs/twelve
+    mlcli run configs/isomap-swiss-roll.yaml
+    mlcli run configs/isomap-swiss-roll.yaml --set method.neighbors.count=12 -o runs/twelve
     mlcli run configs/*.yaml --quiet
 
     All files are checked before the first run. A run that fails does not stop the ones after it;

@@ -45,9 +45,6 @@ def build(layer: Layer) -> RunConfig:
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
     require_room(config.compute.thread_count())
-    if config.compute.cluster is not None:
-        raise DependencyMissing("CLUSTER", "this version computes on one machine", hint="leave compute.cluster out",
-                                where=layer.origin(("compute", "cluster")))
     missing = sorted({"png", "pdf"} & set(config.report.figures)) if find_spec("matplotlib") is None else []
     if missing:
         raise DependencyMissing("PLOT", f"figures as {' and '.join(missing)} need matplotlib, which is not installed",

@@ -27,4 +27,10 @@ METHODS: dict[str, type[Method]] = {"pca": PCA, "ppca": PPCA, "fa": FA, "mds": M
 AnyMethod = Annotated[PCA | PPCA | FA | MDS | KernelPCA | Isomap | LLE | SDE | LDA | CCA | IBFA | SFA | LGSSM | ICA,
                       Field(discriminator="name")]
 
-__all__ = ["METHODS", "AnyMethod", "Method", "Model", "Projector"]
+__all__ = ["METHODS", "AnyMethod", "Method", "Model", "Projector", "decoding"]
+
+
+def decoding() -> str:
+    """The methods whose coordinates lead back to features, each with its condition."""
+    return ", ".join(f"{name} ({kind.decodes})" if kind.decodes else name
+                     for name, kind in METHODS.items() if kind.decodes is not None)

@@ -70,11 +70,10 @@ class Projector:
 
     @stage("reconstruct")
     def reconstruct(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p); raises ConfigError where the method has no way back."""
+        """Features (m x d) of coordinates (m x p); only where there is a way back."""
         decode = self.decode
         if decode is None:
-            raise ConfigError("NO-RECONSTRUCTION", "this run's method has no way back from coordinates to features",
-                              hint="pca, mds of features and kpca with the linear kernel have one")
+            raise TypeError("this projector has no way back")
         return decode(embedding)
 
     def rounding(self, points: Array) -> float:
@@ -131,7 +130,7 @@ class Model:
         return existing(self.projector).project(new)
 
     def reconstruct(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p); raises ConfigError where the method has no way back."""
+        """Features (m x d) of coordinates (m x p); only where there is a way back."""
         return existing(self.projector).reconstruct(embedding)
 
     def rounding(self, data: Features) -> float:
@@ -201,6 +200,7 @@ class Method(Options):
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
     ranked_by: ClassVar[str] = "eigenvalues"  # what spectrum.csv holds
+    decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
         eigensolve: Eigensolve | Axes

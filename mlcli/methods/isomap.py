@@ -32,6 +32,7 @@ class Isomap(Method):
 
     accepts: ClassVar = (Features, Dissimilarities)
     proof: ClassVar = "kernel"
+    decodes: ClassVar = None
     name: Literal["isomap"] = "isomap"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(

@@ -32,6 +32,7 @@ class KernelPCA(Method):
 
     accepts: ClassVar = (Features, Similarities)
     proof: ClassVar = "kernel"
+    decodes: ClassVar = "linear kernel"
     name: Literal["kpca"] = "kpca"
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()

@@ -37,6 +37,7 @@ class LDA(Method):
 
     accepts: ClassVar = (Labeled,)
     ranked_by: ClassVar = "ratios of variance between classes to that within"
+    decodes: ClassVar = None
     name: Literal["lda"] = "lda"
     eigensolve: Axes = Axes()
 

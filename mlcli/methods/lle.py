@@ -36,6 +36,7 @@ class LLE(Method):
 
     accepts: ClassVar = (Features,)
     proof: ClassVar = "weights"
+    decodes: ClassVar = None
     name: Literal["lle"] = "lle"
     neighbors: Neighbors = Neighbors()
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)

@@ -33,6 +33,7 @@ class MDS(Method):
 
     accepts: ClassVar = (Dissimilarities, Features)
     proof: ClassVar = "kernel"
+    decodes: ClassVar = "features, no correction"
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")

@@ -39,6 +39,7 @@ class SDE(Method):
 
     accepts: ClassVar = (Features, Dissimilarities)
     proof: ClassVar = "spectrum"
+    decodes: ClassVar = None
     name: Literal["sde"] = "sde"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -73,11 +74,10 @@ class SDE(Method):
         if found.unfolded.penalty is None and self.softness != SOFT:
             note("N-SOFTNESS", "softness was not needed: so few pairs are kept without a basis")
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        embedding = spectrum.coordinates()
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
-        projector = Projector(similarity, uncentered(graph.size), embedding)
-        return Model(embedding, spectrum, projector, kept, found.certificate.facts(data.exponent),
+        projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
+        return Model(projector.axes, spectrum, projector, kept, found.certificate.facts(data.exponent),
                      scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:

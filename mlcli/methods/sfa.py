@@ -37,6 +37,7 @@ class SFA(Method):
 
     accepts: ClassVar = (Features,)
     ranked_by: ClassVar = "slownesses, the smallest first"
+    decodes: ClassVar = "degree 1"
     name: Literal["sfa"] = "sfa"
     degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
     eigensolve: Axes = Axes()

@@ -1,23 +1,38 @@
-"""The compiled module, where there is one; MLCLI_SIMD=none does without it."""
+"""The compiled module, where there is one; MLCLI_SIMD names its instruction set, and none does without it."""
 
 import os
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from mlcli.base.types import AnyArray
-from mlcli.errors import DependencyMissing
+from mlcli.errors import ConfigError, DependencyMissing
+
+LEVELS = ("base", "v3", "v4")
 
 
 def _load() -> ModuleType | None:
-    if os.environ.get("MLCLI_SIMD") == "none":
+    """The module with the instruction set that the environment names; raises ConfigError for one it does not have."""
+    named = os.environ.get("MLCLI_SIMD", "")
+    if named == "none":
         return None
     try:
         from mlcli.native import _kernels
     except ImportError:
+        _require(named, lambda level: False)
         return None
-    return _kernels
+    library: ModuleType = _kernels
+    _require(named, library.choose_level)
+    return library
+
+
+def _require(named: str, choose: Callable[[str], bool]) -> None:
+    if named and not choose(named):
+        known = [level for level in LEVELS if choose(level)]
+        raise ConfigError("SIMD", f"{named[:80]!r} is none of this machine's instruction sets", where="MLCLI_SIMD",
+                          hint=f"set it to one of {', '.join([*known, 'none'])}, or leave it unset")
 
 
 _library = _load()

@@ -113,6 +113,13 @@ class Panel:
                 for place in range(0, len(numbers), every)]
 
 
+def guide(panel: Panel, x: float, top: float, text: str, y: float) -> list[Mark]:
+    """A line from the foot of the panel up to `top`, and a text at height y on the side that has more room."""
+    left, right, _, bottom = panel.edges
+    away, anchor = (8, "start") if x < (left + right) / 2 else (-8, "end")
+    return [Line("guide", x, bottom, x, top), Text(x + away, y, text, anchor, "small")]
+
+
 def spots(values: Array, panel: Panel) -> Array:
     """Points (m x 2) in pixels."""
     columns = []

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.report.axes import Panel, Scale, legend, spots
+from mlcli.report.axes import Panel, Scale, guide, legend, spots
 from mlcli.report.drawing import Curve, Dots, Figure, Line, Mark, Text
 
 WIDTH, HEIGHT = 640, 320
@@ -26,9 +26,8 @@ def curve(title: str, across: str, up: str, x: Sequence[float], lines: dict[str,
         if 0 < len(points) <= 40 and kind == "curve":
             marks.append(Dots("knot", np.array(points), 3))
     if marked is not None and marked in x:
-        place = panel.x(marked)
-        marks += [Line("guide", place, panel.edges[2], place, panel.edges[3]),
-                  Text(place + 6, panel.edges[2] + 12, f"kept: {marked:g}", kind="small")]
+        top = panel.edges[2]
+        marks += guide(panel, panel.x(marked), top, f"kept: {marked:g}", top + 12)
     if len(lines) > 1:
         marks += legend(list(zip(KINDS, lines, strict=False)), WIDTH - RIGHT - 300, TOP - 10, 150)
     return Figure(title, WIDTH, HEIGHT, [*marks, *panel.names(across, up)])

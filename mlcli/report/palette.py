@@ -65,6 +65,7 @@ INKS = {
     **TEXTS,
     "grid": Ink("#e2e5ea", "#2c323c", 1), "axis": Ink("#8b929d", "#7d8694", 1), "frame": Ink("#c3c8d1", "#464e5b", 1),
     "kept": Ink("#0072b2", "#4ba3e3"), "rest": Ink("#a9c3d6", "#46627a"), "negative": Ink("#c8501e", "#f08a5a"),
+    "bound": Ink("#b9a9d6", "#6d5f94"),
     "curve": Ink("#5d3a9b", "#b39df0", 1.8), "second": Ink("#c8501e", "#f08a5a", 1.8, "6 3"),
     "knot": Ink("#5d3a9b", "#b39df0", both=True), "mark": Ink("#c8501e", "#f08a5a", both=True),
     "guide": Ink("#8b929d", "#7d8694", 1, "4 3"), "plain": Ink("#0072b2", "#4ba3e3", both=True),

@@ -11,10 +11,11 @@ from mlcli.report.curves import curve, shepard
 from mlcli.report.drawing import Figure
 from mlcli.report.html import Part, facts, figure, joined, section, sentence, table
 from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Points, equal_units, pairs, scatter
-from mlcli.report.scree import cumulative, scree
+from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.text import number, visible
 
 MOST_LABELS = 4
+LEADING = 10  # eigenvalues in the table
 LISTED = 20  # columns or classes whose figures are shown
 MEASURES = {  # key of quality.json -> name and meaning
     "trustworthiness": ("trustworthiness", "1: no point is shown near another that is far in the data"),
@@ -95,24 +96,34 @@ def spectrum(run: Contents) -> Part:
     if not len(eigenvalues.values):
         return section("Spectrum", sentence("This method decomposes nothing: there is no spectrum.")) if found else None
     rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
-        zip(eigenvalues.values[:10], _shares(run), eigenvalues.cumulative, strict=False))]
+        zip(eigenvalues.values[:LEADING], _shares(run), eigenvalues.cumulative, strict=False))]
+    rows += [(len(rows) + i + 1, f"≥ {number(value)}", "–", "–")
+             for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(
         f"Axes are ranked by {eigenvalues.what}.", "lead")
     return section("Spectrum", ranked, figure(scree(eigenvalues, "Scree plot")),
                    figure(cumulative(eigenvalues, "Cumulative share of the trace")),
                    table(("component", eigenvalues.what, "share of trace", "cumulative"), rows, (0, 1, 2, 3)),
-                   _negative(found))
+                   _bounds(eigenvalues), _negative(found))
 
 
 def _percent(share: float | None) -> str:
     return "–" if share is None else f"{share:.2%}"
 
 
+def _bounds(eigenvalues: Eigenvalues) -> Part:
+    if not eigenvalues.at_least:
+        return None
+    return sentence("Eigenvalues after ≥ are lower bounds, which the computation of the others leaves behind; "
+                    "method.eigensolve.report computes them.", "soft")
+
+
 def _negative(found: Mapping[str, Any]) -> Part:
     share = found.get("negative_share")
     if share is None or share == 0:
         return None
-    return sentence(f"Negative eigenvalues hold {share:.2%} of the sum of all sizes; they never become axes.", "soft")
+    return sentence(f"Negative eigenvalues hold {100 * share:.3g}% of the sum of all sizes; they never become axes.",
+                    "soft")
 
 
 def dimension(run: Contents) -> Part:

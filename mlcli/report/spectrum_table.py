@@ -19,11 +19,12 @@ def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
     return "\n".join([HEADER, *lines[:rows]]) + "\n"
 
 
-def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | None]:
+def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:
     """The spectrum in figures, for run.json: the trace and its parts, each part with its own name.
 
     The sums of all positive eigenvalues, of all sizes, and of the negative ones' sizes are null where only the top of
-    the spectrum was computed; what the trace and the Frobenius norm say of the last is then given as bounds.
+    the spectrum was computed; what the trace and the Frobenius norm say of the last is then given as bounds, and
+    `further_at_least` holds lower bounds of the eigenvalues that follow, in their order.
     """
     values = spectrum.eigenvalues
     whole, (least, most) = spectrum.complete, spectrum.negative_mass
@@ -40,7 +41,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | None]:
         "negative_sum_at_most": _finite(most / spectrum.divisor),
         "negative_share": _finite(spectrum.negative_share), "negative_share_at_least": _finite(share_least),
         "negative_share_at_most": _finite(share_most), "smallest": _finite(smallest),
-        "tolerance": spectrum.tolerance,
+        "tolerance": spectrum.tolerance, "further_at_least": spectrum.further_at_least.tolist(),
     }
 
 

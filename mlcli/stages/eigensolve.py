@@ -21,7 +21,7 @@ from mlcli.stages.spectrum import Spectrum
 from mlcli.stages.streamed import Streamed
 
 GUESS = 8  # eigenvalues that a share of the variance is first looked for among
-CURVE = 10  # axes that a residual-variance curve is drawn over, where so many are computed
+SHOWN = 10  # eigenvalues of a scree plot and axes of a residual-variance curve, where so many cost little
 ROOM = 2**19  # numbers of the eigenvectors kept for it
 DIGITS = 1e-6  # relative error of an eigenvalue beyond which it is worth a warning
 NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
@@ -58,7 +58,8 @@ class Eigensolve(Options):
         frobenius = _frobenius(kernel, solved)
         return Spectrum(solved.values, vectors, directions, trace, solved.complete, solved_frobenius=frobenius,
                         tolerance=_tolerance(kernel, solved), further=self._further(solved, *vectors.shape),
-                        solved_mass=_negative_mass(kernel, solved, trace, frobenius))
+                        solved_mass=_negative_mass(kernel, solved, trace, frobenius),
+                        solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)])
 
     def settled(self, limit: int, size: int) -> "Eigensolve":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one.
@@ -117,7 +118,7 @@ class Eigensolve(Options):
 
     def _further(self, solved: Solved, rows: int, count: int) -> Array:
         """Eigenvectors after the kept ones, as far as they cost little: for the residual-variance curve."""
-        most = min(int(np.sum(solved.values > solved.floor)), max(CURVE, self.report or 0), ROOM // max(rows, 1))
+        most = min(int(np.sum(solved.values > solved.floor)), max(SHOWN, self.report or 0), ROOM // max(rows, 1))
         return np.zeros((0, 0)) if most <= count else solved.take(most)[0][:, count:]
 
     def _clip(self, count: int, available: int) -> int:
@@ -152,10 +153,11 @@ def _frobenius(kernel: Kernel, solved: Solved) -> float:
 
 def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: float) -> tuple[float, float]:
     """At least and at most what the sizes of the negative eigenvalues sum to."""
-    if solved.complete:
-        return mass_of(solved.values), mass_of(solved.values)
     if isinstance(kernel, Inverse | Factored):
         return 0.0, 0.0  # RᵀR and F Fᵀ have none
+    if solved.complete:
+        mass = mass_of(solved.values[solved.values < -solved.floor])  # the others may be zero
+        return mass, mass
     slack = max(solved.size * EPS, solved.tolerance)
     return bounded_mass(solved.values, trace, frobenius, solved.size - len(solved.values), slack)
 

@@ -33,6 +33,7 @@ class Ritz:
     residuals: Array  # m, ‖Kv - λv‖ relative to the largest eigenvalue
     passes: int
     block: Array  # n x b: the first Ritz vectors, converged or nearly, to begin again from
+    at_least: Array  # values after the converged ones: lower bounds of the eigenvalues of their rank
 
 
 def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
@@ -57,15 +58,23 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
         reached = max(tolerance, worst) if worst <= noise and idle >= IDLE else tolerance
         if worst <= reached:
             good = int(np.argmin(np.append(residuals <= reached, False)))
-            return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, most + SPARE)))
+            return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, most + SPARE)),
+                        _lower_bounds(values, residuals, good))
         with single_threaded_blas():
             grown = basis.grow(image)
         if not grown:
-            return Ritz(values[:count], vectors(count), residuals[:count], passes, vectors(count + SPARE))
+            return Ritz(values[:count], vectors(count), residuals[:count], passes, vectors(count + SPARE), np.zeros(0))
     converged = int((wanted <= tolerance).sum())
     raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {PASSES} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
                          hint="ask for fewer axes or set method.eigensolve.tolerance higher")
+
+
+def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
+    """Ritz values from `first` on that exceed their residuals; by interlacing the eigenvalues are as large."""
+    following = values[first : len(residuals)]
+    clear = following > residuals[first:] * np.abs(values).max(initial=0.0)
+    return following[: int(np.argmin(np.append(clear, False)))]
 
 
 class _Basis:

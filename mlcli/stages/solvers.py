@@ -48,6 +48,7 @@ class Solved:
     iterative: bool = False  # whether the solver's tolerance ended it
     residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
     trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
+    at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `values`
 
 
 def solve(kernel: Kernel, options: "Eigensolve", compute: Compute) -> Solved:
@@ -87,7 +88,7 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
 def _top_only(ritz: Ritz, size: int, tolerance: float, single: int) -> Solved:
     _tell(ritz, single)
     return Solved(ritz.values, lambda q: (ritz.vectors[:, :q], None), size, False, _floor(ritz.values, size),
-                  tolerance, iterative=True, residuals=ritz.residuals)
+                  tolerance, iterative=True, residuals=ritz.residuals, at_least=ritz.at_least)
 
 
 def _tell(ritz: Ritz, single: int = 0) -> None:
@@ -187,30 +188,32 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
     if complete:
         square_memory(compute, size, 6, "the whole spectrum of LLE",
                       "ask for a count of axes, with method.eigensolve.solver=krylov")
-        vectors, tolerance = _smallest_costs(kernel), STORED
+        vectors, tolerance, following = _smallest_costs(kernel), STORED, np.zeros(0)
     else:
         count = min(options.wanted(size) + 1, size - 1)
         start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
         start -= start.mean(axis=0)  # the constant vector would be found as well, at cost zero
         noise = max(kernel.noise, LATER)
-        vectors, tolerance = _in_turns(kernel.apply, start, count, options.tolerance or STORED, noise)
+        vectors, tolerance, following = _in_turns(kernel.apply, start, count, options.tolerance or STORED, noise)
     costs = kernel.costs(vectors)
     order = np.argsort(costs, kind="stable")
     costs, vectors = costs[order], vectors[:, order]
     noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
     values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
     return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
-                  STORED if complete else tolerance, iterative=not complete)
+                  STORED if complete else tolerance, iterative=not complete, at_least=following)
 
 
-def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float) -> tuple[Array, float]:
+def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float,
+              ) -> tuple[Array, float, Array]:
     """The top `count` eigenvectors, those far above the rest first: beside them the rest would be called converged.
 
-    With them the largest residual of the first, relative to their largest eigenvalue.
+    With them the largest residual of the first, relative to their largest eigenvalue, and lower bounds of the
+    eigenvalues that follow.
 
     Pieces that hardly hang together have costs of nearly zero, and M⁺ then has eigenvalues without end.
     """
-    found, first = np.empty((len(start), 0)), tolerance
+    found, first, following = np.empty((len(start), 0)), tolerance, np.zeros(0)
 
     def rest(block: Array) -> Array:
         return block - found @ (found.T @ block)
@@ -223,7 +226,8 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: f
         clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
         first = first if found.shape[1] else max(tolerance, float(turn.residuals[:clear].max(initial=0.0)))
         found = np.column_stack([found, turn.vectors[:, :clear]])
-    return found, first
+        following = turn.at_least if clear == len(turn.values) else np.zeros(0)
+    return found, first, following
 
 
 def _smallest_costs(kernel: Inverse) -> Array:

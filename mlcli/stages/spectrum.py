@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled, scaled_number
 from mlcli.base.types import Array
-from mlcli.stages.negative_mass import mass_of, share_of_sizes
+from mlcli.stages.negative_mass import share_of_sizes
 
 
 @frozen
@@ -29,6 +29,8 @@ class Spectrum:
     tolerance: float = 0.0  # residual that the solver and the kernel's precision were allowed, over the top eigenvalue
     further: Array = field(default_factory=lambda: np.zeros((0, 0)))  # n x r: unit eigenvectors after the kept ones
     solved_mass: tuple[float, float] = (0.0, float("nan"))  # of the negative ones: at least, at most; NaN where unknown
+
+    solved_at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `solved`
 
     @classmethod
     def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
@@ -57,6 +59,11 @@ class Spectrum:
         return self.values / self.divisor
 
     @property
+    def further_at_least(self) -> Array:
+        """Lower bounds of the eigenvalues that follow the computed ones, over the divisor."""
+        return scaled(self.solved_at_least, self.exponent) / self.divisor
+
+    @property
     def kept(self) -> Array:
         """The eigenvalues of the kept axes as solved (p), zero for an axis without extent."""
         return np.where(np.any(self.vectors != 0, axis=0), self.solved[: self.vectors.shape[1]], 0.0)
@@ -83,7 +90,7 @@ class Spectrum:
     @property
     def negative_share(self) -> float:
         """The sizes of the negative eigenvalues over all sizes; NaN unless the spectrum is whole."""
-        return share_of_sizes(mass_of(self.solved), float(self.solved.sum())) if self.complete else float("nan")
+        return share_of_sizes(self.solved_mass[0], float(self.solved.sum())) if self.complete else float("nan")
 
     def feature_directions(self) -> Array:
         """Unit directions in feature space (d x p); only where the kernel is F Fᵀ."""

@@ -38,6 +38,13 @@ def test_colors_only_when_asked_for() -> None:
     assert "".join(scree(summary([4.0, -2.0]), blocks=True, color=True)).count("\x1b[0m") == 2
 
 
+def test_lower_bounds_follow_the_computed_eigenvalues() -> None:
+    found = {"ranked_by": "eigenvalues", "further_at_least": [1.25, 1.0]}
+    lines = scree(summary([4.0, 2.0], [0.5, 0.25], spectrum=found), blocks=True, color=False)
+    assert [line.split()[-1] for line in lines[1:]] == ["50.0%", "75.0%", "1.25", "1"]
+    assert [">=" in line for line in lines] == [False, False, False, True, True]
+
+
 @pytest.mark.parametrize("values", [[], [0.0, 0.0], [float("inf"), 1.0], [-1.0, -2.0], [1e308, 1e-308]])
 def test_any_spectrum_has_an_end(values: list[float]) -> None:
     assert len(scree(summary(values), blocks=True, color=False)) == (len(values) + 1 if values else 0)

@@ -56,7 +56,7 @@ def test_a_flag_reaches_its_path(mlcli: Caller, started: list[RunConfig], name: 
 
 
 def test_every_flag_is_tested() -> None:
-    assert {*REACHED, "cluster"} == set(FLAGS)
+    assert set(REACHED) == set(FLAGS)
 
 
 def test_a_share_of_the_variance(mlcli: Caller, started: list[RunConfig]) -> None:
@@ -102,9 +102,3 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
 def test_wrong_values_are_78_and_name_the_flag(mlcli: Caller, arguments: list[str], message: str) -> None:
     called = mlcli("embed", "-q", "data.csv", *arguments)
     assert (called.code, called.out, called.err) == (78, "", f"mlcli: error[{message}\n")
-
-
-def test_a_cluster_is_refused_with_69(mlcli: Caller) -> None:
-    called = mlcli("embed", "-q", "data.csv", "--cluster", "local")
-    assert (called.code, called.err) == (
-        69, "mlcli: error[E-CLUSTER]: this version computes on one machine; --cluster; leave compute.cluster out\n")

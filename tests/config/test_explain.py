@@ -52,8 +52,8 @@ FILES = {
         "compute must be a section, not 4; run.yaml:2:1",
     "compute: null\n":
         "compute must be a section, not null; run.yaml:2:1",
-    "compute: {cluster: 7}\n":
-        "compute.cluster must be a text, not 7; run.yaml:2:11; write it in quotes: '7'",
+    "compute: {cluster: local}\n":
+        "unknown key 'compute.cluster'; run.yaml:2:11; the keys here are seed, threads, memory_limit",
     "report: {formats: csv}\n":
         "report.formats must be a list of items, each 'csv', 'parquet' or 'npy', not 'csv'; run.yaml:2:10; "
         "did you mean 'csv'?",
@@ -119,11 +119,6 @@ def test_long_names_and_values_are_cut(tmp_path: Path) -> None:
     assert len(message) < 400
     message = refused(tmp_path, INPUT + f"compute: {{seed: {'v' * 1000}}}\n")
     assert len(message) < 200
-
-
-def test_services_that_this_version_lacks(tmp_path: Path) -> None:
-    assert refused(tmp_path, INPUT + "compute: {cluster: local}\n") == (
-        "69 E-CLUSTER: this version computes on one machine; run.yaml:2:11; leave compute.cluster out")
 
 
 def test_a_memory_limit_is_checked_before_the_run(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.rundir import archive
-from tests.support import EPS, Notes, distances, features, fit
+from tests.support import EPS, Notes, dissimilarities, distances, features, fit
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
 # Every method in every way of running it that computes something else.
@@ -172,6 +172,15 @@ def test_saved_and_loaded_models_project_the_same_bits(name: str, tmp_path: Any)
     assert np.array_equal(model.project(new), loaded.project(new))
     if model.projector.decoder is not None:
         assert np.array_equal(model.reconstruct(model.embedding), loaded.reconstruct(model.embedding))
+
+
+@every_method
+def test_a_method_says_whether_coordinates_lead_back(method: str) -> None:
+    models = [model_of(name) for name, (kind, _) in CONFIGURATIONS.items() if kind == method]
+    models += [fit("mds", dissimilarities(distances(POINTS)))] if method == "mds" else []
+    condition = METHODS[method].decodes
+    assert {model.projector.decoder is not None for model in models} == (
+        {False} if condition is None else {True, False} if condition else {True})
 
 
 @every_configuration

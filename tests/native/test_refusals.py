@@ -10,8 +10,8 @@ import pytest
 from mlcli import native
 from mlcli.base.types import AnyArray
 from mlcli.errors import DependencyMissing
-from tests.native.support import GRAPHS, eliminated, needs_native
-from tests.processes import python
+from tests.native.support import GRAPHS, eliminated, levels, needs_native
+from tests.processes import call, python
 
 GRAPH = GRAPHS["two vertices"]
 STARTS, INDICES, LENGTHS, ORDER = np.array([0, 1, 2]), np.array([1, 0]), np.array([1.0, 1.0]), np.array([0, 1])
@@ -94,9 +94,9 @@ def _calls() -> dict[str, Callable[[], Any]]:
 
 @needs_native
 def test_wrong_calls() -> None:
-    for name, call in _calls().items():
+    for name, wrong in _calls().items():
         with pytest.raises(ValueError):
-            call()
+            wrong()
             pytest.fail(name)
 
 
@@ -124,6 +124,14 @@ def test_native_is_there_where_required() -> None:
 def test_the_environment_names_a_level(level: str) -> None:
     program = "from mlcli import native; print(native.describe())"
     assert python(program, MLCLI_SIMD=level).strip() == {"base": "base", "none": "absent"}[level]
+
+
+def test_an_unknown_level_is_refused_with_those_that_there_are() -> None:
+    done = call("doctor", MLCLI_SIMD="v9")
+    known = ", ".join([*(level for level in levels() if level != "absent"), "none"])
+    assert (done.returncode, done.stdout, done.stderr) == (
+        78, "", "mlcli: error[E-SIMD]: 'v9' is none of this machine's instruction sets; MLCLI_SIMD; "
+        f"set it to one of {known}, or leave it unset\n")
 
 
 def test_a_missing_library_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Text
 from mlcli.report.matplotlib_figures import image
 from mlcli.report.palette import GROUND, INKS, STEPS, sequential
 from mlcli.report.scatter import Points, pairs, sampled, scatter
+from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.svg import document
 from mlcli.report.text import shortened, visible
 
@@ -123,6 +124,28 @@ def test_pairs_have_a_panel_for_every_two_axes() -> None:
     figure = pairs(points(40, 4, ["a"] * 40), [0.5, 0.3, None, 0.1])
     assert sum(isinstance(mark, Bar) and mark.kind == "frame" for mark in figure.marks) == 6
     assert "y1 (50.0%)" in [mark.text for mark in figure.marks if isinstance(mark, Text)]
+
+
+def reach(text: Text) -> tuple[float, float]:
+    """About where a line of text begins and ends across."""
+    length = 0.6 * INKS[text.kind].size * len(text.text)
+    first = text.x - {"start": 0.0, "middle": 0.5, "end": 1.0}[text.anchor] * length
+    return first, first + length
+
+
+@pytest.mark.parametrize("axes", [1, 2, 9, 10, 45, 400])
+def test_no_label_is_cut_off(axes: int) -> None:
+    places = [float(place) for place in range(1, axes + 1)]
+    for kept in {1, axes // 2 or 1, axes}:
+        spectrum = Eigenvalues(places[::-1], (np.array(places) / axes).tolist(), kept, axes)
+        figures = [curve("t", "axes", "1 - r²", places, {"residual variance": places}, marked=float(kept)),
+                   scree(spectrum, "t"), cumulative(spectrum, "t")]
+        for figure in figures:
+            assert figure is not None
+            for mark in figure.marks:
+                if isinstance(mark, Text) and not mark.turned:
+                    first, last = reach(mark)
+                    assert first >= 0 and last <= figure.width, mark
 
 
 def test_nothing_is_drawn_outside_the_figure() -> None:

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from mlcli.report.drawing import Bar, Curve, Text
+from mlcli.report.drawing import Bar, Curve, Figure, Text
 from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.report.svg import document
@@ -18,7 +18,9 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def spectrum(values: list[float], *, trace: float | None = None, complete: bool = True) -> Spectrum:
     array = np.array(values)
-    return Spectrum(array, np.ones((len(array), 1)), None, float(array.sum()) if trace is None else trace, complete)
+    mass = float(-array[array < 0].sum())
+    return Spectrum(array, np.ones((len(array), 1)), None, float(array.sum()) if trace is None else trace, complete,
+                    solved_mass=(mass, mass))
 
 
 def rows(text: str) -> list[dict[str, str]]:
@@ -89,6 +91,28 @@ def test_a_cut_scree_says_so() -> None:
     texts = [mark.text for mark in scree(Eigenvalues([2.0, 1.0], [0.5, 0.75], 1, 500), "").marks
              if isinstance(mark, Text)]
     assert "first 2 of 500 computed" in texts
+
+
+def test_lower_bounds_are_drawn_as_such_after_the_computed_ones() -> None:
+    figure = scree(Eigenvalues([4.0, 2.0], [None] * 2, 1, 2, at_least=[1.0, 0.5]), "")
+    bars = [mark for mark in figure.marks if isinstance(mark, Bar) and mark.tip]
+    assert [bar.kind for bar in bars] == ["kept", "rest", "bound", "bound"] and bars[2].tip == "3: at least 1"
+    assert bars[0].height == pytest.approx(4 * bars[2].height)
+    assert {"kept", "not kept", "at least"} <= set(texts(figure))
+
+
+def texts(figure: Figure) -> list[str]:
+    return [mark.text for mark in figure.marks if isinstance(mark, Text)]
+
+
+def test_the_cumulative_curve_goes_as_far_as_axes_were_kept() -> None:
+    values = [float(value) for value in range(80, 0, -1)]
+    whole = shown(values, kept=50)
+    figure = cumulative(whole, "")
+    assert figure is not None and f"50 kept: {sum(values[:50]) / sum(values):.1%}" in texts(figure)
+    assert "first 30 of 80 computed, 50 kept" in texts(scree(whole, ""))
+    cut = cumulative(Eigenvalues(values[:3], whole.cumulative[:3], 50, 80), "")
+    assert cut is not None and not any("kept:" in text for text in texts(cut))
 
 
 def test_the_cumulative_curve_rises_by_the_shares_and_needs_a_trace() -> None:

@@ -42,7 +42,7 @@ def test_shares_and_norms_are_those_of_the_whole_spectrum(form: str) -> None:
 def test_the_negative_mass_lies_within_its_bounds(form: str) -> None:
     whole, top = (model.spectrum for model in both(form))
     true = float(np.abs(whole.values[whole.values < 0]).sum())
-    assert whole.negative_mass == pytest.approx((true, true), abs=1e-300)
+    assert whole.negative_mass == pytest.approx((true, true), rel=1e-12)
     least, most = top.negative_mass
     assert least * (1 - 1e-9) <= true <= most * (1 + 1e-9) + 1e-12 * whole.trace
     low, high = top.negative_shares
@@ -55,6 +55,32 @@ def test_more_eigenvalues_tighten_the_bounds() -> None:
               for count in (2, 10, 30)]
     widths = [high - low for low, high in shares]
     assert widths[0] > widths[1] > widths[2] and shares[2][0] > 0
+
+
+TOPS = {**{name: FORMS[name] for name in ("dense", "streamed", "factored, krylov")},
+        "inverse": ("lle", POINTS, {"neighbors": 9}, {"neighbors": 9, "eigensolve": {"solver": "krylov"}})}
+
+
+@pytest.mark.parametrize("form", TOPS)
+def test_ten_eigenvalues_are_known_or_bounded_from_below(form: str) -> None:
+    method, data, whole, top = TOPS[form]
+    exact = fit(method, data, **whole).spectrum
+    spectrum = fit(method, data, **top).spectrum
+    known, bounds = len(spectrum.eigenvalues), spectrum.further_at_least
+    assert known + len(bounds) == max(known, 10)
+    following = exact.eigenvalues[known : known + len(bounds)]
+    assert (bounds <= following * (1 + 1e-9)).all() and (bounds >= following / 2).all()
+    assert spectrum_facts(spectrum)["further_at_least"] == bounds.tolist()
+    assert len(exact.further_at_least) == 0
+
+
+@pytest.mark.parametrize(("method", "options"), [
+    ("pca", {}), ("pca", {"route": "svd"}), ("kpca", {"kernel": {"name": "linear"}}), ("mds", {})])
+def test_eigenvalues_that_are_zero_but_for_rounding_are_no_negative_share(method: str, options: dict[str, Any]) -> None:
+    flat = np.random.default_rng(3).standard_normal((90, 3)) @ np.random.default_rng(4).standard_normal((3, 12))
+    spectrum = fit(method, flat, **options).spectrum
+    facts = spectrum_facts(spectrum)
+    assert spectrum.complete and (facts["negative_share"], facts["negative_sum_at_most"]) == (0, 0)
 
 
 def test_kernels_of_inner_products_have_no_negative_mass_even_unseen() -> None:

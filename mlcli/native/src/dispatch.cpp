@@ -1,5 +1,4 @@
-// Which instruction set's kernels run: the fastest that the machine has, or the one named by MLCLI_SIMD.
-#include <cstdlib>
+// Which instruction set's kernels run: the fastest that the machine has, or the one chosen.
 #include <cstring>
 #include <initializer_list>
 
@@ -36,8 +35,6 @@ const Level *supported(const char *name) {
 }
 
 const Level *first_choice() {
-    const char *named = std::getenv("MLCLI_SIMD");
-    if (named != nullptr && supported(named) != nullptr) return supported(named);
     for (const char *name : {"v4", "v3"})
         if (supported(name) != nullptr) return supported(name);
     return supported("base");

@@ -54,7 +54,7 @@ struct Level {
     const Kernels<double> *twofold;
 };
 
-const Level &level();                  // the fastest that this machine runs, or the one named by MLCLI_SIMD
+const Level &level();                  // the fastest that this machine runs, or the one chosen
 bool choose_level(const char *name);   // false where this machine does not run it
 
 template <class T> const Kernels<T> &kernels();
