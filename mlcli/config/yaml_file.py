@@ -1,5 +1,6 @@
 """Reading a YAML file strictly: plain data, each key once, and the place of every value."""
 
+import os
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import field
@@ -76,8 +77,8 @@ def read_text(path: Path) -> str:
     try:
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputMissing("NO-CONFIG", "the configuration is not a file", where=str(path))
-        with path.open("rb") as stream:
-            content = stream.read(LARGEST + 1)
+        with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:  # some files of /proc never end
+            content = stream.read(LARGEST + 1) or b""
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a file name"
         raise InputMissing("NO-CONFIG", f"the configuration cannot be read: {reason}", where=str(path)) from error

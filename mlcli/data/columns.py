@@ -1,9 +1,10 @@
-"""Columnar files: Parquet by row group and a few columns at a time, Arrow IPC by record batch."""
+"""Columnar files: the chosen columns of their batches as numbers, ids and labels; Arrow IPC by record batch."""
 
 import io
 from collections.abc import Callable, Iterator
+from csv import field_size_limit
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -22,8 +23,7 @@ from mlcli.data.wording import LISTED, counted, joined, place, shown
 from mlcli.errors import DataError
 
 PANDAS_INDEX = "__index_level_0__"
-BATCH = 1 << 16  # rows read at once
-TOGETHER = 24  # columns of Parquet read at once: few enough for the memory, enough to fill lines of it
+TOGETHER = 24  # columns turned at once: few enough for the memory, enough to fill lines of it
 ROWS = 4096  # rows turned from columns at once
 STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
@@ -36,30 +36,10 @@ class Columnar:
     types: list[Any]
     rows: int
     batches: Callable[[list[str]], Iterator[tuple[int, Any]]]  # each with the row that it begins at
+    require: Callable[[list[str]], int] = lambda names: 0  # refuses columns that grow too much; bytes that texts take
 
 
-def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
-    """The numbers and names of a Parquet file."""
-    from pyarrow import parquet
-
-    pyarrow()
-    with arrow_faults(opened.path, "Parquet"), opened.stream() as stream:
-        file = parquet.ParquetFile(stream, page_checksum_verification=True)
-        columnar = Columnar(file.schema_arrow.names, file.schema_arrow.types, file.metadata.num_rows,
-                            partial(_parquet_batches, file))
-        return read_columns(columnar, opened, input, compute)
-
-
-def _parquet_batches(file: Any, names: list[str]) -> Iterator[tuple[int, Any]]:
-    """The row groups in turn, some of their columns at a time."""
-    start = 0
-    for group in range(file.metadata.num_row_groups):
-        for first in range(0, len(names), TOGETHER):
-            yield from _numbered(start, file.iter_batches(BATCH, [group], names[first:first + TOGETHER]))
-        start += file.metadata.row_group(group).num_rows
-
-
-def _numbered(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
+def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, Any]]:
     """Batches that follow each other, each with the row that it begins at."""
     for batch in batches:
         yield row, batch
@@ -72,7 +52,7 @@ def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
     with arrow_faults(opened.path, "Arrow"):
         schema, _ = next(_record_batches(opened))
         rows = sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None)
-        columnar = Columnar(schema.names, schema.types, rows, lambda names: _numbered(0, (
+        columnar = Columnar(schema.names, schema.types, rows, lambda names: numbered_batches(0, (
             batch.select(names) for _, batch in _record_batches(opened) if batch is not None)))
         return read_columns(columnar, opened, input, compute)
 
@@ -110,9 +90,11 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     require_numeric(file.types, choice, opened.path)
     columns = len(choice.values)
     require_content(file.rows, columns, opened.path)
-    compute.require(8.0 * file.rows * columns, f"a table of {file.rows:,} x {columns:,} numbers",
-                    "choose fewer columns, or raise compute.memory_limit")
     wanted = _wanted(choice)
+    texts = file.require([choice.names[column] for column in (choice.id, *choice.labels) if column is not None])
+    compute.require(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
+                    + (f" with {texts:,} bytes of ids and labels" if texts else ""),
+                    "choose fewer columns, or raise compute.memory_limit")
     found = Taken(choice, np.empty((file.rows, columns)))
     for row, batch in file.batches(wanted):
         found.add(row, batch, opened.path)
@@ -199,7 +181,7 @@ class Taken:
         for text in (self.choice.id, *self.choice.labels):
             name = "" if text is None else self.choice.names[text]
             if name in columns:
-                self.texts.setdefault(name, []).extend(as_texts(columns[name]))
+                self.texts.setdefault(name, []).extend(as_texts(columns[name], name, path))
         self.cells += batch.num_rows * batch.num_columns
 
     @cached_property
@@ -256,11 +238,29 @@ def is_inexact(column: Any) -> bool:
     return bool(max(abs(extremes["min"]), abs(extremes["max"])) > EXACT)
 
 
-def as_texts(column: Any) -> list[str]:
-    """An id or label column as texts; null is the empty text."""
+def as_texts(column: Any, name: str, path: str) -> list[str]:
+    """An id or label column as texts, equal ones of a dictionary as one; null is the empty text.
+
+    Raises DataError for a text that is longer than a cell of a CSV file may be.
+    """
     arrow = pyarrow()
     if arrow.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
+        indices = column.indices.cast(arrow.int64()).fill_null(-1).to_numpy()
+        used, places = np.unique(indices, return_inverse=True)
+        found = as_texts(column.dictionary.take(arrow.array(used[used >= 0])), name, path)
+        found = found if len(found) == len(used) else ["", *found]
+        return [found[place] for place in places.tolist()]
     if arrow.types.is_floating(column.type):
         return ["" if value is None else f"{value:.17g}" for value in column.to_pylist()]
+    _require_short(column, name, path)
     return ["" if value is None else value for value in column.cast(arrow.string()).to_pylist()]
+
+
+def _require_short(column: Any, name: str, path: str) -> None:
+    """Refuses texts that are longer than a cell of a CSV file may be."""
+    from pyarrow import compute
+
+    longest = compute.max(compute.utf8_length(column)).as_py() if is_text(column.type) else None
+    if longest is not None and longest > field_size_limit():
+        raise DataError("FIELD-SIZE", f"a cell of column {shown(name)} is longer than {field_size_limit():,} "
+                        "characters", where=place(path), hint="choose another column for ids or labels")

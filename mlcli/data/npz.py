@@ -6,13 +6,13 @@ import zipfile
 import zlib
 from typing import BinaryIO, cast
 
-from mlcli.base.compute import Compute, parse_bytes
+from mlcli.base.compute import Compute
 from mlcli.data.arrow import corrupt
 from mlcli.data.input import Input
 from mlcli.data.npy import array_sheet
 from mlcli.data.sheet import Sheet
 from mlcli.data.source import Opened
-from mlcli.data.streams import FREE
+from mlcli.data.streams import require_modest
 from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
 
@@ -26,7 +26,7 @@ def read_npz(opened: Opened, input: Input, compute: Compute) -> Sheet:
     try:
         with opened.stream() as stream, zipfile.ZipFile(stream) as archive:
             entry = chosen(archive.infolist(), input)
-            require_modest(entry, input)
+            require_modest(entry.file_size, entry.compress_size, "the array", input)
             with archive.open(entry) as array:
                 return array_sheet(cast(BinaryIO, array), entry.file_size, input.path, input, compute)
     except (*FAULTS, OSError) as error:
@@ -56,14 +56,3 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
         raise ConfigError("UNKNOWN-KEY", f"there is no array {shown(input.key)}", where="input.key",
                           hint=nearest(input.key, names))
     return entries[0] if input.key is None else entries[names.index(input.key)]
-
-
-def require_modest(entry: zipfile.ZipInfo, input: Input) -> None:
-    """Refuses an array that grows beyond the limits of `input` when it is decompressed."""
-    if entry.file_size > max(FREE, input.decompress_ratio * entry.compress_size):
-        raise DataError("DECOMPRESS-RATIO", f"the array is more than {input.decompress_ratio} times larger than "
-                        "what is stored of it", where=place(input.path),
-                        hint="if it is right, raise input.decompress_ratio")
-    if entry.file_size > parse_bytes(input.decompress_limit):
-        raise DataError("DECOMPRESS-LIMIT", f"the array is larger than {input.decompress_limit}",
-                        where=place(input.path), hint="if it is right, raise input.decompress_limit")

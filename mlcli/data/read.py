@@ -9,7 +9,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
-from mlcli.data.columns import read_arrow, read_parquet
+from mlcli.data.columns import read_arrow
 from mlcli.data.delimited import read_delimited
 from mlcli.data.formats import format_of, separator_of
 from mlcli.data.header import Head
@@ -18,6 +18,7 @@ from mlcli.data.layout import Layout, crossed_layout, features_layout, square_la
 from mlcli.data.match import matched_columns, matched_points
 from mlcli.data.npy import read_npy
 from mlcli.data.npz import read_npz
+from mlcli.data.parquet import read_parquet
 from mlcli.data.phylip import read_phylip
 from mlcli.data.sheet import Sheet, require_unique_ids
 from mlcli.data.source import Opened, opened

@@ -86,16 +86,21 @@ def decompressor(file: BinaryIO, how: str) -> BinaryIO:
 
 def capped(chunks: Iterator[bytes], opened: Opened, input: Input) -> Iterator[bytes]:
     """Ends a decompression that grows beyond the limits of `input`."""
-    limit, ratio, total = parse_bytes(input.decompress_limit), input.decompress_ratio, 0
+    total = 0
     for chunk in chunks:
         total += len(chunk)
-        if total > max(FREE, ratio * opened.size):
-            raise DataError("DECOMPRESS-RATIO", f"the content is more than {ratio} times larger than the file",
-                            where=place(opened.path), hint="if it is right, raise input.decompress_ratio")
-        if total > limit:
-            raise DataError("DECOMPRESS-LIMIT", f"the content is larger than {input.decompress_limit}",
-                            where=place(opened.path), hint="if it is right, raise input.decompress_limit")
+        require_modest(total, opened.size, "the content", input)
         yield chunk
+
+
+def require_modest(size: int, stored: int, what: str, input: Input) -> None:
+    """Refuses what is larger than the limits of `input` allow for the bytes that are stored of it."""
+    if size > max(FREE, input.decompress_ratio * stored):
+        raise DataError("DECOMPRESS-RATIO", f"{what} is more than {input.decompress_ratio} times larger than what is "
+                        "stored of it", where=place(input.path), hint="if it is right, raise input.decompress_ratio")
+    if size > parse_bytes(input.decompress_limit):
+        raise DataError("DECOMPRESS-LIMIT", f"{what} is larger than {input.decompress_limit}", where=place(input.path),
+                        hint="if it is right, raise input.decompress_limit")
 
 
 def utf8(chunks: Iterator[bytes], path: str, encoding: str) -> Iterator[bytes]:

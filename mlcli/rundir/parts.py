@@ -55,8 +55,9 @@ def declared(kind: Any) -> Mapping[str, Any]:
 
 def require_types(value: Any, place: str) -> None:
     """Raises Unfit where a field of a part is not of its declared type."""
+    kind: Any = type(value)
     for part in fields(value):
-        if not is_of(getattr(value, part.name), declared(type(value))[part.name]):
+        if not is_of(getattr(value, part.name), declared(kind)[part.name]):
             raise Unfit(f"{place}.{part.name} is of another type")
 
 

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Count = Annotated[int, Field(ge=0, lt=2**53)]
 Whole = Annotated[int, Field(gt=-(2**31), lt=2**31)]
@@ -141,6 +141,13 @@ class Curve(Shape):
 
     neighbors: list[Count]
     values: list[Number]
+
+    @model_validator(mode="after")
+    def of_one_length(self) -> "Curve":
+        """Refuses values without a size of neighborhood, and the other way round."""
+        if len(self.neighbors) != len(self.values):
+            raise ValueError("should have as many neighbors as values")
+        return self
 
 
 class Quality(Shape):

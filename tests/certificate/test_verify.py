@@ -30,6 +30,7 @@ from tests.certificate.faults import (
 )
 from tests.certificate.support import POINTS, certificate, configured
 from tests.cli.support import Caller
+from tests.fuzz.directories import rehashed
 
 RUNS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "pca": (PCA, POINTS, {"prepare": {"scale": "standard"}}),
@@ -123,9 +124,7 @@ def test_wrong_numbers_under_right_hashes_are_80(out: Path, capsys: pytest.Captu
     cells = lines[4].split(",")
     cells[-1] = repr(float(cells[-1]) + 1e-6)
     (out / "embedding.csv").write_text("\n".join([*lines[:4], ",".join(cells), *lines[5:], ""]))
-    run = json.loads((out / "run.json").read_text())
-    run["files"]["embedding.csv"]["sha256"] = hashlib.sha256((out / "embedding.csv").read_bytes()).hexdigest()
-    (out / "run.json").write_text(json.dumps(run))
+    rehashed(out, "embedding.csv")
     called = Caller(capsys)("verify", str(out), "--json")
     assert called.code == 80
     document = json.loads(called.out)

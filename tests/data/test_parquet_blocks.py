@@ -7,9 +7,11 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from mlcli.base.compute import Compute
 from mlcli.data import columns
 from mlcli.data.input import Input
 from mlcli.data.read import read
+from mlcli.errors import DataError, RefusedByPlan
 
 VALUES = np.random.default_rng(0).standard_normal((500, 60))
 
@@ -26,7 +28,7 @@ def saved(folder: Path, rows: int) -> str:
 @pytest.mark.parametrize(("rows", "batch", "turned"), [(500, 1 << 16, 4096), (70, 64, 16), (1, 64, 16), (499, 100, 33)])
 def test_all_row_groups_and_columns(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows: int, batch: int,
                                     turned: int) -> None:
-    monkeypatch.setattr(columns, "BATCH", batch)
+    monkeypatch.setattr("mlcli.data.parquet.BATCH", batch)
     monkeypatch.setattr(columns, "ROWS", turned)
     table = read(Input(path=saved(tmp_path, rows), id_column="name", label_columns=("kind",)))
     expected = VALUES.copy()
@@ -42,3 +44,48 @@ def test_columns_in_an_order_of_their_own(tmp_path: Path) -> None:
     table = read(Input(path=saved(tmp_path, 200), columns=names, id_column="name", label_columns=("kind",)))
     assert table.columns == names
     assert np.array_equal(table.values, VALUES[:, [40, 3, 4, 0, 58]])
+
+
+LONG = "a" * (1 << 20)
+GROWING = {  # texts of a megabyte, as they are written: the options, the texts
+    "a large dictionary": ({"use_dictionary": ["kind"]}, [f"{i}{LONG}" for i in range(300)]),
+    "one text for all rows": ({"use_dictionary": ["kind"]}, [LONG[:-100]] * 300),
+    "changes of the text before": ({"use_dictionary": False, "column_encoding": {"kind": "DELTA_BYTE_ARRAY"}},
+                                   [LONG[:-100]] * 300)}
+
+
+@pytest.mark.parametrize("name", GROWING)
+def test_texts_that_grow_are_refused_before_they_take_memory(tmp_path: Path, name: str) -> None:
+    options, texts = GROWING[name]
+    table = pa.table({"x": np.arange(300.0), "kind": texts})
+    parquet.write_table(table, tmp_path / "t.parquet", compression="zstd", store_schema=False, write_statistics=False,
+                        dictionary_pagesize_limit=2**30, **options)
+    del table
+    pa.default_memory_pool().release_unused()
+    assert (tmp_path / "t.parquet").stat().st_size < 200_000
+    before = pa.default_memory_pool().max_memory()
+    with pytest.raises(DataError) as caught:
+        read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",)))
+    assert caught.value.code in ("E-DECOMPRESS-RATIO", "E-FIELD-SIZE")
+    assert pa.default_memory_pool().max_memory() == before  # which writing the file has set: 300 texts
+
+
+@pytest.mark.parametrize("encoding", [None, "PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+@pytest.mark.parametrize("batch", [1 << 16, 7])
+def test_texts_come_out_alike_in_every_encoding(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, batch: int,
+                                                encoding: str | None) -> None:
+    monkeypatch.setattr("mlcli.data.parquet.BATCH", batch)
+    labels = [None if i % 7 == 0 else f"label {i % 40}" for i in range(200)]
+    options = {} if encoding is None else {"use_dictionary": False, "column_encoding": {"kind": encoding}}
+    parquet.write_table(pa.table({"x": np.arange(200.0), "kind": labels}), tmp_path / "t.parquet", row_group_size=90,
+                        **options)
+    found = read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",))).labels["kind"]
+    assert found == tuple(label or "" for label in labels)
+
+
+def test_the_memory_of_texts_counts(tmp_path: Path) -> None:
+    texts = [np.random.default_rng(i).bytes(50_000).hex() for i in range(100)]
+    parquet.write_table(pa.table({"x": np.arange(100.0), "kind": texts}), tmp_path / "t.parquet")
+    read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",)), Compute(memory_limit="30M"))
+    with pytest.raises(RefusedByPlan):
+        read(Input(path=str(tmp_path / "t.parquet"), label_columns=("kind",)), Compute(memory_limit="5M"))

@@ -1,0 +1,117 @@
+"""Finished runs whose files were changed together with their hashes: refused with file and place, and nothing waits."""
+
+import io
+import json
+import os
+import subprocess
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cli.support import Caller, process
+from tests.fuzz.directories import damaged
+
+READERS = [("verify",), ("report", "-q"), ("compare", "run", "-q"), ("project", "data.csv", "-q"),
+           ("reconstruct", "run/embedding.csv", "-q")]
+
+
+@pytest.fixture
+def run(mlcli: Caller) -> Path:
+    assert mlcli("embed", "data.csv", "-o", "run", "-q").code == 0
+    return Path("run")
+
+
+def edited(run: Path, file: str, place: str, value: Any) -> Path:
+    """A copy of a run with another value at a path of keys in a JSON file; None deletes it."""
+    document = json.loads((run / file).read_text())
+    *above, last = place.split(".")
+    node = document
+    for key in above:
+        node = node[key]
+    if value is None:
+        del node[last]
+    else:
+        node[last] = value
+    return damaged(run, Path("copy"), file, json.dumps(document).encode())
+
+
+@pytest.mark.parametrize(("file", "place", "value"), [
+    ("run.json", "embedding.rows", None), ("run.json", "embedding.components", "2"), ("run.json", "input", []),
+    ("run.json", "spectrum.exponent", 10**25), ("run.json", "stages", {}), ("quality.json", "q_nx.values", [1]),
+    ("certificate.json", "verdict", None), ("dimension.json", "recommendation.sentence", 3)])
+def test_a_key_that_is_gone_or_of_another_type_is_named(run: Path, mlcli: Caller, file: str, place: str,
+                                                       value: Any) -> None:
+    called = mlcli("report", edited(run, file, place, value))
+    assert called.code == 83 and f"copy/{file}:" in called.err
+    assert place.removesuffix(".values") in called.err
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_every_reader_refuses_a_run_json_without_its_keys(run: Path, mlcli: Caller, reader: tuple[str, ...]) -> None:
+    copy = edited(run, "run.json", "spectrum", None)
+    called = mlcli(reader[0], copy, *reader[1:])
+    assert (called.code, called.err.count("error[E-RUN-FILES]")) == (83, 1)
+    assert "spectrum is missing; copy/run.json:spectrum" in called.err
+
+
+@pytest.mark.parametrize(("file", "change", "said"), [
+    ("spectrum.csv", ("eigenvalue", "value"), "spectrum.csv:1"), ("embedding.csv", (",y2", ",z2"), "embedding.csv:1"),
+    ("loadings.csv", ("\nx,", "\nx,1,"), "loadings.csv:2"), ("config.yaml", ("method:", "methods:"), "config.yaml"),
+    ("shepard.csv", ("\n1", "\nx1"), "shepard.csv:")])
+def test_damaged_texts_are_refused_with_the_line(run: Path, mlcli: Caller, file: str, change: tuple[str, str],
+                                                 said: str) -> None:
+    content = (run / file).read_text().replace(*change, 1)
+    called = mlcli("report", damaged(run, Path("copy"), file, content.encode()))
+    assert called.code == 83 and f"copy/{said}" in called.err
+
+
+def test_arrays_that_do_not_fit_are_named(run: Path, mlcli: Caller) -> None:
+    arrays = dict(np.load(run / "model.npz"))
+    for name, value in {"projector.decoder.mean": np.zeros(9), "preparation.center": np.zeros(9),
+                        "projector.centering.means": np.full(3, np.nan)}.items():
+        stream = io.BytesIO()
+        np.savez(stream, **{**arrays, name: value})
+        called = mlcli("project", damaged(run, Path("copy"), "model.npz", stream.getvalue()), "data.csv")
+        assert called.code == 83 and f"error[E-MODEL]: the model cannot be used: {name} " in called.err
+
+
+def test_arrays_that_grow_are_not_inflated(run: Path, mlcli: Caller) -> None:
+    arrays, stream = dict(np.load(run / "model.npz")), io.BytesIO()
+    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, array in {**arrays, "projector.axes": np.zeros((20_000_000, 2))}.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, array)
+    assert len(stream.getvalue()) < 2**20
+    copy = damaged(run, Path("copy"), "model.npz", stream.getvalue())
+    for reader in (("verify", copy), ("project", copy, "data.csv")):
+        called = mlcli(*reader)
+        assert called.code == 83 and "its arrays are compressed" in called.err
+
+
+def named_as_input(run: Path, path: str) -> Path:
+    """A copy of a run whose configuration names another input."""
+    content = (run / "config.yaml").read_text().replace(str(Path("data.csv").absolute()), path)
+    return damaged(run, Path("copy"), "config.yaml", content.encode())
+
+
+@pytest.mark.parametrize("path", ["/proc/kmsg", "/dev/zero", "/dev/random", "pipe", "/", "/proc/self/mem"])
+def test_verify_opens_regular_files_only(run: Path, path: str) -> None:
+    os.mkfifo("pipe")
+    path = str(Path(path).absolute())
+    with process("verify", named_as_input(run, path)) as verify:
+        out, err = verify.communicate(timeout=60)
+    assert verify.returncode == 0, err
+    assert b"; the input is missing" in out or b"; the input is changed" in out
+
+
+@pytest.mark.parametrize("name", ["run.json", "model.npz", "config.yaml", "embedding.csv"])
+def test_a_pipe_in_the_place_of_a_file_is_refused(run: Path, name: str) -> None:
+    (run / name).unlink()
+    os.mkfifo(run / name)
+    for reader in READERS[:2]:
+        with process(reader[0], run, *reader[1:], stdin=subprocess.DEVNULL) as called:
+            _, err = called.communicate(timeout=60)
+        assert called.returncode in {"run.json": (66,), "model.npz": (0, 83)}.get(name, (83,)), err
