@@ -77,11 +77,12 @@ def errors_page() -> str:
             "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays; "
             "and after 80 what was computed lies in `OUTPUT.failed/`. What stood there before is kept, unless "
             "`--force` was given and the run succeeded: that replaces a run, by its `run.json` and with no other files "
-            "in it, or for a command that writes a file, a regular file. Under `--strict` the first warning ends a "
-            "run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` too, "
-            "else with 65. "
-            "Codes from 130 to 143 are "
-            "ended by a signal or by memory, and a retry can help; the others want something changed first.",
+            "in it, or for a command that writes a file, a regular file. What a killed process was writing lies "
+            "beside the output in a hidden draft, `.OUTPUT....folder` or `.OUTPUT....file`; the next start in that "
+            "folder removes it, where file locks tell that its writer is dead. Under `--strict` the first warning "
+            "ends a run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` "
+            "too, else with 65. Codes from 130 to 143 are ended by a signal or by memory, "
+            "and a retry can help; the others want something changed first.",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]
     exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
     ends = ["| 141 | The reader of standard output has gone. |"]

@@ -76,13 +76,14 @@ def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> N
 
 def settle(output: Path, kind: Kind, check: Check) -> None:
     """Ends what dead processes have left beside an output: drafts vanish, and a run that was moved aside comes back."""
+    required = partial(_require, kind=kind, check=check)
     for path in drafts_in(output.parent):
         if parts_of(path)["kind"] == "replaced" and parts_of(path)["key"] == key_of(output) and kind == "folder":
             with suppress(OSError, OutputRefused):
-                _settle_aside(path, output, check)
-    collect(output.parent, partial(_came_out, output, kind, check))
+                _settle_aside(path, output, required)
+    collect(output.parent, partial(_came_out, output, kind, required))
     if kind == "folder" and _there(output) and not output.is_symlink():
-        collect(output, partial(_came_out, output / "any", "file", anything))
+        collect(output, partial(_came_out, output / "any", "file", partial(_require, kind="file", check=anything)))
 
 
 def anything(path: Path) -> None:
@@ -178,7 +179,7 @@ def _came_out(output: Path, kind: Kind, check: Check, path: Path, inode: int) ->
     """The same for what a process left that was killed just after the exchange."""
     if parts_of(path)["kind"] == kind and not (inode_of(output) == inode and in_use(output)):
         with suppress(OutputRefused):
-            _settle_exchange(path, inode, output, partial(_require, kind=kind, check=check))
+            _settle_exchange(path, inode, output, check)
 
 
 def _discard(path: Path) -> None:

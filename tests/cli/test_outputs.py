@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -62,13 +63,21 @@ def test_force_replaces_regular_files_only(mlcli: Caller, runs: None, command: s
     assert other != "a link" or Path("precious").read_text() == "precious"
 
 
-def test_a_race_of_processes_has_one_winner() -> None:
-    racers = [process("sample", "torus", "--rows", 50, "--seed", seed, "-o", "out.csv") for seed in range(4)]
+def test_a_race_of_processes_has_one_winner(runs: None) -> None:
+    """All have seen that there is no output before any of them gets its points."""
+    command = ("project", "run", "-", "-o", "out.csv", "--progress", "json")
+    racers = [process(*command, stdin=subprocess.PIPE) for _ in range(3)]
+    assert all(racer.stderr and b"begin" in racer.stderr.readline() for racer in racers)
+    points = Path("data.csv").read_bytes()
+    for racer in racers:
+        assert racer.stdin
+        racer.stdin.write(points)
+        racer.stdin.close()
+        racer.stdin = None
     told = [racer.communicate()[1] for racer in racers]
-    assert sorted(racer.returncode for racer in racers) == [0, 73, 73, 73], told
-    winner = [racer.returncode for racer in racers].index(0)
-    alone = process("sample", "torus", "--rows", 50, "--seed", winner)
-    assert Path("out.csv").read_bytes() == alone.communicate()[0] and names(".") == {"data.csv", "out.csv"}
+    assert sorted(racer.returncode for racer in racers) == [0, 73, 73], told
+    assert names(".") == {"data.csv", "run", "other", "out.csv"}
+    assert Path("out.csv").read_text().count("\n") == 31
 
 
 @pytest.mark.parametrize("case", ["no run", "link", "notes", "pipe"])
