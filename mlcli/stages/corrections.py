@@ -10,7 +10,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.kernels import Dense
-from mlcli.stages.linalg import EPS, lowest_eigenvector, symmetric_eigenvalues
+from mlcli.stages.linalg import EPS, lowest_eigenvector, symmetric_eigenvalues, threads_for
 
 Rule = Literal["none", "lingoes", "cailliez"]
 STEPS = 100  # of the search for Cailliez' constant, which takes about six
@@ -46,11 +46,12 @@ def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
     if rule == "none":
         return Correction("none", 0.0)
     kernel = Dense.of(-0.5 * squared).matrix
-    spectrum = symmetric_eigenvalues(kernel)
-    if is_euclidean(spectrum):
-        note("N-CORRECTION", f"{rule} constant 0: no eigenvalue is negative", constant=0.0)
-        return Correction(rule, 0.0)
-    constant = lingoes_constant(spectrum) if rule == "lingoes" else cailliez_constant(squared, kernel)
+    with threads_for(len(kernel)):
+        spectrum = symmetric_eigenvalues(kernel)
+        if is_euclidean(spectrum):
+            note("N-CORRECTION", f"{rule} constant 0: no eigenvalue is negative", constant=0.0)
+            return Correction(rule, 0.0)
+        constant = lingoes_constant(spectrum) if rule == "lingoes" else cailliez_constant(squared, kernel)
     unit = 2 * exponent if rule == "lingoes" else exponent
     note("N-CORRECTION", f"{rule} constant {shown(constant, unit)}", constant=float(scaled(np.asarray(constant), unit)))
     return Correction(rule, constant)

@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import exponent_of
 from mlcli.base.stage import advance
-from mlcli.base.threads import in_order
+from mlcli.base.threads import each, in_order
 from mlcli.base.types import Array, Indices
 
 BLOCK = 2**24  # numbers in a block of work: 128 MiB of doubles
@@ -38,11 +38,23 @@ def squared_distances(left: Array, right: Array) -> Array:
         distances[rows] = rows_of(left[rows])
         return rows.stop
 
-    step = max(1, PIECE // max(len(right), left.shape[1], 1))
-    pieces = [slice(start, min(start + step, len(left))) for start in range(0, len(left), step)]
-    for done in in_order(fill, pieces):
+    for done in in_order(fill, _pieces(len(left), max(len(right), left.shape[1]))):
         advance(done, len(left))
     return distances
+
+
+def inner_products(left: Array, right: Array) -> Array:
+    """⟨xᵢ, yⱼ⟩ (m x n), the same for any number of threads."""
+    products = np.empty((len(left), len(right)))
+    each(lambda rows: np.matmul(left[rows], right.T, out=products[rows]),
+         _pieces(len(left), max(len(right), left.shape[1])))
+    return products
+
+
+def _pieces(rows: int, width: int) -> list[slice]:
+    """Slices of rows of about PIECE numbers each."""
+    step = max(1, PIECE // max(width, 1))
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 def _by_products(right: Array) -> Callable[[Array], Array]:

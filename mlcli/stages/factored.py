@@ -71,7 +71,8 @@ class Factored:
             return self.held
         if not self.by_columns:
             return self.factor @ self.factor.T
-        products = self._total(lambda rows, block: block.T @ block, self._thick)
+        shared = self.factor.shape[1] <= WIDE
+        products = self._total(lambda rows, block: block.T @ block, self._thick, shared)
         return products - len(self.factor) * np.outer(self._rest, self._rest)
 
     @property
@@ -79,18 +80,19 @@ class Factored:
         """What the blocks' rows still have for a mean: so little that it is taken from products instead of rows."""
         return self.means[1] if len(self.means) > 1 else np.zeros(self.factor.shape[1])
 
-    def _total(self, part: Callable[[slice, Array], Array], size: int) -> Array:
-        """The sum of a part for every block of so many rows."""
+    def _total(self, part: Callable[[slice, Array], Array], size: int, shared: bool = True) -> Array:
+        """The sum of a part for every block of so many rows; not `shared`, each block takes all threads."""
 
         def subtotal(rows: slice) -> Array:
             return functools.reduce(operator.iadd, (part(*piece) for piece in self._blocks(rows, size)))
 
+        if not shared:
+            return subtotal(slice(0, len(self.factor)))
         return functools.reduce(operator.iadd, in_order(subtotal, self._pieces()))
 
     def _pieces(self) -> list[slice]:
         """The rows cut into pieces of several blocks, one for each call of a thread."""
-        rows = len(self.factor)
-        size = self._thick * BLOCKS if self.factor.shape[1] <= WIDE else max(rows, 1)
+        rows, size = len(self.factor), self._thick * BLOCKS
         return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
 
     @property

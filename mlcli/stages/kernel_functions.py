@@ -11,7 +11,7 @@ from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import NumericalError
-from mlcli.stages.distances import squared_distances
+from mlcli.stages.distances import inner_products, squared_distances
 from mlcli.stages.median_distance import median_squared_distance
 
 NARROW = 64.0  # rate times the largest squared norm up to which single precision will do to begin with
@@ -34,7 +34,7 @@ class Linear(Options):
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Values for all pairs (m x n)."""
-        return left @ right.T
+        return inner_products(left, right)
 
     def diagonal(self, points: Array) -> Array:
         """Each point's value with itself (n)."""
@@ -74,7 +74,7 @@ class Polynomial(Options):
     def __call__(self, left: Array, right: Array) -> Array:
         """Values for all pairs (m x n)."""
         with np.errstate(over="ignore"):
-            values: Array = (self.gamma * (left @ right.T) + self.coef0) ** self.degree
+            values: Array = (self.gamma * inner_products(left, right) + self.coef0) ** self.degree
         return values
 
     def diagonal(self, points: Array) -> Array:
@@ -157,7 +157,7 @@ def against(function: Linear | Polynomial | Gaussian, points: Array) -> Callable
     """Values for blocks of rows, with all that depends on the points alone made ready."""
     center = points.mean(axis=0) if function.movable else np.zeros(points.shape[1])
     right = function.factors(points - center)[1]
-    return lambda left: function.finish(function.factors(left - center)[0] @ right.T)
+    return lambda left: function.finish(inner_products(function.factors(left - center)[0], right))
 
 
 def _in_range(value: float, exponent: int, path: str) -> float:

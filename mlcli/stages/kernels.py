@@ -15,6 +15,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
+from mlcli.stages.distances import inner_products
 from mlcli.stages.factorization import Factorization, factorization
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class Dense:
 
     def apply(self, block: Array) -> Array:
         """K times a block of vectors (n x b)."""
-        return self.matrix @ block
+        return inner_products(self.matrix, block.T)
 
     @property
     def trace(self) -> float:

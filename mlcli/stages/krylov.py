@@ -45,11 +45,12 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
     by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
     """
-    basis, least, idle = _Basis(start, WIDEST * start.shape[1]), np.inf, 0
+    with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
+        basis, least, idle = _Basis(start, WIDEST * start.shape[1]), np.inf, 0
     for passes in range(1, PASSES + 1):
         image = apply(basis.newest)
         require_finite(image, "the kernel")
-        with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
+        with single_threaded_blas():
             values, vectors, residuals = basis.extend(image)
         most = count if clear is None else max(int(np.sum(values[:count] >= clear * values[0])), 1)
         wanted = residuals[:most]
@@ -58,8 +59,9 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
         reached = max(tolerance, worst) if worst <= noise and idle >= IDLE else tolerance
         if worst <= reached:
             good = int(np.argmin(np.append(residuals <= reached, False)))
-            return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, most + SPARE)),
-                        _lower_bounds(values, residuals, good))
+            with single_threaded_blas():
+                return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, most + SPARE)),
+                            _lower_bounds(values, residuals, good))
         with single_threaded_blas():
             grown = basis.grow(image)
         if not grown:

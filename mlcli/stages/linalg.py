@@ -1,7 +1,7 @@
 """The only place that calls LAPACK: finite before, finite after, and a ladder of fallbacks."""
 
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
@@ -23,11 +23,16 @@ def require_finite(values: AnyArray, what: str) -> None:
                              hint="scale the data, or change the kernel's parameters, so that it does not overflow")
 
 
+def threads_for(rows: int) -> AbstractContextManager[None]:
+    """One thread for the decomposition of a matrix that gains little from more."""
+    return single_threaded_blas() if rows <= ALONE else nullcontext()
+
+
 def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
     """All eigenvalues (descending) and unit eigenvectors (columns) of a symmetric matrix."""
     require_finite(matrix, "the matrix to be decomposed")
     try:
-        with single_threaded_blas() if len(matrix) <= ALONE else nullcontext():
+        with threads_for(len(matrix)):
             values, vectors = np.linalg.eigh(matrix)
     except np.linalg.LinAlgError:
         note("N-FALLBACK", "divide and conquer did not converge; used QR iteration instead")
@@ -47,7 +52,7 @@ def leading_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
 
         require_finite(matrix, "the matrix to be decomposed")
         try:
-            with single_threaded_blas() if len(matrix) <= ALONE else nullcontext():
+            with threads_for(len(matrix)):
                 return _tridiagonal_eigen(matrix)
         except np.linalg.LinAlgError:
             pass  # divide and conquer has its own way there

@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
+from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.stages.costs import WHOLE
 from mlcli.stages.factored import Factored
@@ -70,7 +71,8 @@ def _solve_symmetric(kernel: Dense | Streamed, options: "Eigensolve", compute: C
         while count + SPARE <= size // 4:
             width = max(count + SPARE, min(kernel.width, size // 8) if isinstance(kernel, Streamed) else 0)
             landmarks = kernel.landmarks if isinstance(kernel, Streamed) else MOST
-            start = landmark_start(kernel.quick_rows or kernel.rows, size, width, landmarks, compute.generator())
+            with single_threaded_blas():  # so that passes begin alike for any number of threads
+                start = landmark_start(kernel.quick_rows or kernel.rows, size, width, landmarks, compute.generator())
             rough, single = kernel.apply_rough if isinstance(kernel, Streamed) else None, 0
             if rough is not None:
                 begun = krylov(rough, start, count, max(tolerance, SINGLE) / 2)
