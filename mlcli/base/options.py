@@ -21,18 +21,22 @@ class Options(BaseModel):
         """A copy with some fields changed; what the user chose stays marked as chosen."""
         return self.model_copy(update=values)
 
-    def refuse_unused(self, because: str, hint: str = "leave it out", where: str = "method", **options: Any) -> None:
-        """Raises ConfigError where options that have no use are neither at their defaults nor at the values named.
+    def refuse_unused(self, because: str, *paths: str, where: str = "method") -> dict[str, Any]:
+        """Raises ConfigError where options that have no use are not at their defaults; `because` says why.
 
-        `because` says why; an option of a section is named SECTION__OPTION, and `where` is the path of them all.
+        A path names an option, a section for all that it holds, or PATH=VALUE one that may have that value too.
+        Returns nothing to change, as an empty mapping.
         """
-        for name, harmless in options.items():
-            *sections, last = name.split("__")
+        for path in paths:
+            names, _, harmless = path.partition("=")
+            *sections, last = names.split(".")
             holder: Options = reduce(getattr, sections, self)
-            value = getattr(holder, last)
-            if value not in (type(holder).model_fields[last].default, harmless):
-                raise ConfigError("UNUSED", f"{last} was chosen and {because}", hint=hint,
-                                  where=f"{where}.{name.replace('__', '.')}")
+            value, here = getattr(holder, last), ".".join([where, *sections, last])
+            if isinstance(value, Options):
+                value.refuse_unused(because, *type(value).model_fields, where=here)
+            elif value not in (type(holder).model_fields[last].default, harmless):
+                raise ConfigError("UNUSED", f"{last} was chosen and {because}", where=here, hint="leave it out")
+        return {}
 
 
 def option(default: Any, help: str, **limits: Any) -> Any:

@@ -24,13 +24,11 @@ from mlcli.stages.spectrum import Spectrum
 class FA(Method):
     """A few hidden factors that explain how columns vary together; what is a column's own is its uniqueness.
 
-    y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal, by maximum likelihood. Rescaling a column
-    rescales its loadings (`loadings.csv`) and changes nothing else: `spectrum.csv` is of standardized
-    columns. With `noise: equal` it is probabilistic PCA. A uniqueness at its bound is a Heywood case: too
-    many factors or too few points. `fit` in `run.json` holds the likelihood and the test that so many
-    factors are enough. Of a covariance (`input.kind`, `input.observations`) there are loadings, no scores.
-
-    Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; R's factanal.
+    y = μ + Λ x + ε with x ~ N(0, I) and ε ~ N(0, Ψ), Ψ diagonal, by maximum likelihood. Rescaling a column rescales
+    its loadings (`loadings.csv`) and changes nothing else: `spectrum.csv` is of standardized columns. With `noise:
+    equal` it is probabilistic PCA. A uniqueness at its bound is a Heywood case. `fit` in `run.json` holds the
+    likelihood and the test that so many factors are enough. Of a covariance (`input.kind`, `input.observations`) there
+    are loadings, no scores. Source: Lawley and Maxwell, "Factor analysis as a statistical method", 1971; R's factanal.
     """
 
     accepts: ClassVar = (Features, Covariance)
@@ -50,10 +48,7 @@ class FA(Method):
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but with one noise for all columns there is a closed form."""
-        if self.noise == "equal":
-            self.refuse_unused("equal noise has a closed form", lower=None, iterate__limit=None,
-                               iterate__tolerance=None)
-        return {}
+        return self.refuse_unused("equal noise has a closed form", "lower", "iterate") if self.noise == "equal" else {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product, and one eigenproblem of the smaller side for each step."""

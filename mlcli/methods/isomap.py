@@ -23,11 +23,10 @@ class Isomap(Method):
 
     Points are joined to their nearest neighbors, distances are measured along the graph, and MDS embeds them. With all
     points as neighbors it is MDS. Geodesic distances are seldom Euclidean, so some eigenvalues are negative; they stay
-    in the spectrum. A new point is joined to its nearest training points, also where the graph is mutual.
-
-    It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and where the graph falls
-    into pieces (more neighbors help). Source: Tenenbaum, de Silva and Langford, "A global geometric framework for
-    nonlinear dimensionality reduction", 2000.
+    in the spectrum. A new point is joined to its nearest training points, also where the graph is mutual. It fails
+    where a short circuit joins two sheets of the surface (fewer neighbors help) and where the graph falls into pieces
+    (more neighbors help). Source: Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear
+    dimensionality reduction", 2000.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
@@ -44,9 +43,8 @@ class Isomap(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is made, for its fill decides the rest."""
-        step = self.neighbors.step(data, compute)
         graph, _ = connected_graph(data, self.neighbors, self.graph)
-        return [step, *self.paths.steps(graph, compute, share)]
+        return [self.neighbors.step(data, compute), *self.paths.steps(graph, compute, share)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
@@ -78,6 +76,6 @@ class Isomap(Method):
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
         if self.landmarks is not None:
-            self.refuse_unused("paths from landmarks are found one by one and kept", paths__algorithm="dijkstra",
-                               paths__store="memory", paths__precision="float64")
+            self.refuse_unused("paths from landmarks are found one by one and kept", "paths.algorithm=dijkstra",
+                               "paths.store=memory", "paths.precision=float64")
         return {"neighbors": self.neighbors.settled(len(data.values))}

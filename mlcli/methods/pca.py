@@ -23,27 +23,24 @@ class PCA(Method):
 
     The kernel is that of inner products of centered points, solved on the smaller side: the covariance matrix of the
     columns (direct PCA) or the Gram matrix of the rows (dual PCA). Eigenvalues are variances, over n or n - 1. What is
-    lost by keeping p axes is the sum of the eigenvalues left out.
-
-    Use it first, always: it is fast, has one answer, and shows what a curved method must beat. It fails where the
-    points lie on a curved surface. Of a covariance (`input.kind: covariance`) there are `loadings.csv`, directions
-    times the roots of their eigenvalues, and no embedding. Source: Pearson, 1901; Hotelling, 1933; Jolliffe,
-    "Principal component analysis", 2002.
+    lost by keeping p axes is the sum of the eigenvalues left out. Use it first, always: it is fast, has one answer,
+    and shows what a curved method must beat. It fails where the points lie on a curved surface. Of a covariance
+    (`input.kind: covariance`) there are `loadings.csv`, directions times the roots of their eigenvalues, and no
+    embedding. Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.
     """
 
     accepts: ClassVar = (Features, Covariance)
     proof: ClassVar = "kernel"
     reach: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     name: Literal["pca"] = "pca"
-    route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), "
-                          "the data itself (svd), by power iteration (power), or the smaller side (auto).")
+    route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), the data (svd), by power "
+                          "iteration (power), or the smaller side, and the data where that loses digits (auto).")
     divisor: Literal["n", "n-1"] = option("n", "Divisor of the covariance.")
     eigensolve: Eigensolve = Eigensolve()
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and d; of a covariance, d."""
-        rows, columns = data.values.shape
-        return columns if isinstance(data, Covariance) else min(rows - 1, columns)
+        return min(len(data.values) - (not isinstance(data, Covariance)), data.values.shape[1])
 
     def eigenvalues(self, data: Input) -> int:
         """The smaller of n and d."""
@@ -52,13 +49,10 @@ class PCA(Method):
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""
         if isinstance(data, Covariance):
-            self.refuse_unused("the covariance is given", route=None, divisor=None)
-        elif self.route == "svd":
-            self.refuse_unused("the svd route finds all singular values", eigensolve__solver="dense",
-                               eigensolve__tolerance=None)
-        elif self.route == "power":
-            self.refuse_unused("the power route is a solver of its own", eigensolve__solver=None)
-        return {}
+            return self.refuse_unused("the covariance is given", "route", "divisor")
+        if self.route == "svd":
+            return self.refuse_unused("svd is a direct solver", "eigensolve.solver=dense", "eigensolve.tolerance")
+        return self.refuse_unused("power iteration is a solver", "eigensolve.solver") if self.route == "power" else {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product and the eigenproblem of the smaller side."""
@@ -74,8 +68,7 @@ class PCA(Method):
             return Model(np.zeros((0, len(spectrum.kept))), spectrum, None,
                          loadings=Loadings(scaled(spectrum.coordinates(), data.unit), data.columns))
         kernel = Factored.of(data.values, self.route)
-        spectrum = self.eigensolve(kernel, self.limit(data), compute)
-        spectrum = replace(spectrum, divisor=self.over(len(data.values)))
+        spectrum = replace(self.eigensolve(kernel, self.limit(data), compute), divisor=self.over(len(data.values)))
         directions = spectrum.feature_directions()
         projector = Projector(Columns(), kernel.centering, directions, Decoder(kernel.centering.means, directions))
         loadings = scaled(directions * np.sqrt(spectrum.kept / spectrum.divisor), data.exponent)

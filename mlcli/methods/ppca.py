@@ -23,11 +23,9 @@ class PPCA(Method):
 
     y = μ + W x + ε with x ~ N(0, I) and ε ~ N(0, σ² I). The noise σ² is the mean of the discarded eigenvalues of the
     covariance (divisor n); an axis is the posterior mean of a hidden coordinate, the principal component in units of
-    its own spread and drawn a little towards zero.
-
-    Missing cells (`prepare.missing: model`) take no part in the likelihood, which EM maximizes exactly; `mlcli
-    reconstruct` gives the posterior means of all cells, `posterior.csv` each row's posterior covariance. Source:
-    Tipping and Bishop, "Probabilistic principal component analysis", 1999.
+    its own spread and drawn a little towards zero. Missing cells (`prepare.missing: model`) take no part in the
+    likelihood, which EM maximizes exactly; `mlcli reconstruct` gives the posterior means of all cells, `posterior.csv`
+    each row's posterior covariance. Source: Tipping and Bishop, "Probabilistic principal component analysis", 1999.
     """
 
     accepts: ClassVar = (Features,)
@@ -50,9 +48,8 @@ class PPCA(Method):
         if self.solver == "closed" and not whole:
             raise ConfigError("CLOSED-FORM", "a closed form needs complete data", where="method.solver", hint="use em")
         solver = ("closed" if whole else "em") if self.solver == "auto" else self.solver
-        if solver == "closed":
-            self.refuse_unused("a closed form has no iterations", iterate__limit=None, iterate__tolerance=None)
-        return {"solver": solver}
+        return {"solver": solver, **(self.refuse_unused("a closed form has no iterations", "iterate")
+                                     if solver == "closed" else {})}
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """One eigenproblem of the smaller side; by em, a pass over the data for each iteration."""

@@ -7,7 +7,6 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
 from mlcli.base.scaling import scaled
-from mlcli.base.stage import note
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method, Model, Projector
 from mlcli.stages.eigensolve import Eigensolve
@@ -15,9 +14,7 @@ from mlcli.stages.kernels import uncentered
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.pieces import connected_graph
 from mlcli.stages.similarities import Barycenters, GivenBarycenters
-from mlcli.stages.unfolding import UNBOUNDED, Unfolding
-
-SOFT = 0.03  # squared distances may be off by so much over a basis
+from mlcli.stages.unfolding import SOFTNESS, UNBOUNDED, Unfolding
 
 
 class SDE(Method):
@@ -49,7 +46,7 @@ class SDE(Method):
     common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
     basis: int | None = option(
         None, "Laplacian vectors that the kernel is sought over, 0 for all (default: by the number of pairs).", ge=0)
-    softness: float = option(SOFT, "With a basis, about how much squared distances may be off.", gt=0)
+    softness: float = option(SOFTNESS, "With a basis, about how much squared distances may be off.", gt=0)
     tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
     iterations: int = option(100, "Most steps of the interior-point method.", ge=1)
     accept_uncertified: bool = option(False, "Whether a result that is not proven to the tolerance is a warning only.")
@@ -71,8 +68,6 @@ class SDE(Method):
         graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
         data = data if kept is None else data.take(kept)
         found = self.unfolding()(graph, data, compute)
-        if found.unfolded.penalty is None and self.softness != SOFT:
-            note("N-SOFTNESS", "softness was not needed: so few pairs are kept without a basis")
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
@@ -81,7 +76,5 @@ class SDE(Method):
                      scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them; and softness needs a basis."""
-        if self.basis == 0:
-            self.refuse_unused("without a basis distances are kept", softness=None)
+        """Neighbors, at most n - 1 of them."""
         return {"neighbors": self.neighbors.settled(len(data.values))}

@@ -67,7 +67,7 @@ class Eigensolve(Options):
         Likewise for a report of more eigenvalues than the `size` that there are, and a tolerance without iteration.
         """
         if self.solver == "dense":
-            self.refuse_unused("the dense solver has no iterations", where="method.eigensolve", tolerance=None)
+            self.refuse_unused("the dense solver has no iterations", "tolerance", where="method.eigensolve")
         if self.report is not None and self.report > size:
             raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
                               where="method.eigensolve.report", hint=f"ask for at most {size}")

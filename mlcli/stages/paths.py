@@ -44,7 +44,8 @@ class Paths(Options):
     store: Store = option(
         "auto", "Where distances are kept: in memory, in a temporary file (disk), nowhere (streamed), or by size.")
     precision: Precision = option(
-        "auto", "Precision of distances (auto: double where they are stored; streamed, single with sums in double).")
+        "auto", "Precision of distances (auto: double where they are stored; streamed, single with sums in double); "
+        "only elimination has float32.")
 
     @stage("paths")
     def kernel(self, graph: Graph, compute: Compute) -> Dense | Streamed:

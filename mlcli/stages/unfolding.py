@@ -11,7 +11,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
-from mlcli.errors import GeometryError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.costs import product_rate
 from mlcli.stages.factored import Factored
 from mlcli.stages.graph import Graph
@@ -38,6 +38,7 @@ MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system
 VECTORS = 50  # of the basis where there are more
 UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 USUAL = 25  # iterations of most programs
+SOFTNESS = 0.03  # by default
 
 
 @frozen
@@ -77,6 +78,8 @@ class Unfolding:
         if count and self.basis is None:
             note("N-BASIS", f"with {len(pairs)} pairs the kernel is sought over {count} vectors of the graph's "
                  "Laplacian; method.basis changes that")
+        if not count and self.softness != SOFTNESS:
+            self._refuse_softness()
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
                      else self._whole(pairs, data, compute))
@@ -94,6 +97,13 @@ class Unfolding:
         work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
         return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
                     USUAL * work / rate, _whole_memory(pairs, graph.size))
+
+    def _refuse_softness(self) -> None:
+        """Distances that are kept are not softened: a contradiction where no basis was asked for, else not needed."""
+        if self.basis == 0:
+            raise ConfigError("UNUSED", "softness was chosen and without a basis distances are kept",
+                              where="method.softness", hint="leave it out")
+        note("N-SOFTNESS", "softness was not needed: so few pairs are kept without a basis")
 
     def _vectors(self, pairs: int) -> int:
         """How many vectors the basis has, 0 for none."""

@@ -212,7 +212,7 @@ def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Pat
     assert mlcli("project", "out", "data.csv").code == 78
     for arguments, code in (((*kind, "-o", "-"), "E-NO-ROWS"), (("--set", "input.observations=9"), "E-INPUT-OPTION"),
                             ((*kind, "-m", "mds"), "E-KIND"), ((*kind, "--scale", "standard"), "E-PREPARE-OPTION"),
-                            ((*kind, "--set", "method.route=dual"), "E-COVARIANCE")):
+                            ((*kind, "--set", "method.route=dual"), "E-UNUSED")):
         called = mlcli("embed", "cov.csv", *arguments)
         assert called.code == 78 and code in called.err, called.err
     assert mlcli("embed", "data.csv", "-o", "points").code == 0
