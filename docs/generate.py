@@ -74,15 +74,16 @@ def errors_page() -> str:
     head = ["# Exit codes, errors and warnings",
             "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
             "on standard error. After any nonzero exit the output directory is absent, with one exception: where the "
-            "run was already complete and only telling of it failed or was interrupted (74, 141, 130, 143), it stays; "
-            "and after 80 what was computed lies in `OUTPUT.failed/`. What stood there before is kept, unless "
+            "run was already complete and only telling of it failed or was interrupted (74, 141, or a signal), it "
+            "stays; and after 80 what was computed lies in `OUTPUT.failed/`. What stood there before is kept, unless "
             "`--force` was given and the run succeeded: that replaces a run, by its `run.json` and with no other files "
             "in it, or for a command that writes a file, a regular file. What a killed process was writing lies "
             "beside the output in a hidden draft, `.OUTPUT....folder` or `.OUTPUT....file`; the next start in that "
             "folder removes it, where file locks tell that its writer is dead. Under `--strict` the first warning "
             "ends a run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` "
-            "too, else with 65. Codes from 130 to 143 are ended by a signal or by memory, "
-            "and a retry can help; the others want something changed first.",
+            "too, else with 65. Codes from 129 on are ended by a signal or by memory, and a retry can help; the others "
+            "want something changed first. A signal that stops the program lets it clean up for two seconds; then, or "
+            "on a second signal, the process removes what is unfinished and ends at once.",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]
     exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
     ends = ["| 141 | The reader of standard output has gone. |"]
@@ -116,10 +117,15 @@ def raised_codes() -> list[tuple[tuple[str, int], tuple[str, str]]]:
 
 
 def error_kinds(call: ast.Call) -> list[type[errors.MlcliError]]:
-    """The errors that a call may make: one, several where it chooses, or none."""
+    """The errors that a call may make: one, several where it chooses or looks them up, or none."""
     names = [node.id for node in ast.walk(call.func) if isinstance(node, ast.Name)] if len(call.args) > 1 else []
-    kinds = [getattr(errors, name, None) for name in names]
+    kinds = [kind for name in names for kind in entries(getattr(errors, name, None))]
     return [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, errors.MlcliError)]
+
+
+def entries(found: object) -> list[object]:
+    """The values of a table, or what is none by itself."""
+    return list(found.values()) if isinstance(found, dict) else [found]
 
 
 def calls_with_codes_passed() -> list[tuple[ast.FunctionDef, ast.Call]]:

@@ -1,5 +1,20 @@
-"""`python -m mlcli` is the same as `mlcli`."""
+"""The way in: `python -m mlcli` is the same as `mlcli`."""
 
-from mlcli.cli import main
 
-main()
+def main() -> None:
+    """Lets signals wait before anything else is imported, so that they find a program that can heed them."""
+    try:
+        import signal
+
+        from mlcli.errors import STOPPING
+
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+    except KeyboardInterrupt:  # before that
+        raise SystemExit(130) from None
+    from mlcli.cli.program import main as program
+
+    program()
+
+
+if __name__ == "__main__":
+    main()

@@ -13,12 +13,19 @@
     ├── RefusedByPlan        82   memory or threads are over the limit
     ├── UnsafeFile           83   a model or data file that must not be trusted
     ├── OutOfMemory         137   memory ran out all the same
+    ├── HungUp              129   SIGHUP ended the run: the terminal was closed
     ├── Interrupted         130   SIGINT (Ctrl-C) ended the run
-    └── Terminated          143   SIGTERM ended the run
+    ├── FirstUserSignal     138   SIGUSR1 ended the run
+    ├── SecondUserSignal    140   SIGUSR2 ended the run
+    ├── AlarmRang           142   SIGALRM ended the run
+    ├── Terminated          143   SIGTERM ended the run
+    └── ProcessorTimeUp     152   SIGXCPU ended the run
 
 Every error says what was found, where (file, row, column, config path), and what to do.
 Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 """
+
+import signal
 
 
 class MlcliError(Exception):
@@ -107,13 +114,47 @@ class OutOfMemory(MlcliError):
     exit_code = 137
 
 
+class HungUp(MlcliError):
+    """The terminal or the connection was closed (SIGHUP); nothing is left behind."""
+
+    exit_code = 128 + signal.SIGHUP
+
+
 class Interrupted(MlcliError):
     """Ctrl-C (SIGINT) ended the run; nothing is left behind."""
 
-    exit_code = 130
+    exit_code = 128 + signal.SIGINT
+
+
+class FirstUserSignal(MlcliError):
+    """SIGUSR1 ended the run, as batch systems send it before a limit; nothing is left behind."""
+
+    exit_code = 128 + signal.SIGUSR1
+
+
+class SecondUserSignal(MlcliError):
+    """SIGUSR2 ended the run, as batch systems send it before a limit; nothing is left behind."""
+
+    exit_code = 128 + signal.SIGUSR2
+
+
+class AlarmRang(MlcliError):
+    """A timer of the system (SIGALRM) ended the run; nothing is left behind."""
+
+    exit_code = 128 + signal.SIGALRM
 
 
 class Terminated(MlcliError):
     """SIGTERM ended the run, as schedulers and time limits send it; nothing is left behind."""
 
-    exit_code = 143
+    exit_code = 128 + signal.SIGTERM
+
+
+class ProcessorTimeUp(MlcliError):
+    """The limit of processor time was reached (SIGXCPU); nothing is left behind."""
+
+    exit_code = 128 + signal.SIGXCPU
+
+
+STOPPING = {signal.Signals(kind.exit_code - 128): kind for kind in (
+    HungUp, Interrupted, FirstUserSignal, SecondUserSignal, AlarmRang, Terminated, ProcessorTimeUp)}

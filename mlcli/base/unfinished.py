@@ -1,11 +1,14 @@
 """Files and folders that are being written: they must not outlive the process, however it ends."""
 
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-_entries: list[tuple[Path, int | None]] = []
+Entry = tuple[Path, int | None]  # a path, and the inode that it must have to be removed
+
+_entries: list[Entry] = []
+_watchers: list[Callable[[Sequence[Entry]], object]] = []
 
 
 @contextmanager
@@ -16,17 +19,39 @@ def unfinished(path: Path, inode: int | None = None) -> Iterator[None]:
     """
     entry = path, inode
     _entries.append(entry)
+    _tell()
     try:
         yield
     finally:
-        remove(path, inode)
-        _entries.remove(entry)
+        try:
+            remove(path, inode)
+        finally:
+            _entries.remove(entry)
+            _tell()
+
+
+def watched_by(watcher: Callable[[Sequence[Entry]], object]) -> None:
+    """Has a watcher told what is unfinished, whenever that changes."""
+    _watchers.append(watcher)
+
+
+def _tell() -> None:
+    for watcher in _watchers:
+        watcher(_entries)
 
 
 def remove_all() -> None:
-    """Removes everything unfinished: for a process that is about to end without unwinding."""
+    """Removes everything unfinished: for a process that is about to end without unwinding.
+
+    Each has its name taken away first, so that no other thread can publish it half removed.
+    """
     for path, inode in tuple(_entries):
-        remove(path, inode)
+        with suppress(OSError):  # published, or gone
+            aside = path.rename(path.with_name(f".stopped{path.name}"))
+            if inode in (None, inode_of(aside)):
+                remove(aside)
+            else:  # what another thread has just put in its place
+                aside.rename(path)
 
 
 def remove(path: Path, inode: int | None = None) -> None:

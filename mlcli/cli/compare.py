@@ -10,6 +10,7 @@ from mlcli.cli import behavior
 from mlcli.cli.failure import escaped, say
 from mlcli.cli.output import print_json, refuse_existing
 from mlcli.cli.progress import mode_of, watching
+from mlcli.cli.streams import require_standard_output
 from mlcli.errors import UsageError
 
 Runs = Annotated[list[str], typer.Argument(metavar="RUN RUN...", show_default=False,
@@ -42,6 +43,7 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
     if len(runs) < 2:
         raise UsageError("ONE-RUN", "there is nothing to compare a single run with", where=runs[0][:80],
                          hint="name two runs or more")
+    require_standard_output()
     if output is not None:
         refuse_existing(output, force)
     with watching(mode_of(progress), quiet, tell=not json):

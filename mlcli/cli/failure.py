@@ -12,29 +12,14 @@ from collections.abc import Callable, Sequence
 
 import typer
 
+from mlcli.base import watchdog
 from mlcli.base.frozen import frozen
-from mlcli.errors import (
-    Interrupted,
-    MlcliError,
-    OutOfMemory,
-    RefusedByPlan,
-    StorageError,
-    Terminated,
-    UsageError,
-)
+from mlcli.base.watchdog import Stopped
+from mlcli.errors import STOPPING, MlcliError, OutOfMemory, RefusedByPlan, StorageError, UsageError
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 NO_THREAD = "can't start new thread"  # Python's own words
-BROKEN_PIPE = 128 + signal.SIGPIPE
 WrongUsage = typer.BadParameter.__mro__[1]  # Click's UsageError, which Typer has inside but does not show
-
-
-class Stopped(BaseException):
-    """A signal asked the program to end."""
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        super().__init__(number)
 
 
 @frozen
@@ -55,11 +40,19 @@ class Form:
 
 
 def attempt(work: Callable[[], None], form: Form) -> int:
-    """The exit code of a piece of work; errors are told, signals and closed pipes go further up."""
+    """The exit code of a piece of work, once all that it printed is written.
+
+    Errors are told; signals and closed pipes go further up.
+    """
+    code = outcome(work, form)
+    flushed = outcome(sys.stdout.flush, form)
+    return code or flushed
+
+
+def outcome(work: Callable[[], object], form: Form) -> int:
+    """The exit code of a piece of work, whether or not what it printed was written already."""
     try:
         work()
-        if sys.stdout is not None:
-            sys.stdout.flush()
     except typer.Exit as end:
         return end.exit_code
     except BrokenPipeError:
@@ -135,29 +128,24 @@ def escaped(text: str) -> str:
 
 
 def say(text: str) -> None:
-    """A line on standard error, where there is one; a full or closed one must not hide the exit code."""
-    if sys.stderr is not None:
-        try:
-            print(text, file=sys.stderr, flush=True)
-        except (OSError, ValueError):
-            return
+    """A line on standard error."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def stopped(stop: BaseException, form: Form) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
-    error: MlcliError = Interrupted("STOPPED", "stopped by SIGINT")
-    if isinstance(stop, Stopped) and stop.number == signal.SIGTERM:
-        error = Terminated("STOPPED", "stopped by SIGTERM")
+    error = stop_error(stop.number if isinstance(stop, Stopped) else signal.SIGINT)
     say(rendered(error, form))
+    watchdog.told()
     return error.exit_code
 
 
-def closed_output() -> int:
-    """Ends quietly when the reader of standard output has gone; what is still buffered goes nowhere."""
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except (OSError, ValueError, AttributeError):
-            os.dup2(nowhere, stream.fileno())
-    return BROKEN_PIPE
+def stop_error(number: int) -> MlcliError:
+    """The error for a signal."""
+    return STOPPING[signal.Signals(number)]("STOPPED", f"stopped by {signal.Signals(number).name}")
+
+
+def last_words(form: Form) -> dict[signal.Signals, bytes]:
+    """What the watchdog says of each signal; a terminal whose cursor a bar has hidden gets it back."""
+    shown = "\x1b[?25h" if sys.stderr.isatty() else ""
+    return {number: f"{shown}{rendered(stop_error(number), form)}\n".encode() for number in STOPPING}

@@ -7,6 +7,7 @@ from mlcli.cli.ending import ending
 from mlcli.cli.failure import say
 from mlcli.cli.output import standard_output
 from mlcli.cli.progress import Mode, watching
+from mlcli.cli.streams import require_standard_output
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import UsageError
 
@@ -44,7 +45,9 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
 
 
 def check_streams(config: RunConfig, manner: Manner) -> None:
-    """Refuses what standard output cannot do; raises UsageError."""
+    """Refuses what standard output cannot do; raises UsageError and OutputRefused."""
+    if manner.json or config.output == "-":
+        require_standard_output()
     if config.output != "-":
         return
     if manner.json:

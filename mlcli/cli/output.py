@@ -6,16 +6,15 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mlcli.base import publish
-from mlcli.errors import OutputRefused, UsageError
+from mlcli.cli.streams import require_standard_output
+from mlcli.errors import UsageError
 from mlcli.rundir.plain import plain
 
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".npy": "npy"}
 
 
 def standard_output() -> BinaryIO:
-    """Standard output for bytes; raises OutputRefused where it is closed."""
-    if sys.stdout is None:
-        raise OutputRefused("STDOUT", "standard output is closed", hint="give a file or directory with -o")
+    """Standard output for bytes."""
     return sys.stdout.buffer
 
 
@@ -51,6 +50,8 @@ def format_of(output: str, format: str | None) -> str:
 
 
 def refuse_existing(output: str, force: bool) -> None:
-    """Refuses, before anything is computed, a file that could not be written; raises OutputRefused."""
-    if output != "-":
+    """Refuses what could not be written, before anything is computed; raises OutputRefused."""
+    if output == "-":
+        require_standard_output()
+    else:
         publish.refuse_existing(Path(output), "file", publish.anything, force=force)

@@ -5,16 +5,16 @@ import importlib
 import os
 import signal
 import sys
-from types import FrameType
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 import mlcli
-from mlcli.base import blas, limits
-from mlcli.cli import completion
-from mlcli.cli.failure import Form, Stopped, attempt, closed_output, stopped
+from mlcli.base import blas, limits, watchdog
+from mlcli.base.watchdog import Stopped
+from mlcli.cli import completion, streams
+from mlcli.cli.failure import Form, attempt, last_words, stopped
 
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
@@ -32,6 +32,7 @@ COMMANDS = {
     "doctor": "Show libraries, threads and memory; test the eigensolver.",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
+READER_GONE = 128 + signal.SIGPIPE
 OBJECTS = 200_000  # made before garbage is looked for; start-up makes half as many, and they all stay
 
 
@@ -87,7 +88,7 @@ def run(arguments: list[str]) -> int:
     try:
         return attempt(lambda: dispatch(arguments or ["--help"]), form)
     except BrokenPipeError:
-        return closed_output()
+        return READER_GONE
     except (KeyboardInterrupt, Stopped) as stop:
         return stopped(stop, form)
 
@@ -103,20 +104,16 @@ def dispatch(arguments: list[str]) -> None:
 
 
 def main() -> None:
-    """The entry point: SIGINT and SIGTERM raise once, so that what was begun is cleaned up, and kill when repeated."""
+    """Carries out the command line and ends the process with its exit code; signals must be blocked."""
     gc.set_threshold(OBJECTS)
     blas.settle(sys.argv[1:])  # before NumPy loads
     limits.spare_addresses(os.environ)
-    for number in (signal.SIGINT, signal.SIGTERM):
-        if signal.getsignal(number) is not signal.SIG_IGN:
-            signal.signal(number, stop)
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")
-    sys.exit(run(sys.argv[1:]))
-
-
-def stop(number: int, frame: FrameType | None) -> None:
-    """Ends the work at the next line of Python; a second signal ends the process at once."""
-    signal.signal(number, signal.SIG_DFL)
-    raise Stopped(number)
+    streams.own()
+    form = Form.of(sys.argv[1:])
+    try:
+        watchdog.start(last_words(form))
+        code = run(sys.argv[1:])
+        watchdog.finish()
+    except Stopped as stop:  # after the last line of `run`
+        code = stopped(stop, form)
+    sys.exit(code)

@@ -9,6 +9,7 @@ from mlcli.cli import behavior
 from mlcli.cli.failure import escaped, say
 from mlcli.cli.output import print_json
 from mlcli.cli.reuse_options import Run
+from mlcli.cli.streams import require_standard_output
 
 Title = Annotated[str | None, typer.Option("--title", show_default=False, help="The page's title.")]
 Label = Annotated[str | None, typer.Option("--label-column", show_default=False,
@@ -27,6 +28,8 @@ def report(run: Run, *, label_column: Label = None, title: Title = None, quiet: 
     """
     from mlcli import readback
 
+    if json:
+        require_standard_output()
     path = readback.render_again(Path(run), title=title, label=label_column)
     if json:
         print_json({"run": run, "report": str(path)})
