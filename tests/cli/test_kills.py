@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 EMBED = [sys.executable, "-m", "mlcli", "embed", "data.csv", "-q", "-p", "2", "--threads", "1", "-o", "out"]
 SAMPLE = [sys.executable, "-m", "mlcli", "sample", "torus", "--rows", "40", "-o", "out.csv"]
 CALLS = "/^(rename|fsync|write|mkdir|unlink|rmdir|link|flock)"
-RANDOM = 200  # kills for each way of running
+RANDOM = 205  # kills for each way of running; the calls are about a hundred more
 
 
 def finished(output: Path) -> str | None:
@@ -70,14 +70,13 @@ def test_killed_at_random_moments(keep: Path, force: bool) -> None:
     subprocess.run([*EMBED, "--force"], check=True)
     whole = time.monotonic() - begun
     killed = 0
-    for _ in range(RANDOM):
+    while killed < RANDOM:
         fresh(force, keep)
         child = subprocess.Popen([*EMBED, *(["--force"] if force else [])], stderr=subprocess.DEVNULL)
         time.sleep(whole * generator.uniform(0.3, 1.05))  # the first third starts Python
         child.send_signal(signal.SIGKILL)
         killed += child.wait() == -signal.SIGKILL
         settled(force, run=killed % 20 == 1)
-    assert killed > RANDOM / 2
     print(f"{killed} kills at random, force={force}")
 
 
