@@ -49,7 +49,8 @@ def _of_ranks(points: Array, ranks: Indices) -> float:
         middle = found.of_ranks(points, ranks, rounding)
         if middle is not None:
             return middle
-        low, high = 4 * low - 3 * high, 4 * high - 3 * low
+        wide = max(high - low, high / 8, rounding)
+        low, high = low - 3 * wide, high + 3 * wide
 
 
 def _about(points: Array, rank: int) -> tuple[float, float]:
