@@ -90,7 +90,7 @@ def test_the_unit_of_the_data_is_nothing_but_a_unit(power: int) -> None:
 
 @pytest.mark.parametrize("count", [1, 2, 4])
 def test_held_to_equal_noise_it_is_probabilistic_pca(count: int) -> None:
-    factors = fit("fa", POINTS, components=count, noise="equal", iterate=EXACT)
+    factors = fit("fa", POINTS, components=count, noise="equal")
     model = fit("ppca", POINTS, components=count)
     assert factors.fit["log_likelihood"] == pytest.approx(model.fit["log_likelihood"], rel=1e-13)
     assert factors.fit["noise_variance"] == pytest.approx(model.fit["noise_variance"], rel=1e-9)
