@@ -9,6 +9,7 @@ from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
 from mlcli.methods.base import Method, Model, Projector
+from mlcli.methods.memory import require_memory
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Dense
 from mlcli.stages.landmarks import choose_landmarks
@@ -21,14 +22,12 @@ from mlcli.stages.similarities import Geodesics
 class Isomap(Method):
     """A curved surface unrolled: MDS of shortest-path distances on the neighbor graph.
 
-    Points are joined to their nearest neighbors, distances are measured along the graph, and
-    MDS embeds them. With all points as neighbors it is MDS. Geodesic distances are seldom
-    Euclidean, so some eigenvalues are negative; they stay in the spectrum. A new point is joined
-    to its nearest training points, also where the graph is mutual.
+    Points are joined to their nearest neighbors, distances are measured along the graph, and MDS embeds them. With
+    all points as neighbors it is MDS. Geodesic distances are seldom Euclidean, so some eigenvalues are negative; they
+    stay in the spectrum. A new point is joined to its nearest training points, also where the graph is mutual.
 
-    It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and
-    where the graph falls into pieces (more neighbors help). Source: Tenenbaum, de Silva and
-    Langford, "A global geometric framework for nonlinear dimensionality reduction", 2000.
+    It fails where a short circuit joins two sheets of the surface (fewer neighbors help) and where the graph falls
+    into pieces (more neighbors help). Source: Tenenbaum, de Silva and Langford, 2000.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
@@ -38,15 +37,14 @@ class Isomap(Method):
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
     paths: Paths = Paths()
-    landmarks: int | None = option(
-        None, "Points that carry the fit; the others are placed by them (default: all).", ge=2)
+    landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
     eigensolve: Eigensolve = Eigensolve()
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is made, for its fill decides the rest."""
-        step = self.neighbors.step(data, compute)
-        graph, _ = connected_graph(data, self.neighbors, self.graph)
-        return [step, *self.paths.steps(graph, compute, share)]
+        graph = connected_graph(data, self.neighbors, self.graph)[0]
+        plan = self.paths.plan(graph, compute, self.landmarks)
+        return [self.neighbors.step(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
@@ -54,15 +52,17 @@ class Isomap(Method):
         data = data if kept is None else data.take(kept)
         points = data.values if isinstance(data, Features) else None
         similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph, points)
+        plan = self.paths.plan(graph, compute, self.landmarks)
+        require_memory(self.paths.steps(graph, plan, self.eigensolve), data, self, compute)
         if self.landmarks is not None:
             return self._by_landmarks(similarity, kept, compute)
-        kernel = self.paths.kernel(graph, compute)
+        kernel = self.paths.kernel(graph, compute, plan)
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         return Model(spectrum.coordinates(), spectrum,
                      Projector(similarity, kernel.centering, spectrum.inverse_roots()), kept, rows=kernel.quick_rows)
 
     def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
-        """The fit of some points, by whose distances the others are placed (de Silva and Tenenbaum, 2004)."""
+        """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
         graph = similarity.graph
         landmarks = choose_landmarks(graph.size, self.landmarks or 0, compute.generator())
         rows = -0.5 * self.paths.from_landmarks(graph, landmarks).T ** 2

@@ -9,6 +9,7 @@ from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method, Model, Projector
+from mlcli.methods.memory import require_memory
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import uncentered
 from mlcli.stages.neighbors import Neighbors
@@ -29,9 +30,8 @@ class SDE(Method):
     are unfolded over a basis of smooth vectors, which cannot keep all distances: what they are off by costs a
     penalty, and gap and bound are those of the penalized trace over the basis.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul,
-    "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger, Sha, Zhu and Saul,
-    2006; Sun, Boyd, Xiao and Diaconis, 2006.
+    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul, 2006;
+    Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
@@ -59,21 +59,21 @@ class SDE(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is made, for its pairs decide the rest."""
-        program = self.unfolding().step(connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0], data, compute)
-        return [self.neighbors.step(data, compute), program]
+        graph = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0]
+        return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
         graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
         data = data if kept is None else data.take(kept)
+        require_memory([self.unfolding().step(graph, data, compute)], data, self, compute)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        embedding = spectrum.coordinates()
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
-        projector = Projector(similarity, uncentered(graph.size), embedding)
-        return Model(embedding, spectrum, projector, kept, found.certificate.facts(data.exponent),
-                     scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
+        projector, trace = Projector(similarity, uncentered(graph.size), spectrum.coordinates()), found.trace
+        return Model(projector.axes, spectrum, projector, kept, found.certificate.facts(data.exponent),
+                     scaled(trace, 2 * data.exponent), unfolded=found.unfolded)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""

@@ -9,18 +9,23 @@ import numpy as np
 from mlcli.base.types import AnyArray
 from mlcli.errors import DependencyMissing
 
+REMEDY = ("where a C++ compiler and Python's headers are, run in mlcli's source folder: MLCLI_REQUIRE_NATIVE=1 "
+          "pip install --no-cache-dir --force-reinstall --no-deps .")
 
-def _load() -> ModuleType | None:
+def _load() -> tuple[ModuleType | None, str]:
+    """The module, or why there is none."""
     if os.environ.get("MLCLI_SIMD") == "none":
-        return None
+        return None, "MLCLI_SIMD=none does without the native kernels; unset it to have them"
     try:
         from mlcli.native import _kernels
-    except ImportError:
-        return None
-    return _kernels
+    except ModuleNotFoundError:
+        return None, f"mlcli was installed without its native kernels; {REMEDY}"
+    except ImportError as error:
+        return None, f"the native kernels do not load ({error}); {REMEDY}"
+    return _kernels, ""
 
 
-_library = _load()
+_library, _reason = _load()
 
 
 def available() -> bool:
@@ -31,6 +36,11 @@ def available() -> bool:
 def describe() -> str:
     """The instruction set in use: v4 (AVX-512), v3 (AVX2), base, or absent."""
     return "absent" if _library is None else str(_library.level())
+
+
+def absence() -> str:
+    """Why there are no kernels and what to do about it; empty where there are."""
+    return _reason
 
 
 def kernels() -> ModuleType:
