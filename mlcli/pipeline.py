@@ -6,6 +6,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.publish import writing
 from mlcli.base.scaling import all_finite
@@ -90,6 +91,8 @@ def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[st
 def compute(config: RunConfig) -> Run:
     """Reads, prepares and fits."""
     config.require_fitting()
+    if native.absence():
+        note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
     source = read(config.input, config.compute)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()

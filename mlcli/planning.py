@@ -6,8 +6,7 @@ from typing import Any
 from mlcli.base.threads import threads_limited
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read import read
-
-PYTHON = 150 * 2**20  # bytes of the interpreter with its libraries
+from mlcli.methods.memory import peak
 
 
 def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
@@ -17,14 +16,15 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
         source = read(config.input, config.compute)
         data = config.prepare.apply(source).table.data()
         method = config.method.settle(data)
-        steps = method.plan(data, config.compute, measure)
+        normalized: Any = data.normalized(method.reach)  # of a kind that the method takes
+        steps = method.steps(normalized, config.compute, measure)
     rows, columns = data.values.shape
-    memory = PYTHON + 8.0 * rows * columns * 2 + max(step.memory for step in steps)
-    limit = config.compute.memory_bytes()
+    memory, limit = peak(steps, data, method, config.compute), config.compute.allowed_memory()
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
             "steps": [asdict(step) for step in steps], "seconds": sum(step.seconds for step in steps),
             "seconds_measured": None if measure is None else sum(measured),
-            "memory": memory, "memory_limit": limit, "fits": memory <= limit,
+            "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
+            "fits": memory <= limit.bytes,
             "threads": config.compute.thread_count()}

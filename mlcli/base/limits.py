@@ -17,7 +17,7 @@ LIMITS = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA}
 STACK = 8 * MIB  # of a thread, where the limit of stacks says nothing
 BUFFER = 36 * MIB  # of a thread that calls OpenBLAS: 32 MiB, and what else it allocates
 LIBRARIES = 2  # of OpenBLAS, NumPy's and SciPy's, each with threads of its own
-RESIDENT = 150 * MIB  # of these, what a run without data uses: the interpreter with its libraries
+RESIDENT, EACH = 110 * MIB, 5 * MIB  # of these, what a run without data uses: its libraries, and each thread
 ARROW = "ARROW_DEFAULT_MEMORY_POOL"  # its own pools reserve a gigabyte of addresses
 ARENAS = -8, 2  # mallopt's M_ARENA_MAX, and a number: each arena reserves 64 MiB of addresses
 
@@ -35,6 +35,11 @@ def mapped(name: str, threads: int) -> int:
     return MAPPED[name] + (threads - 1) * thread + (min(threads, affinity()) - 1) * LIBRARIES * thread
 
 
+def resident(threads: int) -> int:
+    """The bytes that a run without data uses, with so many threads."""
+    return RESIDENT + EACH * threads
+
+
 def require_room(threads: int) -> None:
     """Refuses to start where a limit leaves no room for so many threads; raises RefusedByPlan."""
     for name in LIMITS:
@@ -49,7 +54,7 @@ def require_room(threads: int) -> None:
 
 def memory(threads: int) -> list[Memory]:
     """The memory that the limits leave a run with so many threads, what it uses without data included."""
-    left = [(name, limit(name) - mapped(name, threads) + RESIDENT) for name in LIMITS if limit(name)]
+    left = [(name, limit(name) - mapped(name, threads) + resident(threads)) for name in LIMITS if limit(name)]
     resident, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not hold to it, but LSF says so what a job has
     left += [("ulimit -m", resident)] if resident != resource.RLIM_INFINITY else []
     return [Memory(max(size, 1), name) for name, size in left]

@@ -95,6 +95,12 @@ def text_of(file: Path) -> str:
         return ""
 
 
+def instruction_set(root: Path = ROOT) -> str:
+    """What linear algebra libraries can use of the processor: v4 (AVX-512), v3 (AVX2) or base."""
+    _, features = processor(root)
+    return "v4" if "avx512f" in features else "v3" if {"avx2", "fma"} <= features else "base"
+
+
 def processor(root: Path = ROOT) -> tuple[str, frozenset[str]]:
     """The vendor and the features of the first core, as Linux names them; nothing elsewhere."""
     found = {}

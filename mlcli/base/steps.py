@@ -10,5 +10,6 @@ class Step:
     stage: str
     how: str  # the algorithm chosen, and why
     seconds: float  # predicted
-    memory: float  # bytes at once, predicted
+    memory: float  # bytes at once, predicted, beside the data
     measured: float | None = None  # seconds extrapolated from a share of the work, where that was asked for
+    remedy: str = ""  # what takes less memory

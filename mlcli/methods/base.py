@@ -17,6 +17,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
+from mlcli.methods.memory import require_memory
 from mlcli.stages.axes import Axes
 from mlcli.stages.distances import row_blocks
 from mlcli.stages.eigensolve import Eigensolve
@@ -206,8 +207,9 @@ class Method(Options):
         eigensolve: Eigensolve | Axes
 
     def fit(self, data: Input, compute: Compute) -> Model:
-        """The model of the data; everything is computed in units that keep squares in range."""
+        """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
         normalized = data.normalized(self.reach)
+        self.require_memory(self.known(normalized, compute), normalized, compute)
         model = self.solve(normalized, compute)
         return model.in_units(self.units(normalized))
 
@@ -276,12 +278,17 @@ class Method(Options):
         """The powers of two that input, coordinates and spectrum are scaled by: as the data, and as its squares."""
         return Units(data.exponent, data.unit, 2 * data.unit)
 
-    def plan(self, data: Input, compute: Compute, share: float | None) -> list[Step]:
-        """What a fit would do and cost; with a share, that part of the dearest work is done to measure it."""
-        return self.steps(data.normalized(), compute, share)
+    def known(self, data: Any, compute: Compute) -> list[Step]:
+        """The steps whose memory the data alone decide; where a graph decides on the rest, `solve` checks them."""
+        rule = getattr(self, "neighbors", None) if hasattr(self, "graph") else None
+        return self.steps(data, compute, None) if rule is None else [rule.step(data, compute)]
+
+    def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
+        """Refuses a fit of these steps before it starts; raises RefusedByPlan."""
+        require_memory(steps, data, self, compute)
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
-        """The stages of a fit with their costs."""
+        """The stages of a fit with their costs; with a share, that part of the dearest work is done to measure it."""
         raise NotImplementedError
 
     def solve(self, data: Any, compute: Compute) -> Model:

@@ -52,17 +52,17 @@ class FA(Method):
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product, and one eigenproblem of the smaller side for each step."""
-        (rows, columns), threads = data.values.shape, compute.thread_count()
-        side, product = min(rows, columns), 2.0 * rows * columns * min(rows, columns) / product_rate(threads)
-        return [Step("covariance", f"the smaller side is {side}", product, 8.0 * (rows * columns + side**2)),
-                Step("iterate", "about 20 Newton steps", 20 * solve_cost(side, threads), 8.0 * 6 * side**2)]
+        size, side, threads = data.values.size, min(data.values.shape), compute.thread_count()
+        product, newton = 2.0 * size * side / product_rate(threads), 20 * solve_cost(side, threads)
+        return [Step("covariance", f"the smaller side is {side}", product, 8.0 * (size + side**2)),
+                Step("iterate", "about 20 Newton steps", newton, 48.0 * side**2, remedy="leave columns out")]
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """Λ and Ψ of the largest likelihood; coordinates are scores."""
         if isinstance(data, Covariance):
             return self.explained(data, of_covariance(data.values, data.observations, self.noise == "equal"), None)
         kernel = Factored.of(data.values)
-        return self.explained(data, of_points(kernel, self.noise == "equal", compute), kernel)
+        return self.explained(data, of_points(kernel, self.noise == "equal"), kernel)
 
     def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | None) -> Model:
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""

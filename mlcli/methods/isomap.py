@@ -13,7 +13,7 @@ from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernels import Dense
 from mlcli.stages.landmarks import choose_landmarks
 from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.paths import Paths
+from mlcli.stages.paths import OF_LANDMARKS, Paths
 from mlcli.stages.pieces import connected_graph
 from mlcli.stages.similarities import Geodesics
 
@@ -21,12 +21,11 @@ from mlcli.stages.similarities import Geodesics
 class Isomap(Method):
     """A curved surface unrolled: MDS of shortest-path distances on the neighbor graph.
 
-    Points are joined to their nearest neighbors, distances are measured along the graph, and MDS embeds them. With all
-    points as neighbors it is MDS. Geodesic distances are seldom Euclidean, so some eigenvalues are negative; they stay
-    in the spectrum. A new point is joined to its nearest training points, also where the graph is mutual. It fails
-    where a short circuit joins two sheets of the surface (fewer neighbors help) and where the graph falls into pieces
-    (more neighbors help). Source: Tenenbaum, de Silva and Langford, "A global geometric framework for nonlinear
-    dimensionality reduction", 2000.
+    Points are joined to their nearest neighbors, distances are measured along the graph, and MDS embeds them: MDS
+    itself, with all points as neighbors. Some eigenvalues are negative, as geodesic distances are seldom Euclidean.
+    A new point is joined to its nearest training points, also where the graph is mutual. It fails where a short
+    circuit joins two sheets of the surface (fewer neighbors help) and where the graph falls into pieces (more
+    neighbors help). Source: Tenenbaum, de Silva and Langford, 2000.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
@@ -37,33 +36,34 @@ class Isomap(Method):
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
     paths: Paths = Paths()
-    landmarks: int | None = option(
-        None, "Points that carry the fit; the others are placed by them (default: all).", ge=2)
+    landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
     eigensolve: Eigensolve = Eigensolve()
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is made, for its fill decides the rest."""
-        graph, _ = connected_graph(data, self.neighbors, self.graph)
-        return [self.neighbors.step(data, compute), *self.paths.steps(graph, compute, share)]
+        graph = connected_graph(data, self.neighbors, self.graph)[0]
+        plan = self.paths.plan(graph, compute, self.landmarks)
+        return [self.neighbors.step(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
-        points = data.values if isinstance(data, Features) else None
-        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph, points)
+        plan = self.paths.plan(graph, compute, self.landmarks)
+        self.require_memory(self.paths.steps(graph, plan, self.eigensolve), data, compute)
+        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph,
+                               data.values if isinstance(data, Features) else None)
         if self.landmarks is not None:
             return self._by_landmarks(similarity, kept, compute)
-        kernel = self.paths.kernel(graph, compute)
+        kernel = self.paths.kernel(graph, compute, plan)
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         return Model(spectrum.coordinates(), spectrum,
                      Projector(similarity, kernel.centering, spectrum.inverse_roots()), kept, rows=kernel.quick_rows)
 
     def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
-        """The fit of some points, by whose distances the others are placed (de Silva and Tenenbaum, 2004)."""
-        graph = similarity.graph
-        landmarks = choose_landmarks(graph.size, self.landmarks or 0, compute.generator())
-        rows = -0.5 * self.paths.from_landmarks(graph, landmarks).T ** 2
+        """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
+        landmarks = choose_landmarks(similarity.graph.size, self.landmarks or 0, compute.generator())
+        rows = -0.5 * self.paths.from_landmarks(similarity.graph, landmarks).T ** 2
         kernel = Dense.of(rows[landmarks])
         spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
         projector = Projector(replace(similarity, landmarks=landmarks), kernel.centering, spectrum.inverse_roots())
@@ -76,6 +76,5 @@ class Isomap(Method):
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
         if self.landmarks is not None:
-            self.refuse_unused("paths from landmarks are found one by one and kept", "paths.algorithm=dijkstra",
-                               "paths.store=memory", "paths.precision=float64")
+            self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
         return {"neighbors": self.neighbors.settled(len(data.values))}

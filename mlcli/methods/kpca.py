@@ -10,7 +10,8 @@ from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method, Model, Projector, Units, linear_decoder
-from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words, kernel_cost, tiles_cost
+from mlcli.stages.costs import PASSES, kernel_cost, tiles_cost
+from mlcli.stages.distances import BLOCK
 from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.kernel_functions import Gaussian, KernelFunction, Linear
 from mlcli.stages.kernels import Dense
@@ -21,12 +22,10 @@ from mlcli.stages.streamed import fits_in_memory, kernel_of
 class KernelPCA(Method):
     """PCA in the feature space of a kernel function: linear, polynomial or gaussian; or of a kernel given as a matrix.
 
-    With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within
-    about 1/√r and nothing beyond: too large a rate makes all points equally different, too
-    small a one gives PCA again. Its default is one over the median squared distance of all pairs,
-    those of equal points left out. A given matrix is used as it is (`input.kind: kernel`).
-
-    New points' kernel rows are centered as the training rows were. Source: Schölkopf, Smola and
+    With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within about 1/√r and nothing
+    beyond: too large a rate makes all points equally different, too small a one gives PCA again. Its default is one
+    over the median squared distance of all pairs, those of equal points left out. A given matrix (`input.kind: kernel`)
+    is used as it is. Kernel rows of new points are centered as the training rows were. Source: Schölkopf, Smola and
     Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998.
     """
 
@@ -39,14 +38,14 @@ class KernelPCA(Method):
 
     def steps(self, data: Features | Similarities, compute: Compute, share: float | None) -> list[Step]:
         """The kernel, kept or streamed, and its spectrum."""
-        count, threads = len(data.values), compute.thread_count()
-        given, kept = isinstance(data, Similarities), fits_in_memory(count, compute)
-        one = 0.0 if given else kernel_cost(count, data.values.shape[1], threads)
-        if given or kept:
-            return [Step("kernel", f"{count} x {count}, in memory", one, 8.0 * 2 * count**2),
-                    Step("eigensolve", eigensolve_words(count), eigensolve_cost(count, threads), 8.0 * count**2)]
+        count, threads, square = len(data.values), compute.thread_count(), 8.0 * len(data.values) ** 2
+        one = 0.0 if isinstance(data, Similarities) else kernel_cost(count, data.values.shape[1], threads)
+        if isinstance(data, Similarities) or fits_in_memory(count, compute):
+            return [Step("kernel", f"{count} x {count}, in memory", one, square + 8.0 * min(count**2, BLOCK)),
+                    self.eigensolve.step(count, threads, square)]
+        stored = 3 * square if self.eigensolve.components == "all" else 8.0 * count * 128
         return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a kernel computed anew in each",
-                     PASSES * tiles_cost(count, data.values.shape[1], threads), 8.0 * count * 128)]
+                     PASSES * tiles_cost(count, data.values.shape[1], threads), stored)]
 
     def solve(self, data: Features | Similarities, compute: Compute) -> Model:
         """H K H; coordinates are V √λ."""

@@ -15,23 +15,24 @@ from mlcli.stages.kernels import Inverse
 from mlcli.stages.neighbors import Neighbors
 from mlcli.stages.pieces import connected_lists
 from mlcli.stages.similarities import Barycenters
+from mlcli.stages.solvers import WHOLE_SVD
 from mlcli.stages.weights import barycentric_weights, residual_matrix
+
+FLAT = 3  # columns up to which the factor of the costs has little fill
 
 
 class LLE(Method):
     """Coordinates in which every point is the same weighted mean of its neighbors as in the data.
 
-    The weights of each point minimize the error of reproducing it from its neighbors, with a
-    ridge of `ridge` times the local Gram matrix's trace. The kernel is M⁺ with
-    M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance: the
-    weights say nothing of scale.
+    The weights of each point minimize the error of reproducing it from its neighbors, with a ridge of `ridge` times
+    the local Gram matrix's trace. The kernel is M⁺ with M = (I - W)ᵀ(I - W), its constant null vector removed.
+    Coordinates have unit variance: the weights say nothing of scale.
 
     The whole spectrum, and with it a share of variance, is computed up to 600 points.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates; a training point
-    is placed exactly on itself. It fails where neighborhoods are nearly flat in too few
-    directions for the ridge to matter little. Source: Roweis and Saul, "Nonlinear dimensionality
-    reduction by locally linear embedding", 2000; Saul and Roweis, 2003.
+    A new point is placed at the weighted mean of its neighbors' coordinates; a training point is placed exactly on
+    itself. It fails where neighborhoods are nearly flat in too few directions for the ridge to matter little. Source:
+    Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", 2000; Saul and Roweis, 2003.
     """
 
     accepts: ClassVar = (Features,)
@@ -43,13 +44,21 @@ class LLE(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """Neighbors, local systems, and one sparse factorization, whose fill is not known before it is made."""
+        """Neighbors, local systems, and one sparse factorization, whose fill is not known before."""
         (rows, columns), threads = data.values.shape, compute.thread_count()
         count = self.neighbors.count or 10
         local = rows * count**2 * (columns + count) * 4 / product_rate(threads)
-        return [self.neighbors.step(data, compute), Step("weights", f"{rows} systems of {count}", local, 8.0 * 2**25),
-                Step("eigensolve", "block Krylov on one factorization in nested-dissection order, at least",
-                     rows * count**2 * 1e-7, rows * count**2 * 200.0)]
+        return [self.neighbors.step(data, compute), Step("weights", f"{rows} systems of {count}", local,
+                                                         8.0 * min(rows * count * (columns + count), 2**22)),
+                self._eigensolve_step(rows, columns, count)]
+
+    def _eigensolve_step(self, rows: int, columns: int, count: int) -> Step:
+        if self.eigensolve.components == "all" or (self.eigensolve.whole(rows) and rows <= WHOLE_SVD):
+            return Step("eigensolve", "the whole spectrum by singular values", 30.0 * rows**3 / 5e9, 8.0 * 6 * rows**2,
+                        remedy="ask for a count of axes, with method.eigensolve.solver=krylov")
+        return Step("eigensolve", "block Krylov on one factorization in nested-dissection order, at least",
+                    rows * count**2 * 1e-7, rows * count**2 * (40.0 if columns <= FLAT else 150.0),
+                    remedy="use fewer neighbors")
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Bottom vectors of M = (I - W)ᵀ(I - W), scaled to unit variance."""

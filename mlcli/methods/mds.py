@@ -11,12 +11,14 @@ from mlcli.base.steps import Step
 from mlcli.base.types import Indices
 from mlcli.methods.base import Method, Model, Projector, existing, linear_decoder
 from mlcli.stages.corrections import correction_for
-from mlcli.stages.costs import eigensolve_cost, eigensolve_words, kernel_cost
+from mlcli.stages.costs import kernel_cost
 from mlcli.stages.distances import squared_distances
 from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Dense, square_memory
+from mlcli.stages.kernels import Dense
 from mlcli.stages.landmarks import choose_landmarks
 from mlcli.stages.similarities import Distances, GivenDistances
+
+COPIES = {"none": 2.0, "lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 
 
 class MDS(Method):
@@ -37,17 +39,18 @@ class MDS(Method):
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
-    landmarks: int | None = option(
-        None, "Points that carry the fit; the others are placed by them (default: all).", ge=2)
+    landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
     eigensolve: Eigensolve = Eigensolve()
 
     def steps(self, data: Dissimilarities | Features, compute: Compute, share: float | None) -> list[Step]:
         """Distances of all pairs, held whole, and their spectrum."""
         count, threads = self.landmarks or len(data.values), compute.thread_count()
         found = 0.0 if isinstance(data, Dissimilarities) else kernel_cost(count, data.values.shape[1], threads)
-        seconds = (2 if self.correction == "none" else 4) * eigensolve_cost(count, threads)
-        return [Step("distances", f"{count} x {count}, in memory", found, 8.0 * 2 * count**2),
-                Step("eigensolve", eigensolve_words(count), seconds, 8.0 * count**2)]
+        square, remedy = 8.0 * count**2, "of features, pca gives the same embedding in little memory; or use landmarks"
+        rows = 0.0 if self.landmarks is None else 8.0 * 2 * count * len(data.values)
+        return [Step("distances", f"{count} x {count}, in memory", found, COPIES[self.correction] * square + rows,
+                     remedy=remedy),
+                self.eigensolve.step(count, threads, 2 * square + rows, 1 if self.correction == "none" else 4, remedy)]
 
     def solve(self, data: Dissimilarities | Features, compute: Compute) -> Model:
         """The fit of all points, or of landmarks by which the others are placed."""
@@ -60,7 +63,6 @@ class MDS(Method):
     def solve_all(self, data: Dissimilarities | Features, compute: Compute, landmarks: Indices | None = None) -> Model:
         """K = -H D² H / 2; coordinates are V √λ."""
         points = data.values if isinstance(data, Features) else None
-        square_memory(compute, len(data.values), 5, "mds", "of features, pca gives the same embedding in little memory")
         squared = data.values**2 if points is None else squared_distances(points, points)
         correction = correction_for(squared, self.correction, data.exponent)
         kernel = Dense.of(np.multiply(correction.off_diagonal(squared), -0.5))

@@ -11,8 +11,8 @@ from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector
-from mlcli.stages.costs import product_rate, solve_cost
-from mlcli.stages.eigensolve import Eigensolve
+from mlcli.stages.costs import singular_step
+from mlcli.stages.eigensolve import Eigensolve, side_steps
 from mlcli.stages.factored import Factored, Route
 from mlcli.stages.kernels import Dense, uncentered
 from mlcli.stages.similarities import Columns
@@ -22,11 +22,13 @@ class PCA(Method):
     """The directions in which the points vary most; linear and exact.
 
     The kernel is that of inner products of centered points, solved on the smaller side: the covariance matrix of the
-    columns (direct PCA) or the Gram matrix of the rows (dual PCA). Eigenvalues are variances, over n or n - 1. What is
-    lost by keeping p axes is the sum of the eigenvalues left out. Use it first, always: it is fast, has one answer,
-    and shows what a curved method must beat. It fails where the points lie on a curved surface. Of a covariance
-    (`input.kind: covariance`) there are `loadings.csv`, directions times the roots of their eigenvalues, and no
-    embedding. Source: Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.
+    columns (direct PCA) or the Gram matrix of the rows (dual PCA). Eigenvalues are variances, over n or n - 1. What
+    is lost by keeping p axes is the sum of the eigenvalues left out.
+
+    Use it first, always: it is fast, has one answer, and shows what a curved method must beat. It fails where the
+    points lie on a curved surface. Of a covariance (`input.kind: covariance`) there are `loadings.csv`, directions
+    times the roots of their eigenvalues, and no embedding. Source: Pearson, 1901; Hotelling, 1933; Jolliffe,
+    "Principal component analysis", 2002.
     """
 
     accepts: ClassVar = (Features, Covariance)
@@ -55,11 +57,10 @@ class PCA(Method):
         return self.refuse_unused("power iteration is a solver", "eigensolve.solver") if self.route == "power" else {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
-        """One product and the eigenproblem of the smaller side."""
-        (rows, columns), side, rate = data.values.shape, min(data.values.shape), product_rate(compute.thread_count())
-        how = f"{self.route}: the {'columns' if columns <= rows else 'rows'} are the smaller side ({side})"
-        return [Step("covariance", how, 2.0 * rows * columns * side / rate, 8.0 * (rows * columns + side**2)),
-                Step("eigensolve", "the whole spectrum", solve_cost(side, compute.thread_count()), 8.0 * 4 * side**2)]
+        """One product and the eigenproblem of a side."""
+        if self.route == "svd":
+            return [singular_step("eigensolve", data.values.shape, compute.thread_count())]
+        return side_steps(data.values.shape, self.route, self.eigensolve, compute.thread_count())
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""

@@ -29,9 +29,8 @@ class SDE(Method):
     are unfolded over a basis of smooth vectors, which cannot keep all distances: what they are off by costs a
     penalty, and gap and bound are those of the penalized trace over the basis.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul,
-    "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger, Sha, Zhu and Saul,
-    2006; Sun, Boyd, Xiao and Diaconis, 2006.
+    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul, 2006;
+    Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
@@ -60,13 +59,14 @@ class SDE(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is made, for its pairs decide the rest."""
-        program = self.unfolding().step(connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0], data, compute)
-        return [self.neighbors.step(data, compute), program]
+        graph = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0]
+        return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
         graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
         data = data if kept is None else data.take(kept)
+        self.require_memory([self.unfolding().step(graph, data, compute)], data, compute)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(

@@ -12,20 +12,31 @@ from mlcli.errors import ConfigError, DependencyMissing
 
 LEVELS = ("base", "v3", "v4")
 
+REMEDY = ("where a C++ compiler and Python's headers are, run in mlcli's source folder: MLCLI_REQUIRE_NATIVE=1 "
+          "pip install --no-cache-dir --force-reinstall --no-deps .")
 
-def _load() -> ModuleType | None:
-    """The module with the instruction set that the environment names; raises ConfigError for one it does not have."""
+REMEDY = ("where a C++ compiler and Python's headers are, run in mlcli's source folder: MLCLI_REQUIRE_NATIVE=1 "
+          "pip install --no-cache-dir --force-reinstall --no-deps .")
+
+
+def _load() -> tuple[ModuleType | None, str]:
+    """The module with the instruction set that the environment names, or why there is none.
+
+    Raises ConfigError for an instruction set that this machine does not have.
+    """
     named = os.environ.get("MLCLI_SIMD", "")
     if named == "none":
-        return None
+        return None, "MLCLI_SIMD=none does without the native kernels; unset it to have them"
     try:
         from mlcli.native import _kernels
-    except ImportError:
+    except ImportError as error:
         _require(named, lambda level: False)
-        return None
+        missing = isinstance(error, ModuleNotFoundError)
+        why = "mlcli was installed without native kernels" if missing else f"the native kernels do not load ({error})"
+        return None, f"{why}; {REMEDY}"
     library: ModuleType = _kernels
     _require(named, library.choose_level)
-    return library
+    return library, ""
 
 
 def _require(named: str, choose: Callable[[str], bool]) -> None:
@@ -35,7 +46,7 @@ def _require(named: str, choose: Callable[[str], bool]) -> None:
                           hint=f"set it to one of {', '.join([*known, 'none'])}, or leave it unset")
 
 
-_library = _load()
+_library, _reason = _load()
 
 
 def available() -> bool:
@@ -46,6 +57,11 @@ def available() -> bool:
 def describe() -> str:
     """The instruction set in use: v4 (AVX-512), v3 (AVX2), base, or absent."""
     return "absent" if _library is None else str(_library.level())
+
+
+def absence() -> str:
+    """Why there are no kernels and what to do about it; empty where there are."""
+    return _reason
 
 
 def kernels() -> ModuleType:

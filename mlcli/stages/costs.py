@@ -1,12 +1,13 @@
 """What a pass over all geodesic distances costs, by each algorithm, predicted before it starts.
 
-Rates were measured once on a 2-core machine with AVX-512 (`benchmarks/`); they choose between
-algorithms and tell a user minutes from hours, no more.
+Rates were measured once on a 2-core machine with AVX-512 (`benchmarks/`) and are the same whatever the load of this
+one; they choose between algorithms and tell a user minutes from hours, no more.
 """
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.machine import instruction_set
 from mlcli.base.steps import Step
 from mlcli.stages.graph import Graph
 
@@ -18,6 +19,10 @@ HEAP_STEP = {"native": 2.6e-9, "scipy": 6.7e-9}  # Dijkstra: an edge relaxed, or
 CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ relaxations
 RELAXATION = {"v4": 2.7e-11, "v3": 4.5e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
 ENTRY = {"v4": 4.5e-10, "v3": 6e-10, "base": 1.5e-9}  # half a pair's distance, squared and multiplied into the product
+PRODUCT = {"v4": 6e10, "v3": 3e10, "base": 8e9}  # operations a second of a core in OpenBLAS's products of doubles
+LAPACK = 2.2  # matrices beside the given one while its whole spectrum is computed
+VECTORS = 2.0  # further ones where all eigenvectors are
+LANDMARKS = 750  # rows of the matrix, or their like, that block Krylov begins with
 CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how much dearer entries are with more
 
 
@@ -52,15 +57,9 @@ def elimination_cost(size: int, relaxations: float, numeric: float, level: str, 
 
 
 def product_rate(threads: int) -> float:
-    """Floating-point operations a second of a matrix product in double precision, measured now (about 20 ms)."""
-    import time
-
-    block = np.ones((512, 512))
-    block @ block
-    started = time.perf_counter()
-    for _ in range(4):
-        block @ block
-    return 4 * 2 * 512.0**3 / (time.perf_counter() - started)
+    """Floating-point operations a second of a matrix product in double precision, by the processor's instruction set.
+    """
+    return PRODUCT[instruction_set()] * threads
 
 
 def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int, native: bool) -> float:
@@ -78,14 +77,14 @@ def solve_cost(size: int, threads: int) -> float:
     return 9.0 * size**3 / product_rate(threads) * 2
 
 
-def eigensolve_cost(size: int, threads: int) -> float:
-    """Seconds of the top of a matrix in memory."""
-    return solve_cost(size, threads) if size <= WHOLE else 10 * 8.0 * size**2 / 8e9
-
-
-def eigensolve_words(size: int) -> str:
-    """How a matrix in memory is solved."""
-    return "the whole spectrum by LAPACK" if size <= WHOLE else "block Krylov on the matrix in memory"
+def eigensolve_step(size: int, threads: int, *, whole: bool, vectors: bool, held: float, times: int = 1,
+                    remedy: str = "") -> Step:
+    """The spectrum of a matrix in memory, whole or its top, with all eigenvectors or a few, beside `held` bytes."""
+    if not whole:
+        return Step("eigensolve", "block Krylov on the matrix in memory", times * 10 * 8.0 * size**2 / 8e9,
+                    held + 8.0 * LANDMARKS * size, remedy=remedy)
+    return Step("eigensolve", "the whole spectrum by LAPACK", times * solve_cost(size, threads),
+                held + 8.0 * (LAPACK + VECTORS * vectors) * size**2, remedy=remedy)
 
 
 def kernel_cost(points: int, columns: int, threads: int) -> float:
@@ -103,4 +102,4 @@ def singular_step(stage: str, shape: tuple[int, ...], threads: int, passes: int 
     rows, columns = shape
     operations = 14.0 * passes * rows * columns * min(rows, columns)
     return Step(stage, f"singular values of {rows} x {columns}" if passes == 1 else f"about {passes} iterations",
-                operations / product_rate(threads), 8.0 * 4 * rows * columns)
+                operations / product_rate(threads), 8.0 * 3 * rows * columns)

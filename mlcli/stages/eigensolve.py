@@ -9,11 +9,14 @@ from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
 from mlcli.base.signs import canonical_basis, leading_signs
 from mlcli.base.stage import note, stage
+from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.stages.axes import Count, Share, clipped
+from mlcli.stages.costs import WHOLE, eigensolve_step, product_rate
 from mlcli.stages.factored import Factored
 from mlcli.stages.kernels import Dense, Inverse
+from mlcli.stages.krylov import SPARE
 from mlcli.stages.linalg import EPS
 from mlcli.stages.negative_mass import bounded_mass, mass_of
 from mlcli.stages.solvers import Kernel, Solved, solve
@@ -72,6 +75,16 @@ class Eigensolve(Options):
             raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
                               where="method.eigensolve.report", hint=f"ask for at most {size}")
         return clipped(self, self.components, limit) if isinstance(self.components, int) else self
+
+    def whole(self, size: int) -> bool:
+        """Whether the whole spectrum of a matrix in memory is computed, as far as that is known before."""
+        return (self.components == "all" or self.solver == "dense" or (self.solver == "auto" and size <= WHOLE)
+                or self.wanted(size) + SPARE > size // 4)
+
+    def step(self, size: int, threads: int, held: float, times: int = 1, remedy: str = "") -> Step:
+        """What the spectrum of a matrix in memory would cost, beside `held` bytes, itself included."""
+        return eigensolve_step(size, threads, whole=self.whole(size), vectors=self.wanted(size) > size // 4,
+                               held=held, times=times, remedy=remedy)
 
     def wanted(self, size: int) -> int:
         """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""
@@ -132,6 +145,17 @@ class Eigensolve(Options):
                                 where="method.eigensolve.components", hint=f"ask for at most {max(available, 1)}")
         note("W-RANK", f"kept {available} of {count} axes: no other eigenvalue is positive")
         return available
+
+
+def side_steps(shape: tuple[int, ...], route: str, eigensolve: Eigensolve, threads: int) -> list[Step]:
+    """What the matrix of one side of the data, the columns' or the rows', and its spectrum would cost."""
+    rows, columns = shape
+    side = {"covariance": columns, "dual": rows}.get(route, min(rows, columns))
+    held = 8.0 * (side**2 + (0 if side == columns else rows * columns))  # the rows' side takes centered points
+    how = f"{route}: the side of the {'columns' if side == columns else 'rows'} ({side})"
+    remedy = "use method.route=auto, which takes the smaller side; or leave rows or columns out"
+    return [Step("covariance", how, 2.0 * rows * columns * side / product_rate(threads), held, remedy=remedy),
+            eigensolve.step(side, threads, held, remedy=remedy)]
 
 
 def _trace(kernel: Kernel, solved: Solved) -> float:

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled_number
 from mlcli.base.stage import note
@@ -16,7 +15,6 @@ from mlcli.errors import GeometryError
 from mlcli.stages.factor_analysis import Bounds, Estimate, Moments, Thin, Whole, equal_noise, maximum_likelihood
 from mlcli.stages.factored import Factored
 from mlcli.stages.iterate import Iterate, Iterated
-from mlcli.stages.kernels import square_memory
 from mlcli.stages.latent import note_no_noise
 from mlcli.stages.linalg import EPS, inverse
 from mlcli.stages.rotations import Rotation
@@ -54,10 +52,9 @@ class Observed:
         return float(self.moments.variances.sum()) * self.unit**2
 
 
-def of_points(kernel: Factored, equal: bool, compute: Compute) -> Observed:
+def of_points(kernel: Factored, equal: bool) -> Observed:
     """The moments of centered points (divisor n), held on their smaller side."""
-    rows, columns = kernel.factor.shape
-    square_memory(compute, min(rows, columns), 5, "fa", "leave columns out")
+    rows = len(kernel.factor)
     if kernel.by_columns:
         return of_covariance(kernel.side / rows, rows, equal, np.abs(kernel.centering.means))
     variances = np.einsum("ij,ij->j", kernel.factor, kernel.factor) / rows

@@ -81,7 +81,7 @@ class Neighbors(Options):
             return Step("neighbors", "from the dissimilarities", rows**2 * 2e-8, 8.0 * BLOCK * 3)
         seconds = neighbors_cost(rows, columns, self.count or 10, tree, compute.thread_count(), native.available())
         return Step("neighbors", "k-d tree" if tree else "products of all pairs, refined", seconds,
-                    8.0 * rows * columns + 8.0 * BLOCK * compute.thread_count())
+                    8.0 * (rows * (columns + 4 * (self.count or 10)) + (0 if tree or native.available() else BLOCK)))
 
     def lists_of_new(self, new: Array, points: Array, radius: float | None) -> Lists:
         """The neighbors of new points (m x d) among the training points; a radius that finds none takes the nearest."""

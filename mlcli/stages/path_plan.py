@@ -1,5 +1,6 @@
 """Which algorithm finds the geodesics, where they are kept and how precisely, and why."""
 
+from dataclasses import replace
 from typing import Literal
 
 from mlcli.base.compute import Compute
@@ -35,6 +36,7 @@ class PathPlan:
     reason: str
     elimination: Analysis | None = None
     keep: bool = False  # whether a stream's first pass is kept in memory for those that follow
+    landmarks: int = 0  # points whose paths to all others are all that is found
 
     @property
     def passes(self) -> int:
@@ -84,6 +86,14 @@ def _missing() -> str | None:
     if not native_available():
         return "native kernels"
     return None if ordering.available() else "pymetis"
+
+
+def plan_landmarks(graph: Graph, count: int) -> PathPlan:
+    """Paths from some points to all."""
+    whole = dijkstra_cost(graph, allowed(), native_available())
+    cost = replace(whole, seconds=whole.seconds * count / graph.size)
+    return PathPlan("dijkstra", "landmarks", "float64", cost, 8.0 * count * graph.size,
+                    f"dijkstra, from {count} landmarks to {graph.size} points", landmarks=count)
 
 
 def _elimination(graph: Graph, algorithm: Algorithm) -> Analysis | None:

@@ -11,8 +11,9 @@ from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
-from mlcli.stages.costs import PASSES, eigensolve_cost, eigensolve_words
+from mlcli.stages.costs import PASSES
 from mlcli.stages.distances import row_blocks
+from mlcli.stages.eigensolve import Eigensolve
 from mlcli.stages.elimination import EliminationRows
 from mlcli.stages.floyd import floyd_warshall
 from mlcli.stages.geodesics import (
@@ -28,10 +29,13 @@ from mlcli.stages.geodesics import (
 from mlcli.stages.graph import Graph
 from mlcli.stages.kernels import Dense, over_tiles
 from mlcli.stages.nearest import Lists
-from mlcli.stages.path_plan import Algorithm, PathPlan, Precision, Store, plan_paths
+from mlcli.stages.path_plan import Algorithm, PathPlan, Precision, Store, plan_landmarks, plan_paths
 from mlcli.stages.square import lower_of_both, square_array
 from mlcli.stages.streamed import AHEAD, Streamed
 
+FEWER = "use fewer landmarks"
+REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
+OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # the one way from them
 TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are found in every pass
 
 
@@ -48,9 +52,9 @@ class Paths(Options):
         "only elimination has float32.")
 
     @stage("paths")
-    def kernel(self, graph: Graph, compute: Compute) -> Dense | Streamed:
-        """The centered kernel -H D² H / 2 of the graph's geodesic distances."""
-        plan = self.plan(graph, compute)
+    def kernel(self, graph: Graph, compute: Compute, plan: PathPlan | None = None) -> Dense | Streamed:
+        """The centered kernel -H D² H / 2 of the graph's geodesic distances, by a plan made before or a new one."""
+        plan = plan or self.plan(graph, compute)
         note("F-PATHS", plan.reason, algorithm=plan.algorithm, store=plan.store, precision=plan.precision,
              seconds_predicted=round(plan.seconds, 3), fill=plan.elimination.native.fill if plan.elimination else None)
         if plan.store == "streamed":
@@ -69,24 +73,28 @@ class Paths(Options):
         """Lengths of the shortest paths from some points to all (m x n)."""
         return dijkstra_rows(graph, landmarks)
 
-    def steps(self, graph: Graph, compute: Compute, share: float | None) -> list[Step]:
-        """What `kernel` and its spectrum would cost; with a share, so many blocks of a pass are timed."""
-        plan = self.plan(graph, compute)
+    def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None) -> list[Step]:
+        """What `kernel` by a plan and its spectrum would cost; with a share, so many blocks of a pass are timed."""
+        if plan.store == "landmarks":
+            return [Step("paths", plan.reason, plan.seconds, 3 * plan.memory, remedy=FEWER),
+                    eigensolve.step(plan.landmarks, allowed(), plan.memory + 8.0 * plan.landmarks**2, remedy=FEWER)]
         measured = None if share is None or plan.algorithm == "floyd" else _measured(_engine(graph, plan), graph, share)
         once = plan.cost.preparation
         steps = [Step("paths", plan.reason, once if plan.store == "streamed" else once + plan.cost.seconds, plan.memory,
-                      None if plan.store == "streamed" else measured)]
-        passes = PASSES if plan.store == "streamed" else 1
-        how, seconds = eigensolve_words(graph.size), eigensolve_cost(graph.size, allowed())
-        held = SWEEP_WIDTH * 2.0 * (passes + 1)
-        if plan.store == "streamed":
-            how, seconds = f"block Krylov: about {passes} passes", plan.passes * plan.cost.seconds
-            held += LANDMARKS + (SWEEP_WIDTH + 1) * (allowed() + AHEAD + 1)
-        return [*steps, Step("eigensolve", how, seconds, plan.memory + 8.0 * graph.size * held,
-                             None if measured is None or plan.store != "streamed" else plan.passes * measured)]
+                      None if plan.store == "streamed" else measured, REMEDY)]
+        if plan.store != "streamed":
+            return [*steps, eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY)]
+        held = SWEEP_WIDTH * 2.0 * (PASSES + 1) + LANDMARKS + (SWEEP_WIDTH + 1) * (allowed() + AHEAD + 1)
+        stored = 3.0 * graph.size if eigensolve.components == "all" else 0.0
+        return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes", plan.passes * plan.cost.seconds,
+                             plan.memory + 8.0 * graph.size * max(held, stored),
+                             None if measured is None else plan.passes * measured, REMEDY)]
 
-    def plan(self, graph: Graph, compute: Compute) -> PathPlan:
-        """What `kernel` will do, and at what cost."""
+    @stage("choose paths")
+    def plan(self, graph: Graph, compute: Compute, landmarks: int | None = None) -> PathPlan:
+        """What `kernel`, or `from_landmarks`, will do, and at what cost."""
+        if landmarks is not None:
+            return plan_landmarks(graph, landmarks)
         return plan_paths(graph, self.algorithm, self.store, self.precision, compute)
 
     def _distances(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:

@@ -13,7 +13,7 @@ from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.stages.costs import WHOLE
 from mlcli.stages.factored import Factored
-from mlcli.stages.kernels import Dense, Inverse, square_memory, uncentered
+from mlcli.stages.kernels import Dense, Inverse, uncentered
 from mlcli.stages.krylov import SPARE, Apply, Ritz, krylov
 from mlcli.stages.landmarks import MOST, landmark_start
 from mlcli.stages.linalg import EPS, leading_eigen, orthonormal, singular
@@ -113,8 +113,6 @@ def _solve_factored(kernel: Factored, options: "Eigensolve", compute: Compute) -
 def _solve_side(kernel: Factored, options: "Eigensolve", compute: Compute) -> Solved:
     """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
     size, rank = max(kernel.factor.shape), min(kernel.factor.shape)
-    square_memory(compute, kernel.factor.shape[1 if kernel.by_columns else 0], 5, f"the {kernel.route} route",
-                  "the other side of the data may be smaller: use method.route=auto")
     side = kernel.side
     lift = _from_directions if kernel.by_columns else _from_vectors
     if kernel.route == "power":
@@ -188,8 +186,6 @@ def _solve_inverse(kernel: Inverse, options: "Eigensolve", compute: Compute) -> 
     complete = options.components == "all" or (
         size <= WHOLE_SVD if options.solver == "auto" else options.solver == "dense")
     if complete:
-        square_memory(compute, size, 6, "the whole spectrum of LLE",
-                      "ask for a count of axes, with method.eigensolve.solver=krylov")
         vectors, tolerance, following = _smallest_costs(kernel), STORED, np.zeros(0)
     else:
         count = min(options.wanted(size) + 1, size - 1)

@@ -18,7 +18,7 @@ def square_array(size: int, store: str, compute: Compute) -> Array:
     """An n x n array of doubles, not initialized; raises RefusedByPlan or StorageError where there is no room."""
     if store == "disk":
         return _mapped(size)
-    square_memory(compute, size, 1.5, "a matrix of distances",
+    square_memory(compute, size, 1, "a matrix of distances",
                   "set method.paths.store to streamed or disk, or use landmarks")
     return np.empty((size, size))
 

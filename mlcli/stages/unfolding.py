@@ -82,7 +82,7 @@ class Unfolding:
             self._refuse_softness()
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
-                     else self._whole(pairs, data, compute))
+                     else self._whole(pairs, data))
         require_trust(found.certificate, self.equal, data.exponent, self.accepted)
         return found
 
@@ -93,10 +93,12 @@ class Unfolding:
         if count:
             unknowns = count * (count + 1) / 2
             return Step("unfold", f"semidefinite program over {count} vectors, {pairs} pairs, about {USUAL} iterations",
-                        USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count))
+                        USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count),
+                        remedy="set method.basis lower")
         work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
         return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
-                    USUAL * work / rate, _whole_memory(pairs, graph.size))
+                    USUAL * work / rate, _whole_memory(pairs, graph.size),
+                    remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
 
     def _refuse_softness(self) -> None:
         """Distances that are kept are not softened: a contradiction where no basis was asked for, else not needed."""
@@ -109,10 +111,8 @@ class Unfolding:
         """How many vectors the basis has, 0 for none."""
         return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 
-    def _whole(self, pairs: Pairs, data: Spatial, compute: Compute) -> Outcome:
+    def _whole(self, pairs: Pairs, data: Spatial) -> Outcome:
         """The best of all kernels."""
-        compute.require(_whole_memory(len(pairs), pairs.size), f"sde with {len(pairs)} pairs",
-                        f"use fewer neighbors, or set method.basis={VECTORS}")
         groups = coincident(pairs)
         floor, basis = -np.inf, centered_basis(groups)
         if self.equal:
@@ -140,7 +140,6 @@ class Unfolding:
 
         The penalty is such that a usual weight, trace over pairs and mean, is worth `softness`.
         """
-        compute.require(_basis_memory(len(pairs), count), f"sde over {count} vectors", "set method.basis lower")
         groups = coincident(pairs)
         basis = laplacian_basis(pairs, groups, count, compute)
         places = pairs.between(groups)

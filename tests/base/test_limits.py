@@ -55,7 +55,7 @@ def test_what_is_mapped_already_is_no_memory_for_data(monkeypatch: pytest.Monkey
     for choice in ("auto", "8G"):
         found = Compute(threads=2, memory_limit=choice).allowed_memory()
         assert found.source == "ulimit -v"
-        assert found.bytes == 2**30 - limits.mapped("ulimit -v", 2) + limits.RESIDENT
+        assert found.bytes == 2**30 - limits.mapped("ulimit -v", 2) + limits.resident(2)
     assert Compute(threads=2, memory_limit="200M").allowed_memory().source == "compute.memory_limit"
 
 

@@ -1,0 +1,44 @@
+"""The memory that a run is predicted to take: what `mlcli plan` shows, and what a fit is refused by.
+
+The figures beside the steps' own were measured as resident memory of whole processes (`tests/cli/test_memory.py`).
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Input
+from mlcli.base.limits import resident
+from mlcli.base.steps import Step
+
+if TYPE_CHECKING:
+    from mlcli.methods.base import Method
+
+EXACT = 2000  # rows up to which quality and certificate take all pairs of points
+PAIRS, KERNEL = 3.2, 4.1  # arrays of all these pairs that they hold at once, and more where a kernel is found again
+SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is found again
+
+
+def peak(steps: Sequence[Step], data: Input, method: "Method", compute: Compute) -> float:
+    """The most bytes that a process holds while it reads the data, takes these steps and checks the result.
+
+    Beside the data as read there is a copy in other units for as long as a fit takes, unless within `reach`.
+    """
+    rows, table, held = len(data.values), float(data.values.nbytes), 1 if method.reach else 2
+    fit = max(*(step.memory for step in steps), checks_memory(method, rows, table))
+    return resident(compute.thread_count()) + max(2 * table, held * table + fit)
+
+
+def checks_memory(method: "Method", rows: int, table: float) -> float:
+    """Bytes of quality and certificate, beside the data."""
+    kernel = method.proof == "kernel"
+    if rows <= EXACT:
+        return 8.0 * (PAIRS + KERNEL * kernel) * rows**2 + 2 * table
+    return float(SAMPLED + WITNESSES * kernel)
+
+
+def require_memory(steps: Sequence[Step], data: Input, method: "Method", compute: Compute) -> None:
+    """Refuses a fit before it starts; raises RefusedByPlan with the remedy of the step that takes most."""
+    most = max(steps, key=lambda step: step.memory)
+    compute.require(peak(steps, data, method, compute), f"{method.name} of {len(data.values):,} rows",
+                    most.remedy or "use fewer rows, or raise compute.memory_limit")

@@ -1,0 +1,50 @@
+"""A run without the native kernels says so once, on standard error and in run.json, with what mends it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.support import write_points
+
+WITHOUT = "import sys; sys.modules['mlcli.native._kernels'] = None; from mlcli.cli import main; main()"
+BROKEN = """
+import sys
+class Finder:
+    def find_spec(self, name, path=None, target=None):
+        if name == "mlcli.native._kernels":
+            raise ImportError("GLIBCXX_9 not found")
+sys.meta_path.insert(0, Finder())
+from mlcli.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize(("program", "variable", "says"), [
+    (WITHOUT, "", "mlcli was installed without its native kernels"),
+    (BROKEN, "", "the native kernels do not load (GLIBCXX_9 not found)"),
+    ("from mlcli.cli import main; main()", "none", "MLCLI_SIMD=none does without the native kernels"),
+])
+def test_a_run_without_kernels_says_so(tmp_path: Path, program: str, variable: str, says: str) -> None:
+    write_points(tmp_path / "data.csv")
+    ended = subprocess.run([sys.executable, "-c", program, "embed", "data.csv", "-m", "isomap", "-k", "6", "-o", "run"],
+                           cwd=tmp_path, env=os.environ | {"MLCLI_SIMD": variable}, capture_output=True, text=True)
+    assert ended.returncode == 0, ended.stderr
+    notes = json.loads((tmp_path / "run" / "run.json").read_text())["notes"]
+    told = [note["message"] for note in notes if note["code"] == "N-NO-KERNELS"]
+    assert len(told) == 1
+    assert says in told[0]
+    assert ended.stderr.count("N-NO-KERNELS") == 1
+    assert told[0] in ended.stderr
+    assert ("--no-cache-dir" in told[0]) == (variable != "none")
+
+
+def test_a_run_with_kernels_does_not(tmp_path: Path) -> None:
+    write_points(tmp_path / "data.csv")
+    ended = subprocess.run([sys.executable, "-m", "mlcli", "embed", "data.csv", "-o", "run"], cwd=tmp_path,
+                           env={name: value for name, value in os.environ.items() if name != "MLCLI_SIMD"},
+                           capture_output=True, text=True, check=True)
+    assert "KERNELS" not in ended.stderr + (tmp_path / "run" / "run.json").read_text()
