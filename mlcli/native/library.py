@@ -23,8 +23,9 @@ def _load() -> ModuleType | None:
     except ImportError:
         _require(named, lambda level: False)
         return None
-    _require(named, _kernels.choose_level)
-    return _kernels
+    library: ModuleType = _kernels
+    _require(named, library.choose_level)
+    return library
 
 
 def _require(named: str, choose: Callable[[str], bool]) -> None:

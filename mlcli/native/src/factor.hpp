@@ -51,7 +51,7 @@ static void spread(const Factor<Ring, T> &f, const T *rows, const Node &source, 
 template <class Ring, class T>
 static void scatter(const Factor<Ring, T> &f, const T *rows, const Node &source, const Stretch &s, T *const *c, int count) {
     const int size = s.to - s.from;
-    T *product[PANEL];
+    T *product[PANEL] = {};
     for (int r = 0; r < count; ++r) {
         product[r] = f.wide + r * size - s.from;
         for (int j = 0; j < size; ++j) product[r][s.from + j] = Ring::template nothing<T>();

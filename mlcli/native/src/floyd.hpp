@@ -9,7 +9,7 @@ namespace mlcli::LEVEL {
 template <class T> static void floyd_pivot(T *matrix, std::int64_t size, std::int64_t pivot, T *scratch) {
     const std::int64_t low = pivot * STRIP, high = low + STRIP < size ? low + STRIP : size;
     const int count = static_cast<int>(high - low);
-    T *rows[STRIP], *copy = scratch + STRIP * STRIP;
+    T *rows[STRIP] = {}, *copy = scratch + STRIP * STRIP;
     for (int r = 0; r < count; ++r) rows[r] = matrix + (low + r) * size;
     for (int v = 0; v < count; ++v)
         for (int r = 0; r < count; ++r) {
@@ -32,7 +32,7 @@ static void floyd_rows(T *matrix, std::int64_t size, std::int64_t pivot, std::in
     const std::int64_t low = pivot * STRIP, high = low + STRIP < size ? low + STRIP : size;
     const std::int64_t start = strip * STRIP, stop = start + STRIP < size ? start + STRIP : size;
     const int count = static_cast<int>(stop - start), depth = static_cast<int>(high - low);
-    T *rows[STRIP], *copy = scratch + STRIP * STRIP;
+    T *rows[STRIP] = {}, *copy = scratch + STRIP * STRIP;
     for (int r = 0; r < count; ++r) rows[r] = matrix + (start + r) * size;
     const T *pivots = matrix + low * size;
     for (int v = 0; v < depth; ++v)
