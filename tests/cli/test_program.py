@@ -1,6 +1,7 @@
 """The program starts lightly, knows its commands, and helps."""
 
 import importlib
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 from mlcli.cli.program import COMMANDS
-from tests.cli.support import Caller
+from tests.cli.support import Caller, process
 
 HEAVY = ("numpy", "scipy", "pyarrow", "pydantic", "yaml", "rich", "threadpoolctl")
 STATE = "import sys; from mlcli.cli.program import run; run(sys.argv[1:]); print([m for m in sys.modules if m in {}])"
@@ -86,3 +87,33 @@ def test_wrong_usage_is_one_line_and_2(mlcli: Caller, arguments: list[str], word
     assert called.err.startswith("mlcli: error[E-") and "Value error" not in called.err
     for word in words:
         assert word in called.err
+
+
+def complete(tmp_path: Path, *arguments: str, **environment: str) -> tuple[int | None, str, str]:
+    """How a call ends in a home of its own without SHELL, unless that is given."""
+    kept = {name: value for name, value in os.environ.items() if name not in ("SHELL", "HOME")}
+    started = process(*arguments, env={**kept, "HOME": str(tmp_path / "home"), **environment})
+    out, err = started.communicate(timeout=60)
+    return started.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize(("arguments", "environment"), [(["zsh"], {}), (["zsh"], {"SHELL": "/bin/bash"}),
+                                                        ([], {"SHELL": "/usr/bin/zsh"})])
+def test_completion_is_for_the_shell_that_is_named(tmp_path: Path, arguments: list[str],
+                                                   environment: dict[str, str]) -> None:
+    code, out, err = complete(tmp_path, "--show-completion", *arguments, **environment)
+    assert (code, out.splitlines()[0], err) == (0, "#compdef mlcli", "")
+    assert complete(tmp_path, "--install-completion", *arguments, **environment)[0] == 0
+    assert "_mlcli_completion" in (tmp_path / "home/.zfunc/_mlcli").read_text()
+
+
+def test_completion_for_no_shell_is_refused(tmp_path: Path) -> None:
+    code, out, err = complete(tmp_path, "--install-completion")
+    assert (code, out) == (2, "") and "[E-SHELL]" in err and "as in --install-completion bash" in err
+    code, out, err = complete(tmp_path, "--install-completion", "bash", HOME="/proc/nowhere")
+    assert (code, out) == (73, "") and "[E-COMPLETION]" in err and "--show-completion prints it" in err
+
+
+def test_a_shell_is_told_what_can_follow(tmp_path: Path) -> None:
+    asked = {"_MLCLI_COMPLETE": "complete_bash", "COMP_WORDS": "mlcli embed --thr", "COMP_CWORD": "2"}
+    assert complete(tmp_path, **asked)[1].split() == ["--threads"]
