@@ -63,7 +63,9 @@ refused() { local code=$1; shift; "$@" || [ $? = "$code" ]; }
 figures() {
     mlcli embed roll.csv -o drawn --method isomap --set 'report.figures=[svg,png,pdf]' -q 2> "$data/told"
     [ ! -s "$data/told" ] || { cat "$data/told"; return 1; }
-    for name in scree scatter; do for format in svg png pdf; do [ -s "$data/drawn/$name.$format" ]; done; done
+    for name in scree scatter; do
+        for format in svg png pdf; do [ -s "$data/drawn/$name.$format" ] || return 1; done
+    done
 }
 
 pipes() {
@@ -74,18 +76,17 @@ pipes() {
 
 stopped() {
     mlcli sample swiss-roll --rows 60000 -o large.csv
-    local code=0 process
-    mlcli embed large.csv --method isomap -o unfinished -q & process=$!
-    for _ in $(seq 100); do compgen -G "$data/.unfinished*" > "$work/drafts" && break; sleep 0.1; done
-    kill -TERM "$(first_inside)"
+    local code=0 process unshared
+    mlcli embed large.csv --method isomap -o unfinished --progress log 2> "$work/progress" & process=$!
+    until [ -s "$work/progress" ] || ! kill -0 "$process"; do sleep 0.1; done
+    unshared=$(pgrep -P "$process")
+    kill -TERM "$(pgrep -P "$unshared")"
     wait "$process" || code=$?
-    [ "$code" = 143 ] && ! compgen -G "$data/*unfinished*" && ! compgen -G "$data/.*unfinished*"
+    [ "$code" = 143 ] && ! compgen -G "$data/*unfinished*" && ! compgen -G "$data/.unfinished*"
 }
 
-first_inside() { pgrep -f -n "$entry embed large.csv"; }
-
 nowhere_else() { # all that is writable is the output and TMPDIR
-    inside bash -c '! touch /x /data/../x /home/x /var/tmp/x /opt/mlcli/x && touch /data/x /tmp/x'
+    inside bash -c 'for place in / /home /var/tmp /opt/mlcli; do ! touch "$place/x" || exit 1; done; touch /data/x /tmp/x'
 }
 
 [ -d "$base" ] || stand_in

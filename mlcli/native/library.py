@@ -15,9 +15,6 @@ LEVELS = ("base", "v3", "v4")
 REMEDY = ("where a C++ compiler and Python's headers are, run in mlcli's source folder: MLCLI_REQUIRE_NATIVE=1 "
           "pip install --no-cache-dir --force-reinstall --no-deps .")
 
-REMEDY = ("where a C++ compiler and Python's headers are, run in mlcli's source folder: MLCLI_REQUIRE_NATIVE=1 "
-          "pip install --no-cache-dir --force-reinstall --no-deps .")
-
 
 def _load() -> tuple[ModuleType | None, str]:
     """The module with the instruction set that the environment names, or why there is none.

@@ -1,6 +1,7 @@
 """Figures as PNG and PDF, drawn by Matplotlib (the extra `mlcli[plot]`) with the inks of light ground."""
 
 import io
+import logging
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -16,6 +17,7 @@ MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
 
 def image(figure: Figure, format: str) -> bytes:
     """A figure as the bytes of a file; a pixel of the figure is a point of the page."""
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # without a home it warns of a cache in TMPDIR, and uses it
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Sheet
 

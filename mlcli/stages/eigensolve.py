@@ -180,8 +180,7 @@ def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: floa
     if isinstance(kernel, Inverse | Factored):
         return 0.0, 0.0  # RᵀR and F Fᵀ have none
     if solved.complete:
-        mass = mass_of(solved.values[solved.values < -solved.floor])  # the others may be zero
-        return mass, mass
+        return mass_of(solved.values), mass_of(solved.values)
     slack = max(solved.size * EPS, solved.tolerance)
     return bounded_mass(solved.values, trace, frobenius, solved.size - len(solved.values), slack)
 

@@ -5,11 +5,13 @@ import math
 import numpy as np
 
 from mlcli.base.types import Array
+from mlcli.stages.linalg import EPS
 
 
 def mass_of(values: Array) -> float:
-    """The sum of the sizes of the negative ones."""
-    return float(np.abs(values[values < 0]).sum())
+    """The sum of the sizes of the negative ones that are more than rounding of zero."""
+    rounding = 10 * len(values) * EPS * float(np.abs(values).max(initial=0.0))
+    return float(np.abs(values[values < -rounding]).sum())
 
 
 def bounded_mass(computed: Array, trace: float, frobenius: float, unknown: int, slack: float) -> tuple[float, float]:

@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled, scaled_number
 from mlcli.base.types import Array
-from mlcli.stages.negative_mass import share_of_sizes
+from mlcli.stages.negative_mass import mass_of, share_of_sizes
 
 
 @frozen
@@ -90,7 +90,7 @@ class Spectrum:
     @property
     def negative_share(self) -> float:
         """The sizes of the negative eigenvalues over all sizes; NaN unless the spectrum is whole."""
-        return share_of_sizes(self.solved_mass[0], float(self.solved.sum())) if self.complete else float("nan")
+        return share_of_sizes(mass_of(self.solved), float(self.solved.sum())) if self.complete else float("nan")
 
     def feature_directions(self) -> Array:
         """Unit directions in feature space (d x p); only where the kernel is F Fᵀ."""

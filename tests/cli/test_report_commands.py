@@ -1,13 +1,14 @@
 """`report` and `compare`: finished runs shown again and set side by side."""
 
 import json
+import os
 import shutil
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from tests.cli.support import Caller, write_points
+from tests.cli.support import Caller, process, write_points
 
 
 @pytest.fixture
@@ -72,6 +73,14 @@ def test_figures_in_other_formats_need_matplotlib(mlcli: Caller, monkeypatch: py
     monkeypatch.setattr("mlcli.config.build.find_spec", lambda name: None)
     called = mlcli("embed", "absent.csv", "--set", "report.figures=[png]")  # before anything is read
     assert called.code == 69 and "pip install 'mlcli[plot]'" in called.err and "E-PLOT" in called.err
+
+
+def test_figures_need_no_home(tmp_path: Path) -> None:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "MPL"))}
+    started = process("embed", "data.csv", "-q", "-o", "drawn", "--set", "report.figures=[png]",
+                      env={**kept, "HOME": "/proc/nowhere", "TMPDIR": str(tmp_path)})
+    assert started.communicate(timeout=120) == (b"", b"") and started.returncode == 0
+    assert Path("drawn/scree.png").is_file() and not list(tmp_path.glob("matplotlib*"))
 
 
 def test_a_run_is_at_no_distance_from_itself(mlcli: Caller) -> None:

@@ -18,9 +18,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def spectrum(values: list[float], *, trace: float | None = None, complete: bool = True) -> Spectrum:
     array = np.array(values)
-    mass = float(-array[array < 0].sum())
-    return Spectrum(array, np.ones((len(array), 1)), None, float(array.sum()) if trace is None else trace, complete,
-                    solved_mass=(mass, mass))
+    return Spectrum(array, np.ones((len(array), 1)), None, float(array.sum()) if trace is None else trace, complete)
 
 
 def rows(text: str) -> list[dict[str, str]]:
