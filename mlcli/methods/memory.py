@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mlcli.methods.base import Method
 
 EXACT = 2000  # rows up to which quality and certificate take all pairs of points
-PAIRS, KERNEL = 3.2, 4.1  # arrays of all these pairs that they hold at once, and more where a kernel is found again
+PAIRS, KERNEL = 3.2, 4.4  # arrays of all these pairs that they hold at once, and more where a kernel is found again
 SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is found again
 
 

@@ -23,7 +23,7 @@ def swiss_roll(rows: int) -> np.ndarray:
 
 @pytest.fixture
 def table(own_directory: Path) -> None:
-    points = POINTS.standard_normal((200, 3)).tolist()
+    points = POINTS.standard_normal((48, 3)).tolist()
     lines = [f"p{i},{','.join(map(repr, row))},{'ab'[i % 2]}" for i, row in enumerate(points)]
     Path("points.csv").write_text("\n".join([",x,y,z,group", *lines, ""]))
     Path("view.csv").write_text("\n".join([",u,v", *(f"p{i},{row[0] + i % 3},{row[1]}"

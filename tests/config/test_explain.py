@@ -62,7 +62,7 @@ FILES = {
     "report: {formats: []}\n":
         "report.formats must be a list of items, each 'csv', 'parquet' or 'npy', not []; run.yaml:2:10",
     "compute: {threads: 0}\n":
-        "compute.threads must be a whole number (at least 1) or 'auto', not 0; run.yaml:2:11",
+        "compute.threads must be a whole number (at least 1 and at most 1024) or 'auto', not 0; run.yaml:2:11",
     "output: 3\n":
         "output must be a text, not 3; run.yaml:2:1; write it in quotes: '3'",
     "zzz: 1\n":
