@@ -31,6 +31,7 @@ from mlcli.stages.unfolding_certificate import (
 from mlcli.stages.unfolding_cone import Program
 from mlcli.stages.unfolding_faces import centered_basis, face_basis, independent
 from mlcli.stages.unfolding_interior import COPIES, maximize
+from mlcli.stages.unfolding_stress import open_directions
 from mlcli.stages.unfolding_pairs import Pairs, coincident, neighbor_pairs
 
 FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
@@ -112,6 +113,8 @@ class Unfolding:
             basis = face_basis(pairs, groups, points, self.tolerance)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size if points is None else floor
         places = pairs.between(groups)
+        if self.equal and points is not None:
+            basis = opened(pairs.take(places), basis, points)
         rows, even = pairs.take(places).differences(basis), None
         if basis.shape[1] < groups.max():
             chosen, even = independent(rows)
@@ -154,3 +157,14 @@ def _basis_memory(pairs: int, count: int) -> float:
     """Bytes of a program over a basis."""
     unknowns = count * (count + 1) / 2
     return 8.0 * (2 * pairs * unknowns + 6 * unknowns**2)
+
+
+def opened(pairs, basis, points):
+    import os
+    while True:
+        rows = pairs.differences(basis)
+        chosen, _ = independent(rows)
+        turned = open_directions(rows[chosen], basis.T @ (points - points.mean(axis=0)))
+        if os.environ.get('DBG'): print('face', basis.shape, turned.shape)
+        if turned.shape[1] == basis.shape[1]: return basis
+        basis = basis @ turned
