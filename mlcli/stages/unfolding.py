@@ -119,7 +119,7 @@ class Unfolding:
         if basis.shape[1] < groups.max():
             chosen, even = independent(rows)
             places, rows = places[chosen], rows[chosen]
-        program = Program(rows, pairs.squared[places], self.equal, even)
+        program = Program(rows, pairs.squared[places], self.equal, even, float(__import__('os').environ.get('GIVE','0.2'))*self.tolerance)
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
         found = certificate(program, solution, factor, pairs, self.tolerance)

@@ -10,7 +10,7 @@ from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.stages.linalg import EPS, lower_solve, symmetric_eigenvalues
 
-PATIENCE = 8  # steps without gain after which rounding, or the lack of an interior, has the last word
+PATIENCE = 20  # steps without gain after which rounding, or the lack of an interior, has the last word
 SMALL = 200  # rows of a matrix up to which its least eigenvalue is found with all others
 LANCZOS = 60  # steps for those of a larger one
 
@@ -26,6 +26,7 @@ class Program:
     squared: Array  # m
     equal: bool
     even: Array | None = None  # m, weights to start from; None: all the same
+    give: float = 0.0
 
     def weighted(self, weights: Array) -> Array:
         """Σ y vvᵀ (r x r), the Laplacian of weighted pairs."""

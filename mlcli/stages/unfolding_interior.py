@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.stages.linalg import cholesky, positive_solver
+from mlcli.stages.linalg import cholesky, steady_solver
 from mlcli.stages.unfolding_cone import (
     Program,
     Solution,
@@ -64,6 +64,13 @@ class Frame:
     def bound(self) -> float:
         """bᵀy."""
         return float(self.program.squared @ self.now.weights)
+
+    @property
+    def give(self) -> float:
+        """How much a squared distance gives way to a unit of its weight, such that gap and violation hardly notice."""
+        weights, program = self.now.weights, self.program
+        return program.give * min(float(program.squared.mean() / np.abs(weights).max()),
+                                  abs(self.bound) / float(weights @ weights))
 
     @property
     def merit(self) -> float:
@@ -155,10 +162,9 @@ def _schur(frame: Frame) -> Callable[[Array], Array] | None:
     system = left @ left.T
     right = frame.program.rows @ inverse_root(frame.cost_root).T
     system *= right @ right.T
-    if not frame.program.equal:
-        diagonal = np.arange(len(system))
-        system[diagonal, diagonal] += frame.now.slack / frame.now.weights
-    return positive_solver(system)
+    diagonal = np.arange(len(system))
+    system[diagonal, diagonal] += frame.give if frame.program.equal else frame.now.slack / frame.now.weights
+    return steady_solver(system)
 
 
 def _direction(frame: Frame, solver: Callable[[Array], Array], target: float, bend: Array,
@@ -166,8 +172,7 @@ def _direction(frame: Frame, solver: Callable[[Array], Array], target: float, be
     """The Newton direction toward complementarity `target`, less second-order terms of the predictor."""
     program, now = frame.program, frame.now
     right = target * frame.inverse_lengths - program.squared - np.einsum("ij,ij->i", program.rows @ bend, program.rows)
-    if not program.equal:
-        right += (target - slack_bend) / now.weights
+    right += -frame.give * now.weights if program.equal else (target - slack_bend) / now.weights
     weights = solver(right)
     cost = program.weighted(weights)
     turned = symmetric(now.kernel @ cost @ frame.inverse)

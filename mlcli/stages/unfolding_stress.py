@@ -20,6 +20,7 @@ SEMIDEFINITE = 1e-10  # of the trace of Σ y vvᵀ: how far below zero rounding 
 CLOSED = 1e-6  # of the same: an eigenvalue above this closes its direction
 CENTERED = 1e-13  # complementarity at which closed and open directions are far apart
 UNCLEAR = 1e-11  # complementarity above which they are not apart
+WEAK = 1e-4  # of the largest Σ y vvᵀ
 STEPS = 40  # twice and more of what such programs take
 INSIDE = 0.95  # of the way to the boundary
 
@@ -174,6 +175,9 @@ class Balanced:
 
 def strongest(rows: Array, stresses: Array) -> Array | None:
     """Σ y vvᵀ (r x r) of trace one for the stress that closes the most directions; None where none closes any."""
+    values, vectors = symmetric_eigen(stresses.T @ (rows @ rows.T) ** 2 @ stresses)
+    kept = values > WEAK**2 * values[0]
+    stresses = stresses @ (vectors[:, kept] / np.sqrt(values[kept]))
     program = Balance.of(rows, stresses)
     if program is None:
         return None
