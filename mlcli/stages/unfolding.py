@@ -31,8 +31,8 @@ from mlcli.stages.unfolding_certificate import (
 from mlcli.stages.unfolding_cone import Program
 from mlcli.stages.unfolding_faces import centered_basis, face_basis, independent
 from mlcli.stages.unfolding_interior import COPIES, maximize
-from mlcli.stages.unfolding_stress import open_directions
 from mlcli.stages.unfolding_pairs import Pairs, coincident, neighbor_pairs
+from mlcli.stages.unfolding_stress import open_basis
 
 FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
 MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
@@ -114,7 +114,7 @@ class Unfolding:
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size if points is None else floor
         places = pairs.between(groups)
         if self.equal and points is not None:
-            basis = opened(pairs.take(places), basis, points)
+            basis = open_basis(pairs.take(places), basis, points)
         rows, even = pairs.take(places).differences(basis), None
         if basis.shape[1] < groups.max():
             chosen, even = independent(rows)
@@ -157,14 +157,3 @@ def _basis_memory(pairs: int, count: int) -> float:
     """Bytes of a program over a basis."""
     unknowns = count * (count + 1) / 2
     return 8.0 * (2 * pairs * unknowns + 6 * unknowns**2)
-
-
-def opened(pairs, basis, points):
-    import os
-    while True:
-        rows = pairs.differences(basis)
-        chosen, _ = independent(rows)
-        turned = open_directions(rows[chosen], basis.T @ (points - points.mean(axis=0)))
-        if os.environ.get('DBG'): print('face', basis.shape, turned.shape)
-        if turned.shape[1] == basis.shape[1]: return basis
-        basis = basis @ turned
