@@ -10,7 +10,7 @@ from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
 from mlcli.stages.costs import product_rate
 from mlcli.stages.factored import Factored
@@ -38,6 +38,7 @@ FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
 MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
 UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
+GIVE = 0.2  # share of the tolerance that distances may give way by where they are kept
 USUAL = 25  # iterations of most programs
 
 
@@ -115,11 +116,7 @@ class Unfolding:
         places = pairs.between(groups)
         if self.equal and points is not None:
             basis = open_basis(pairs.take(places), basis, points)
-        rows, even = pairs.take(places).differences(basis), None
-        if basis.shape[1] < groups.max():
-            chosen, even = independent(rows)
-            places, rows = places[chosen], rows[chosen]
-        program = Program(rows, pairs.squared[places], self.equal, even, float(__import__('os').environ.get('GIVE','0.2'))*self.tolerance)
+        program, places = self._program(pairs, places, basis)
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
         found = certificate(program, solution, factor, pairs, self.tolerance)
@@ -127,6 +124,16 @@ class Unfolding:
         face = basis if basis.shape[1] < pairs.size - 1 else None
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, face)
         return Outcome(unfolded, found, solution.trace)
+
+    def _program(self, pairs: Pairs, places: Indices, basis: Array) -> tuple[Program, Indices]:
+        """The program over kernels V R Vᵀ, and the places of the pairs that it counts: all, or those that imply all."""
+        rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
+        if not self.equal:
+            return Program(rows, squared, False), places
+        chosen, even = independent(rows)
+        others = np.setdiff1d(np.arange(len(rows)), chosen)
+        return Program(rows[chosen], squared[chosen], True, even, GIVE * self.tolerance,
+                       (rows[others], squared[others])), places[chosen]
 
     def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> Outcome:
         """The best of the kernels over a Laplacian basis; `reach` bounds the trace of all kernels.

@@ -20,7 +20,7 @@ UNCLEAR = 1e-9  # complementarity above which they are not apart
 STEPS = 40  # more than twice those of most programs
 INSIDE = 0.95  # share of the way to the boundary
 POLISH = 3  # times that what rounding left on open directions is taken away
-SEEN = 1e-8  # share of the largest square that stresses make on open directions, below which they make none
+SEEN = 1e-13  # share of the largest square that stresses make on open directions, below which they make none
 
 
 @frozen

@@ -16,7 +16,7 @@ FLAT = 8 * EPS  # share of the largest eigenvalue of a group's kernel, for each 
 ROUNDING = 8 * EPS  # share of the largest coordinate that is no extent
 EXPOSED = 1e-9  # share of the largest eigenvalue of the summed exposing matrices above which a direction is closed
 CLIQUES = 100  # steps of the search for groups, for each point
-DEPENDENT = 1e-11  # what is left of a constraint beside others that all but imply it
+DEPENDENT = 1e-8  # what is left, squared, of a constraint beside others that all but imply it: rounding of the face
 
 
 def centered_basis(groups: Indices) -> Array:

@@ -46,7 +46,6 @@ class Frame:
     root: Array  # L with R = L Lᵀ
     cost_root: Array  # L with Z = L Lᵀ
     inverse: Array  # Z⁻¹
-    lengths: Array  # vᵀRv
     inverse_lengths: Array  # vᵀZ⁻¹v
     mean: float  # complementarity, per eigenvalue and slack
 
@@ -75,7 +74,7 @@ class Frame:
     @property
     def merit(self) -> float:
         """The larger of relative gap and violation."""
-        return max(relative_gap(self.value, self.bound), self.program.violation(self.lengths))
+        return max(relative_gap(self.value, self.bound), self.program.violation(self.root))
 
 
 @frozen
@@ -130,7 +129,7 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
     pairing = float(np.sum(now.kernel * cost))
     count = len(root) if program.equal else len(root) + len(now.slack)
     mean = (pairing + (0.0 if program.equal else float(now.slack @ now.weights))) / count
-    return Frame(program, now, root, cost_root, half.T @ half, squared_norms(program.rows @ root),
+    return Frame(program, now, root, cost_root, half.T @ half,
                  squared_norms(program.rows @ half.T), mean)
 
 

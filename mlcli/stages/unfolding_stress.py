@@ -75,7 +75,7 @@ def equilibrium(rows: Array, points: Array) -> Array:
         return np.zeros((len(rows), 0))
     weights = np.zeros((len(rows), len(others)))
     weights[others, np.arange(len(others))] = 1.0
-    for _ in range(2):
+    for _ in range(3):
         weights[chosen] -= solver(_along(rows, pulls, chosen, _forces(rows, pulls, weights)))
     weights = orthonormal(weights)
     forces = _forces(rows, pulls, weights).reshape(len(others), -1)
