@@ -82,7 +82,7 @@ class Unfolding:
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
                      else self._whole(pairs, data, compute))
-        require_trust(found.certificate, self.equal, data.exponent, self.accepted)
+        require_trust(found.certificate, self.equal, data.exponent, self.accepted, self.limit)
         return found
 
     def step(self, graph: Graph, data: Spatial, compute: Compute) -> Step:

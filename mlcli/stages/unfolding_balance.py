@@ -7,14 +7,15 @@ Monteiro (1997), as for the unfolding itself. The start is inside, and so is eve
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array
-from mlcli.stages.linalg import cholesky, steady_solver, symmetric_eigen
+from mlcli.base.types import Array, Indices
+from mlcli.stages.linalg import EPS, cholesky, steady_solver, symmetric_eigen
 from mlcli.stages.unfolding_cone import inverse_root, longest, symmetric
 from mlcli.stages.unfolding_pairs import squared_norms
 
 TRACELESS = 1e-10  # share of the sum of sizes below which a trace is zero
 SEMIDEFINITE = 1e-9  # share of the trace: how far below zero rounding may take eigenvalues
-CLOSED = (1e-6, 1e-7, 1e-8)  # shares of the trace: an eigenvalue above one of them closes its direction
+CLOSED = 1e-7  # share of the trace above which an eigenvalue may close its direction
+CUTS = 4  # places where closed directions may end that are tried
 CENTERED = 1e-13  # complementarity at which closed and open directions are far apart
 UNCLEAR = 1e-9  # complementarity above which they are not apart
 STEPS = 40  # more than twice those of most programs
@@ -133,12 +134,20 @@ def closed_directions(rows: Array, stresses: Array) -> Array:
         now = following
     if now.mean > UNCLEAR or now.place[-1] + now.mean * len(now.root) < -SEMIDEFINITE:
         return nothing
-    for share in CLOSED:
-        values, vectors = _polished(rows, stresses, program.weights(now.place), share)
-        rank = int(np.sum(values > share * values.sum()))
-        if np.abs(values[rank:]).max(initial=0.0) <= SEMIDEFINITE * values.sum():
+    weights = program.weights(now.place)
+    for rank in _cuts(symmetric_eigen(weighted(rows, weights))[0]):
+        values, vectors = _polished(rows, stresses, weights, rank)
+        rest = np.abs(values[rank:]).max(initial=0.0)
+        if rest <= SEMIDEFINITE * values.sum() and values[rank - 1] > CLOSED * values.sum():
             return np.asarray(vectors[:, :rank])
     return nothing
+
+
+def _cuts(values: Array) -> Indices:
+    """How many directions may be closed, by the descending eigenvalues: the widest falls from one to the next first."""
+    falls = values[:-1] / np.maximum(values[1:], EPS * values[0])
+    ranks = 1 + np.flatnonzero(values[:-1] > CLOSED * values.sum())
+    return ranks[np.argsort(-falls[ranks - 1], kind="stable")][:CUTS]
 
 
 def _start(program: Balance) -> Balanced | None:
@@ -149,14 +158,14 @@ def _start(program: Balance) -> Balanced | None:
     return Balanced.at(program, np.eye(size) / size, lowest)
 
 
-def _polished(rows: Array, stresses: Array, weights: Array, share: float) -> tuple[Array, Array]:
-    """Eigenvalues and vectors of Σ y vvᵀ for the stress next to `weights` that is zero between open directions.
+def _polished(rows: Array, stresses: Array, weights: Array, rank: int) -> tuple[Array, Array]:
+    """Eigenvalues and vectors of Σ y vvᵀ for the stress next to `weights` that closes `rank` directions.
 
     What interior points and rounding leave there turns the closed ones; each time, its square is left (Newton).
     """
     values, vectors = symmetric_eigen(weighted(rows, weights))
     for _ in range(POLISH):
-        seen = rows @ vectors[:, values <= share * values.sum()]
+        seen = rows @ vectors[:, rank:]
         left = _lengths(seen, weighted(seen, weights)) @ stresses
         squares, axes = symmetric_eigen(stresses.T @ (seen @ seen.T) ** 2 @ stresses)
         kept = squares > SEEN * squares[0]
