@@ -13,6 +13,7 @@ from mlcli.errors import NumericalError
 
 EPS = float(np.finfo(np.float64).eps)
 MANY = 1600  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
+SHIFTS = 10.0 ** np.arange(5)  # of eigenvalues, in units of rounding, until a matrix is positive definite
 REFINEMENTS = 20  # steps of conjugate gradients that undo a shift
 ALONE = 2048  # rows up to which eigh's many small steps gain little from threads, and lose much where cores are busy
 
@@ -190,16 +191,17 @@ def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
 def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
     """The map b -> A⁻¹ b for a symmetric A that rounding may have left barely, or not quite, positive definite.
 
-    A is scaled to the diagonal one; a shift of its eigenvalues makes Cholesky succeed, and conjugate gradients, for
-    which that is the preconditioner, undo the shift as far as rounding allows. None where no small shift is enough.
+    A is scaled in its place to the diagonal one. A shift of its eigenvalues lets Cholesky succeed, and conjugate
+    gradients, preconditioned by the factor, undo the shift as far as rounding allows. None where no small shift does.
     """
     diagonal = np.diag(matrix)
     if not diagonal.min(initial=1.0) > 0:
         return None
     scale = 1 / np.sqrt(diagonal)
-    matrix = matrix * scale[:, None] * scale
+    matrix *= scale[:, None]
+    matrix *= scale
     places = np.arange(len(matrix))
-    for shift in (0.0, *(EPS * len(matrix) * 10.0 ** np.arange(5))):
+    for shift in (0.0, *(EPS * len(matrix) * SHIFTS)):
         shifted = matrix.copy()
         shifted[places, places] += shift
         solver = positive_solver(shifted)

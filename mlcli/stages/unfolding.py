@@ -10,7 +10,7 @@ from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array
 from mlcli.errors import GeometryError
 from mlcli.stages.costs import product_rate
 from mlcli.stages.factored import Factored
@@ -29,7 +29,7 @@ from mlcli.stages.unfolding_certificate import (
     softened,
 )
 from mlcli.stages.unfolding_cone import Program
-from mlcli.stages.unfolding_faces import centered_basis, face_basis, independent
+from mlcli.stages.unfolding_faces import DEPENDENT, IMPLIED, centered_basis, face_basis, independent
 from mlcli.stages.unfolding_interior import COPIES, maximize
 from mlcli.stages.unfolding_pairs import Pairs, coincident, neighbor_pairs
 from mlcli.stages.unfolding_stress import open_basis
@@ -38,7 +38,7 @@ FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
 MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
 UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
-GIVE = 0.2  # share of the tolerance that distances may give way by where they are kept
+GIVE = 0.1  # share of the tolerance that distances may give way by where they are kept
 USUAL = 25  # iterations of most programs
 
 
@@ -105,35 +105,42 @@ class Unfolding:
         """The best of all kernels."""
         compute.require(_whole_memory(len(pairs), pairs.size), f"sde with {len(pairs)} pairs",
                         f"use fewer neighbors, or set method.basis={VECTORS}")
-        groups = coincident(pairs)
-        floor, basis = -np.inf, centered_basis(groups)
+        floor, basis = -np.inf, centered_basis(coincident(pairs))
         if self.equal:
-            if isinstance(data, Dissimilarities):
-                require_metric(pairs, data.ids, self.tolerance, data.exponent)
-            points = data.values if isinstance(data, Features) else None
-            basis = face_basis(pairs, groups, points, self.tolerance)
-            floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size if points is None else floor
+            basis = self._face(pairs, data)
+            floor = -np.inf if isinstance(data, Features) else (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
+        outcome = self._solved(pairs, basis, floor, IMPLIED)
+        found = outcome.certificate
+        if found.violation > self.tolerance and found.bound >= floor and found.iterations < self.limit and self.equal:
+            outcome = min(outcome, self._solved(pairs, basis, floor, DEPENDENT), key=lambda one: one.certificate.off)
+        require_feasible(outcome.certificate, floor, data.exponent)
+        return outcome
+
+    def _face(self, pairs: Pairs, data: Spatial) -> Array:
+        """A basis (n x r) of the kernels that keep all distances; raises NumericalError where there are none."""
+        groups = coincident(pairs)
+        if isinstance(data, Dissimilarities):
+            require_metric(pairs, data.ids, self.tolerance, data.exponent)
+            return face_basis(pairs, groups, None, self.tolerance)
+        basis = face_basis(pairs, groups, data.values, self.tolerance)
+        return open_basis(pairs.take(pairs.between(groups)), basis, data.values)
+
+    def _solved(self, pairs: Pairs, basis: Array, floor: float, rest: float) -> Outcome:
+        """The best of the kernels V R Vᵀ; on a face, pairs that others imply but for `rest` do not count."""
+        groups = coincident(pairs)
         places = pairs.between(groups)
-        if self.equal and points is not None:
-            basis = open_basis(pairs.take(places), basis, points)
-        program, places = self._program(pairs, places, basis)
+        rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
+        program = Program(rows, squared, self.equal, give=GIVE * self.tolerance)
+        if basis.shape[1] < groups.max():
+            chosen, even = independent(rows, rest)
+            others = np.setdiff1d(np.arange(len(rows)), chosen)
+            program = Program(rows[chosen], squared[chosen], True, even, program.give, (rows[others], squared[others]))
+            places = places[chosen]
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
-        found = certificate(program, solution, factor, pairs, self.tolerance)
-        require_feasible(found, floor, data.exponent)
         face = basis if basis.shape[1] < pairs.size - 1 else None
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, face)
-        return Outcome(unfolded, found, solution.trace)
-
-    def _program(self, pairs: Pairs, places: Indices, basis: Array) -> tuple[Program, Indices]:
-        """The program over kernels V R Vᵀ, and the places of the pairs that it counts: all, or those that imply all."""
-        rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
-        if not self.equal:
-            return Program(rows, squared, False), places
-        chosen, even = independent(rows)
-        others = np.setdiff1d(np.arange(len(rows)), chosen)
-        return Program(rows[chosen], squared[chosen], True, even, GIVE * self.tolerance,
-                       (rows[others], squared[others])), places[chosen]
+        return Outcome(unfolded, certificate(program, solution, factor, pairs, self.tolerance), solution.trace)
 
     def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> Outcome:
         """The best of the kernels over a Laplacian basis; `reach` bounds the trace of all kernels.

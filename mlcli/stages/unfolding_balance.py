@@ -15,7 +15,7 @@ from mlcli.stages.unfolding_pairs import squared_norms
 TRACELESS = 1e-10  # share of the sum of sizes below which a trace is zero
 SEMIDEFINITE = 1e-9  # share of the trace: how far below zero rounding may take eigenvalues
 CLOSED = 1e-7  # share of the trace above which an eigenvalue may close its direction
-CUTS = 4  # places where closed directions may end that are tried
+CUTS = 8  # places where closed directions may end that are tried
 CENTERED = 1e-13  # complementarity at which closed and open directions are far apart
 UNCLEAR = 1e-9  # complementarity above which they are not apart
 STEPS = 40  # more than twice those of most programs

@@ -53,9 +53,14 @@ class Certificate:
         return relative_gap(self.soft.value if self.soft else self.trace, self.bound, self.trace)
 
     @property
+    def off(self) -> float:
+        """The gap, or where distances are no matter of a penalty the violation if that is larger."""
+        return max(self.gap, 0.0 if self.soft else self.violation)
+
+    @property
     def converged(self) -> bool:
-        """Whether the gap, and where distances are no matter of a penalty the violation, is within the tolerance."""
-        return max(self.gap, 0.0 if self.soft else self.violation) <= self.tolerance
+        """Whether gap and violation are within the tolerance."""
+        return self.off <= self.tolerance
 
     def facts(self, exponent: int) -> dict[str, Any]:
         """The figures of run.json, for data that are 2**exponent times those solved."""
@@ -132,7 +137,7 @@ def require_trust(found: Certificate, equal: bool, exponent: int, accepted: bool
     trace, bound = shown(found.trace, 2 * exponent), shown(found.bound, 2 * exponent)
     said = (f"trace {trace}, bound {bound}, relative gap {found.gap:.1e}, violation {found.violation:.1e} "
             f"after {found.iterations} iterations")
-    near = equal and found.iterations < limit and max(found.gap, found.violation) <= NEAR
+    near = equal and found.iterations < limit and found.off <= NEAR
     if accepted or near:
         note("W-UNCONVERGED", f"the unfolding is not proven to be the best: {said}", gap=found.gap,
              violation=found.violation)

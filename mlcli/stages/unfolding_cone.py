@@ -27,7 +27,7 @@ class Program:
     squared: Array  # m
     equal: bool
     even: Array | None = None  # m, weights to start from; None: all the same
-    give: float = 0.0  # share of gap, and of violation, that distances may give way by
+    give: float = 0.0  # what giving way may add to relative gap and violation, where distances are kept
     implied: tuple[Array, Array] | None = None  # rows and b of pairs that the others imply
 
     def weighted(self, weights: Array) -> Array:

@@ -66,7 +66,10 @@ class Frame:
 
     @property
     def give(self) -> float:
-        """How much a squared distance gives way to a unit of its weight, such that gap and violation hardly notice."""
+        """How far a squared distance gives way to a unit of its weight: neither gap nor violation grows by much.
+
+        That keeps the system of the weights regular where the dual is not attained, or hardly.
+        """
         weights, program = self.now.weights, self.program
         return program.give * min(float(program.squared.mean() / np.abs(weights).max()),
                                   abs(self.bound) / float(weights @ weights))

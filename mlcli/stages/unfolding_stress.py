@@ -10,10 +10,10 @@ import numpy as np
 from mlcli.base.types import Array, Indices
 from mlcli.stages.linalg import EPS, independent_columns, orthonormal, positive_solver, singular, symmetric_eigen
 from mlcli.stages.unfolding_balance import closed_directions
-from mlcli.stages.unfolding_faces import independent
+from mlcli.stages.unfolding_faces import IMPLIED, independent
 from mlcli.stages.unfolding_pairs import Pairs, squared_norms
 
-DEPENDENT = 1e-13  # what is left of a pair's pull, squared, beside others that all but balance it
+BESIDE = 1e-13  # what is left of a pair's pull, squared, beside others that all but balance it
 BALANCED = 1e-10  # share of the pulls of unit weights on unit pairs below which they cancel
 WEAK = (1e-3, 1e-6)  # of the largest Σ y vvᵀ of a unit stress: smaller ones are left out, for they lose digits
 
@@ -25,7 +25,7 @@ def open_basis(pairs: Pairs, basis: Array, points: Array) -> Array:
     """
     while True:
         rows, inside = pairs.differences(basis), basis.T @ (points - points.mean(axis=0))
-        chosen, _ = independent(rows)
+        chosen = independent(rows, IMPLIED)[0]
         turned = open_directions(rows[chosen], inside)
         if turned.shape[1] == basis.shape[1]:
             return basis
@@ -68,7 +68,7 @@ def equilibrium(rows: Array, points: Array) -> Array:
     sizes, strengths = np.sqrt(squared_norms(rows)), np.sqrt(squared_norms(pulls))
     rows, pulls = rows / sizes[:, None], pulls / strengths[:, None]
     products = (rows @ rows.T) * (pulls @ pulls.T)
-    chosen = independent_columns(products.copy(), DEPENDENT)
+    chosen = independent_columns(products.copy(), BESIDE)
     others = np.setdiff1d(np.arange(len(rows)), chosen)
     solver = positive_solver(products[np.ix_(chosen, chosen)])
     if solver is None or not len(others):
@@ -94,7 +94,7 @@ def _along(rows: Array, pulls: Array, chosen: Indices, forces: Array) -> Array:
 
 
 def _strong(rows: Array, stresses: Array, weak: float) -> Array:
-    """Combinations of stresses whose Σ y vvᵀ are orthonormal; those of less than a share of the largest are left out."""
+    """Combinations of stresses whose Σ y vvᵀ are orthonormal, without those below a share of the largest."""
     if not stresses.shape[1]:
         return stresses
     values, vectors = symmetric_eigen(stresses.T @ (rows @ rows.T) ** 2 @ stresses)
