@@ -1,6 +1,7 @@
 """Maximum variance unfolding: the kernel of the largest trace that keeps the distances of neighbors."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 
@@ -130,11 +131,12 @@ class Unfolding:
         groups = coincident(pairs)
         places = pairs.between(groups)
         rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
-        program = Program(rows, squared, self.equal, give=GIVE * self.tolerance)
+        program = Program(rows, squared, self.equal, give=GIVE * self.tolerance, usual=float(pairs.squared.mean()))
         if basis.shape[1] < groups.max():
             chosen, even = independent(rows, rest)
             others = np.setdiff1d(np.arange(len(rows)), chosen)
-            program = Program(rows[chosen], squared[chosen], True, even, program.give, (rows[others], squared[others]))
+            program = replace(program, rows=rows[chosen], squared=squared[chosen], even=even,
+                              implied=(rows[others], squared[others]))
             places = places[chosen]
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root

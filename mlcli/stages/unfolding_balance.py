@@ -89,9 +89,9 @@ class Balanced:
 
     @property
     def decided(self) -> bool:
-        """Whether no stress is semidefinite, as the bound on τ shows, or closed and open directions are apart."""
-        ceiling = float(self.place[-1]) + self.mean * len(self.root)
-        return ceiling < -SEMIDEFINITE or self.mean <= CENTERED
+        """Whether τ shows that none or all directions are closed, or closed and open ones are apart."""
+        floor, ceiling = float(self.place[-1]), float(self.place[-1]) + self.mean * len(self.root)
+        return ceiling < -SEMIDEFINITE or floor > CLOSED or self.mean <= CENTERED
 
     def step(self) -> "Balanced | None":
         """A predictor says how far to center, a corrector goes; None where the system cannot be solved."""
@@ -132,7 +132,7 @@ def closed_directions(rows: Array, stresses: Array) -> Array:
         if following is None:
             break
         now = following
-    if now.mean > UNCLEAR or now.place[-1] + now.mean * len(now.root) < -SEMIDEFINITE:
+    if not now.decided and now.mean > UNCLEAR:
         return nothing
     weights = program.weights(now.place)
     for rank in _cuts(symmetric_eigen(weighted(rows, weights))[0]):
@@ -145,8 +145,8 @@ def closed_directions(rows: Array, stresses: Array) -> Array:
 
 def _cuts(values: Array) -> Indices:
     """How many directions may be closed, by the descending eigenvalues: the widest falls from one to the next first."""
-    falls = values[:-1] / np.maximum(values[1:], EPS * values[0])
-    ranks = 1 + np.flatnonzero(values[:-1] > CLOSED * values.sum())
+    falls = values / np.maximum(np.append(values[1:], 0.0), EPS * values[0])
+    ranks = 1 + np.flatnonzero(values > CLOSED * values.sum())
     return ranks[np.argsort(-falls[ranks - 1], kind="stable")][:CUTS]
 
 

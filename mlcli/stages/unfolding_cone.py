@@ -29,6 +29,7 @@ class Program:
     even: Array | None = None  # m, weights to start from; None: all the same
     give: float = 0.0  # what giving way may add to relative gap and violation, where distances are kept
     implied: tuple[Array, Array] | None = None  # rows and b of pairs that the others imply
+    usual: float | None = None  # squared distance that violations are relative to; None: the mean of b
 
     def weighted(self, weights: Array) -> Array:
         """Σ y vvᵀ (r x r), the Laplacian of weighted pairs."""
@@ -48,12 +49,12 @@ class Program:
         return float(self.squared @ weights) / least
 
     def violation(self, root: Array) -> float:
-        """How far squared lengths vᵀRv, R = L Lᵀ, are from what is asked, at worst, relative to the mean of b."""
+        """How far squared lengths vᵀRv, R = L Lᵀ, are from what is asked, at worst, relative to the usual one."""
         excess = squared_norms(self.rows @ root) - self.squared
         if self.implied is not None:
             excess = np.append(excess, squared_norms(self.implied[0] @ root) - self.implied[1])
         worst = np.abs(excess) if self.equal else np.maximum(excess, 0.0)
-        return float(worst.max(initial=0.0) / self.squared.mean())
+        return float(worst.max(initial=0.0) / (self.usual or self.squared.mean()))
 
 
 @frozen

@@ -68,11 +68,12 @@ class Frame:
     def give(self) -> float:
         """How far a squared distance gives way to a unit of its weight: neither gap nor violation grows by much.
 
-        That keeps the system of the weights regular where the dual is not attained, or hardly.
+        That keeps the system of the weights regular where the dual is not attained, or hardly. It ends with the gap.
         """
         weights, program = self.now.weights, self.program
-        return program.give * min(float(program.squared.mean() / np.abs(weights).max()),
-                                  abs(self.bound) / float(weights @ weights))
+        share = min(program.give, self.mean * len(self.root) / abs(self.bound))
+        return share * min(float(program.squared.mean() / np.abs(weights).max()),
+                           abs(self.bound) / float(weights @ weights))
 
     @property
     def merit(self) -> float:
