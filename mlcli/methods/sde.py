@@ -22,12 +22,13 @@ class SDE(Method):
 
     The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
     every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, whose dual
-    bounds the trace of all others: the run states trace, bound, gap and violation, and fails above the tolerance.
+    bounds the trace of all others: the run states trace, bound, gap and violation.
 
-    It fails where no points have the given distances, where the graph is in pieces, which could drift apart without
-    end, and where flat neighborhoods leave `equal` no room (`at_most` helps, and is another embedding). Many points
-    are unfolded over a basis of smooth vectors, which cannot keep all distances: what they are off by costs a
-    penalty, and gap and bound are those of the penalized trace over the basis.
+    It fails where no points have the given distances, and where the graph is in pieces, which could drift apart.
+    Flat or rigid neighborhoods leave the kernel few directions under `equal`; groups of neighbors and stresses of
+    the graph show them first. Where rounding still ends above the tolerance, a warning states gap and violation.
+    Many points are unfolded over a basis of smooth vectors, which cannot keep all distances: what they are off by
+    costs a penalty, and gap and bound are those of the penalized trace over the basis.
 
     A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul,
     "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger, Sha, Zhu and Saul,

@@ -41,6 +41,7 @@ VECTORS = 50  # of the basis where there are more
 UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 GIVE = 0.1  # share of the tolerance that distances may give way by where they are kept
 USUAL = 25  # iterations of most programs
+SEARCH = 20  # and of the search for the face before it, from which stresses are found
 
 
 @frozen
@@ -95,8 +96,9 @@ class Unfolding:
             return Step("unfold", f"semidefinite program over {count} vectors, {pairs} pairs, about {USUAL} iterations",
                         USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count))
         work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
-        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
-                    USUAL * work / rate, _whole_memory(pairs, graph.size))
+        steps = USUAL + SEARCH if self.equal and isinstance(data, Features) else USUAL
+        return Step("unfold", f"semidefinite program over {pairs} pairs, about {steps} iterations",
+                    steps * work / rate, _whole_memory(pairs, graph.size))
 
     def _vectors(self, pairs: int) -> int:
         """How many vectors the basis has, 0 for none."""
