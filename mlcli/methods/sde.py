@@ -22,17 +22,16 @@ class SDE(Method):
 
     The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
     every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, whose dual
-    bounds the trace of all others: the run states trace, bound, gap and violation.
+    bounds the trace of all others: the run states trace, bound, gap and violation. It fails where no points have the
+    given distances, and where the graph is in pieces, which could drift apart.
 
-    It fails where no points have the given distances, and where the graph is in pieces, which could drift apart.
     Flat or rigid neighborhoods leave the kernel few directions under `equal`; groups of neighbors and stresses of
-    the graph show them first. Where rounding still ends above the tolerance, a warning states gap and violation.
-    Many points are unfolded over a basis of smooth vectors, which cannot keep all distances: what they are off by
-    costs a penalty, and gap and bound are those of the penalized trace over the basis.
+    the graph show them first. If rounding ends the solution above the tolerance, a warning states gap and violation.
+    Many points are unfolded over a basis of smooth vectors. What their distances are off by costs a penalty; gap and
+    bound are those of the penalized trace over the basis.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul,
-    "Unsupervised learning of image manifolds by semidefinite programming", 2006; Weinberger, Sha, Zhu and Saul,
-    2006; Sun, Boyd, Xiao and Diaconis, 2006.
+    A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul, "Unsupervised
+    learning of image manifolds by semidefinite programming", 2006; Weinberger et al., 2006; Sun et al., 2006.
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
