@@ -22,12 +22,12 @@ class SDE(Method):
 
     The kernel has the largest trace among those that are positive semidefinite, centered, and keep the distance of
     every two neighbors (`equal`), or let none grow (`at_most`). It is found by a semidefinite program, whose dual
-    bounds the trace of all others: the run states trace, bound, gap and violation, and fails above the tolerance.
+    bounds the trace of all others: the run states trace, bound, gap and violation. It fails where no points have the
+    given distances, and where the graph is in pieces, which could drift apart.
 
-    It fails where no points have the given distances, where the graph is in pieces, which could drift apart without
-    end, and where flat neighborhoods leave `equal` no room (`at_most` helps, and is another embedding). Many points
-    are unfolded over a basis of smooth vectors, which cannot keep all distances: what they are off by costs a
-    penalty, and gap and bound are those of the penalized trace over the basis.
+    Flat or rigid neighborhoods leave the kernel few directions under `equal`; groups of neighbors and stresses of the
+    graph show them first. If rounding ends the solution above the tolerance, a warning states gap and violation.
+    Many points are unfolded over a basis of smooth vectors: lengths may be off for a penalty, which the bound counts.
 
     A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul, 2006;
     Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.

@@ -13,6 +13,8 @@ from mlcli.errors import NumericalError
 
 EPS = float(np.finfo(np.float64).eps)
 MANY = 1600  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
+SHIFTS = 10.0 ** np.arange(5)  # of eigenvalues, in units of rounding, until a matrix is positive definite
+REFINEMENTS = 20  # steps of conjugate gradients that undo a shift
 ALONE = 2048  # rows up to which eigh's many small steps gain little from threads, and lose much where cores are busy
 
 
@@ -195,6 +197,49 @@ def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
     except np.linalg.LinAlgError:
         return None
     return lambda right: np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))
+
+
+def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
+    """The map b -> A⁻¹ b for a symmetric A that rounding may have left barely, or not quite, positive definite.
+
+    A is scaled in its place to the diagonal one. A shift of its eigenvalues lets Cholesky succeed, and conjugate
+    gradients, preconditioned by the factor, undo the shift as far as rounding allows. None where no small shift does.
+    """
+    diagonal = np.diag(matrix)
+    if not diagonal.min(initial=1.0) > 0:
+        return None
+    scale = 1 / np.sqrt(diagonal)
+    matrix *= scale[:, None]
+    matrix *= scale
+    places = np.arange(len(matrix))
+    for shift in (0.0, *(EPS * len(matrix) * SHIFTS)):
+        shifted = matrix.copy()
+        shifted[places, places] += shift
+        solver = positive_solver(shifted)
+        if solver is not None:
+            return lambda right: scale * _refined(matrix, solver, scale * right)
+    return None
+
+
+def _refined(matrix: Array, solver: Callable[[Array], Array], right: Array) -> Array:
+    """Preconditioned conjugate gradients on A x = b: the x with the smallest residual."""
+    solution = best = solver(right)
+    rest = right - matrix @ solution
+    least = float(np.linalg.norm(rest))
+    turned = solver(rest)
+    direction, slope = turned, float(rest @ turned)
+    for _ in range(REFINEMENTS):
+        image = matrix @ direction
+        bend = float(direction @ image)
+        if not bend > 0 or least <= EPS * np.linalg.norm(right):
+            break
+        solution = solution + slope / bend * direction
+        rest = right - matrix @ solution
+        if float(np.linalg.norm(rest)) < least:
+            best, least = solution, float(np.linalg.norm(rest))
+        turned = solver(rest)
+        direction, slope = turned + float(rest @ turned) / slope * direction, float(rest @ turned)
+    return best
 
 
 def independent_columns(gram: Array, tolerance: float) -> Indices:

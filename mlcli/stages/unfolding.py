@@ -1,6 +1,7 @@
 """Maximum variance unfolding: the kernel of the largest trace that keeps the distances of neighbors."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,16 +30,19 @@ from mlcli.stages.unfolding_certificate import (
     softened,
 )
 from mlcli.stages.unfolding_cone import Program
-from mlcli.stages.unfolding_faces import centered_basis, face_basis, independent
+from mlcli.stages.unfolding_faces import DEPENDENT, IMPLIED, centered_basis, face_basis, independent
 from mlcli.stages.unfolding_interior import COPIES, maximize
 from mlcli.stages.unfolding_pairs import Pairs, coincident, neighbor_pairs
+from mlcli.stages.unfolding_stress import open_basis
 
 FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
 MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
 UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
-USUAL = 25  # iterations of most programs
+GIVE = 0.1  # share of the tolerance that distances may give way by where they are kept
 SOFTNESS = 0.03  # by default
+USUAL = 25  # iterations of most programs
+SEARCH = 20  # and of the search for the face before it, from which stresses are found
 
 
 @frozen
@@ -83,7 +87,7 @@ class Unfolding:
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
                      else self._whole(pairs, data))
-        require_trust(found.certificate, self.equal, data.exponent, self.accepted)
+        require_trust(found.certificate, self.equal, data.exponent, self.accepted, self.limit)
         return found
 
     def step(self, graph: Graph, data: Spatial, compute: Compute) -> Step:
@@ -96,8 +100,9 @@ class Unfolding:
                         USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count),
                         remedy="set method.basis lower")
         work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
-        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
-                    USUAL * work / rate, _whole_memory(pairs, graph.size),
+        steps = USUAL + SEARCH if self.equal and isinstance(data, Features) else USUAL
+        return Step("unfold", f"semidefinite program over {pairs} pairs, about {steps} iterations",
+                    steps * work / rate, _whole_memory(pairs, graph.size),
                     remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
 
     def _refuse_softness(self) -> None:
@@ -113,27 +118,43 @@ class Unfolding:
 
     def _whole(self, pairs: Pairs, data: Spatial) -> Outcome:
         """The best of all kernels."""
-        groups = coincident(pairs)
-        floor, basis = -np.inf, centered_basis(groups)
+        floor, basis = -np.inf, centered_basis(coincident(pairs))
         if self.equal:
-            if isinstance(data, Dissimilarities):
-                require_metric(pairs, data.ids, self.tolerance, data.exponent)
-            points = data.values if isinstance(data, Features) else None
-            basis = face_basis(pairs, groups, points, self.tolerance)
-            floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size if points is None else floor
+            basis = self._face(pairs, data)
+            floor = -np.inf if isinstance(data, Features) else (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
+        outcome = self._solved(pairs, basis, floor, IMPLIED)
+        found = outcome.certificate
+        if found.violation > self.tolerance and found.bound >= floor and found.iterations < self.limit and self.equal:
+            outcome = min(outcome, self._solved(pairs, basis, floor, DEPENDENT), key=lambda one: one.certificate.off)
+        require_feasible(outcome.certificate, floor, data.exponent)
+        return outcome
+
+    def _face(self, pairs: Pairs, data: Spatial) -> Array:
+        """A basis (n x r) of the kernels that keep all distances; raises NumericalError where there are none."""
+        groups = coincident(pairs)
+        if isinstance(data, Dissimilarities):
+            require_metric(pairs, data.ids, self.tolerance, data.exponent)
+            return face_basis(pairs, groups, None, self.tolerance)
+        basis = face_basis(pairs, groups, data.values, self.tolerance)
+        return open_basis(pairs.take(pairs.between(groups)), basis, data.values)
+
+    def _solved(self, pairs: Pairs, basis: Array, floor: float, rest: float) -> Outcome:
+        """The best of the kernels V R Vᵀ; on a face, pairs that others imply but for `rest` do not count."""
+        groups = coincident(pairs)
         places = pairs.between(groups)
-        rows, even = pairs.take(places).differences(basis), None
+        rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
+        program = Program(rows, squared, self.equal, give=GIVE * self.tolerance, usual=float(pairs.squared.mean()))
         if basis.shape[1] < groups.max():
-            chosen, even = independent(rows)
-            places, rows = places[chosen], rows[chosen]
-        program = Program(rows, pairs.squared[places], self.equal, even)
+            chosen, even = independent(rows, rest)
+            others = np.setdiff1d(np.arange(len(rows)), chosen)
+            program = replace(program, rows=rows[chosen], squared=squared[chosen], even=even,
+                              implied=(rows[others], squared[others]))
+            places = places[chosen]
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
-        found = certificate(program, solution, factor, pairs, self.tolerance)
-        require_feasible(found, floor, data.exponent)
         face = basis if basis.shape[1] < pairs.size - 1 else None
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, face)
-        return Outcome(unfolded, found, solution.trace)
+        return Outcome(unfolded, certificate(program, solution, factor, pairs, self.tolerance), solution.trace)
 
     def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> Outcome:
         """The best of the kernels over a Laplacian basis; `reach` bounds the trace of all kernels.

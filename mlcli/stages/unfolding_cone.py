@@ -9,8 +9,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.stages.linalg import EPS, lower_solve, symmetric_eigenvalues
+from mlcli.stages.unfolding_pairs import squared_norms
 
-PATIENCE = 8  # steps without gain after which rounding, or the lack of an interior, has the last word
+PATIENCE = 15  # steps without gain after which rounding, or the lack of an interior, has the last word
 SMALL = 200  # rows of a matrix up to which its least eigenvalue is found with all others
 LANCZOS = 60  # steps for those of a larger one
 
@@ -26,6 +27,9 @@ class Program:
     squared: Array  # m
     equal: bool
     even: Array | None = None  # m, weights to start from; None: all the same
+    give: float = 0.0  # what giving way may add to relative gap and violation, where distances are kept
+    implied: tuple[Array, Array] | None = None  # rows and b of pairs that the others imply
+    usual: float | None = None  # squared distance that violations are relative to; None: the mean of b
 
     def weighted(self, weights: Array) -> Array:
         """Σ y vvᵀ (r x r), the Laplacian of weighted pairs."""
@@ -44,11 +48,13 @@ class Program:
         """The dual objective of y/λ, for Σ y vvᵀ whose smallest eigenvalue is λ."""
         return float(self.squared @ weights) / least
 
-    def violation(self, lengths: Array) -> float:
-        """How far squared lengths vᵀRv are from what is asked, at worst, relative to the mean of b."""
-        excess = lengths - self.squared
+    def violation(self, root: Array) -> float:
+        """How far squared lengths vᵀRv, R = L Lᵀ, are from what is asked, at worst, relative to the usual one."""
+        excess = squared_norms(self.rows @ root) - self.squared
+        if self.implied is not None:
+            excess = np.append(excess, squared_norms(self.implied[0] @ root) - self.implied[1])
         worst = np.abs(excess) if self.equal else np.maximum(excess, 0.0)
-        return float(worst.max(initial=0.0) / self.squared.mean())
+        return float(worst.max(initial=0.0) / (self.usual or self.squared.mean()))
 
 
 @frozen

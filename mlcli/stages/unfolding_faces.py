@@ -16,7 +16,8 @@ FLAT = 8 * EPS  # share of the largest eigenvalue of a group's kernel, for each 
 ROUNDING = 8 * EPS  # share of the largest coordinate that is no extent
 EXPOSED = 1e-9  # share of the largest eigenvalue of the summed exposing matrices above which a direction is closed
 CLIQUES = 100  # steps of the search for groups, for each point
-DEPENDENT = 1e-11  # what is left of a constraint beside others that all but imply it
+DEPENDENT = 1e-11  # what is left, squared, of a constraint beside others that all but imply it
+IMPLIED = 1e-8  # the same where rounding of the face may be all that is left
 
 
 def centered_basis(groups: Indices) -> Array:
@@ -103,11 +104,14 @@ def _flat_by_distances(pairs: Pairs, clique: Indices, tolerance: float) -> Array
     return np.asarray(basis @ vectors[:, np.abs(values) <= FLAT * len(clique) * values[0]])
 
 
-def independent(rows: Array) -> tuple[Indices, Array]:
-    """The pairs whose constraints on R, vᵀRv for each row v, imply all others, and weights on them for Σ vvᵀ."""
+def independent(rows: Array, rest: float) -> tuple[Indices, Array]:
+    """The pairs whose constraints on R, vᵀRv for each row v, imply all others, and weights on them for Σ vvᵀ.
+
+    `rest` is what may be left, squared, of a constraint that the others imply.
+    """
     products = (rows @ rows.T) ** 2
     lengths = np.diag(products).copy()
-    chosen = independent_columns(products / np.sqrt(np.outer(lengths, lengths)), DEPENDENT)
+    chosen = independent_columns(products / np.sqrt(np.outer(lengths, lengths)), rest)
     scale = np.sqrt(lengths[chosen])
     solver = positive_solver(products[np.ix_(chosen, chosen)] / np.outer(scale, scale))
     weights = np.ones(len(chosen)) if solver is None else solver(products[chosen].sum(axis=1) / scale) / scale

@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.stages.linalg import cholesky, positive_solver
+from mlcli.stages.linalg import cholesky, steady_solver
 from mlcli.stages.unfolding_cone import (
     Program,
     Solution,
@@ -46,7 +46,6 @@ class Frame:
     root: Array  # L with R = L Lᵀ
     cost_root: Array  # L with Z = L Lᵀ
     inverse: Array  # Z⁻¹
-    lengths: Array  # vᵀRv
     inverse_lengths: Array  # vᵀZ⁻¹v
     mean: float  # complementarity, per eigenvalue and slack
 
@@ -66,9 +65,20 @@ class Frame:
         return float(self.program.squared @ self.now.weights)
 
     @property
+    def give(self) -> float:
+        """How far a squared distance gives way to a unit of its weight: neither gap nor violation grows by much.
+
+        That keeps the system of the weights regular where the dual is not attained, or hardly. It ends with the gap.
+        """
+        weights, program = self.now.weights, self.program
+        share = min(program.give, self.mean * len(self.root) / abs(self.bound))
+        return share * min(float(program.squared.mean() / np.abs(weights).max()),
+                           abs(self.bound) / float(weights @ weights))
+
+    @property
     def merit(self) -> float:
         """The larger of relative gap and violation."""
-        return max(relative_gap(self.value, self.bound), self.program.violation(self.lengths))
+        return max(relative_gap(self.value, self.bound), self.program.violation(self.root))
 
 
 @frozen
@@ -123,7 +133,7 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
     pairing = float(np.sum(now.kernel * cost))
     count = len(root) if program.equal else len(root) + len(now.slack)
     mean = (pairing + (0.0 if program.equal else float(now.slack @ now.weights))) / count
-    return Frame(program, now, root, cost_root, half.T @ half, squared_norms(program.rows @ root),
+    return Frame(program, now, root, cost_root, half.T @ half,
                  squared_norms(program.rows @ half.T), mean)
 
 
@@ -155,10 +165,9 @@ def _schur(frame: Frame) -> Callable[[Array], Array] | None:
     system = left @ left.T
     right = frame.program.rows @ inverse_root(frame.cost_root).T
     system *= right @ right.T
-    if not frame.program.equal:
-        diagonal = np.arange(len(system))
-        system[diagonal, diagonal] += frame.now.slack / frame.now.weights
-    return positive_solver(system)
+    diagonal = np.arange(len(system))
+    system[diagonal, diagonal] += frame.give if frame.program.equal else frame.now.slack / frame.now.weights
+    return steady_solver(system)
 
 
 def _direction(frame: Frame, solver: Callable[[Array], Array], target: float, bend: Array,
@@ -166,8 +175,7 @@ def _direction(frame: Frame, solver: Callable[[Array], Array], target: float, be
     """The Newton direction toward complementarity `target`, less second-order terms of the predictor."""
     program, now = frame.program, frame.now
     right = target * frame.inverse_lengths - program.squared - np.einsum("ij,ij->i", program.rows @ bend, program.rows)
-    if not program.equal:
-        right += (target - slack_bend) / now.weights
+    right += -frame.give * now.weights if program.equal else (target - slack_bend) / now.weights
     weights = solver(right)
     cost = program.weighted(weights)
     turned = symmetric(now.kernel @ cost @ frame.inverse)

@@ -5,6 +5,7 @@ import pytest
 
 from mlcli.base.compute import Compute
 from mlcli.base.types import Array
+from mlcli.data.samples import sample
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.stages.graph import undirected
 from mlcli.stages.nearest import nearest, nearest_of_new
@@ -85,7 +86,9 @@ def test_distances_are_kept_and_the_bound_is_met(constraints: str, common: bool)
     assert np.abs(model.embedding.mean(axis=0)).max() <= 1e-10
     assert model.spectrum.values.min() > -EPS
     assert model.fit["trace"] == pytest.approx(model.spectrum.trace, rel=1e-12)
-    assert model.fit["converged"] and 0 <= model.fit["dual_bound"] / model.fit["trace"] - 1 <= 1.1e-4
+    above = model.fit["dual_bound"] / model.fit["trace"] - 1
+    assert model.fit["converged"] and -1.1e-4 <= above <= 1.1e-4
+    assert constraints == "equal" or above >= 0  # distances that are off may take a trace past the bound
 
 
 def test_no_weights_give_a_bound_below_the_optimum() -> None:
@@ -193,11 +196,44 @@ def test_a_gap_over_the_tolerance_is_an_error_unless_accepted() -> None:
         assert model.fit["duality_gap"] > 1e-4
 
 
-def test_a_dual_that_is_not_attained_is_called_degenerate() -> None:
-    """Neighborhoods of a surface in three dimensions, rigid beyond what groups of neighbors show."""
-    with pytest.raises(NumericalError) as caught:
-        fit("sde", ROLL, neighbors=7, tolerance=1e-9)
-    assert caught.value.code == "E-DEGENERATE" and "at_most" in caught.value.hint
+@pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
+def test_rigidity_that_groups_of_neighbors_do_not_show_is_no_obstacle(tolerance: float) -> None:
+    """Neighborhoods of a surface in three dimensions: stresses leave the kernel few directions, and an interior."""
+    model = fit("sde", ROLL, neighbors=7, tolerance=tolerance)
+    assert model.fit["converged"] and model.fit["constraint_violation"] <= tolerance
+    assert model.fit["trace"] == pytest.approx(6520.5353, rel=2 * tolerance)  # as a tolerance of 1e-9 proves
+
+
+def test_where_rounding_has_the_last_word_the_gap_is_stated() -> None:
+    with Notes() as notes:
+        model = fit("sde", ROLL, neighbors=7, tolerance=1e-14)
+    assert "W-UNCONVERGED" in notes.codes and not model.fit["converged"]
+    assert 1e-14 < max(model.fit["duality_gap"], model.fit["constraint_violation"]) < 1e-6
+    assert model.fit["dual_bound"] >= 6520.5353 * (1 - 1e-8)
+
+
+def is_proven(rows: int, seed: int, neighbors: int) -> None:
+    """The unfolding of a swiss roll has a gap and a violation within the tolerance, and a trace above its points'."""
+    points = sample("swiss-roll", rows, seed).values
+    model = fit("sde", points, neighbors=neighbors)
+    assert model.fit["converged"] and max(model.fit["duality_gap"], model.fit["constraint_violation"]) <= 1e-4
+    assert model.fit["dual_bound"] >= model.fit["trace"] * (1 - 1e-4) > fit("pca", points).spectrum.trace
+
+
+@pytest.mark.parametrize(("rows", "seed", "neighbors"), [(100, 9, 5), (100, 0, 6), (100, 5, 6), (150, 9, 6)])
+def test_rolls_whose_dual_is_not_attained_without_their_face_are_unfolded(rows: int, seed: int, neighbors: int) -> None:
+    is_proven(rows, seed, neighbors)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbors", [4, 5, 6])
+@pytest.mark.parametrize("rows", [100, 150, 300])
+def test_all_connected_rolls_are_unfolded(rows: int, neighbors: int) -> None:
+    for seed in range(12):
+        try:
+            is_proven(rows, seed, neighbors)
+        except GeometryError as error:
+            assert error.code == "E-PIECES"
 
 
 def test_new_points_are_placed_among_their_neighbors() -> None:
