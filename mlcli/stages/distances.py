@@ -122,9 +122,7 @@ def by_differences(left: Array, right: Array) -> Array:
 def pair_distances(left: Array, right: Array, rows: Indices, columns: Indices) -> Array:
     """‖xᵢ - yⱼ‖² for a list of pairs, by differences: the same to the last bit for (i, j) and (j, i)."""
     squared = np.empty(len(rows))
-    step = max(1, BLOCK // max(left.shape[1], 1))
-    for start in range(0, len(rows), step):
-        part = slice(start, start + step)
+    for part in _pieces(len(rows), left.shape[1]):
         squared[part] = _norms(left[rows[part]] - right[columns[part]])
     return squared
 

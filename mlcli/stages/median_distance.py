@@ -85,28 +85,28 @@ class Near:
     below: int  # how many lie below
     values: AnyArray  # m
     pairs: Indices  # m, as i n + j
-    counts: Indices  # m: how many pairs a pair stands for
+    counts: AnyArray  # m: how many pairs a pair stands for
 
     def of_ranks(self, points: Array, ranks: Indices, rounding: float) -> float | None:
         """The mean of the exact ones of two successive ranks; None where not all that may hold them are here."""
-        if ranks[0] < self.below or ranks[1] >= self.below + self.counts.sum():
+        if ranks[0] < self.below or ranks[1] >= self.below + self.counts.sum(dtype=np.int64):
             return None
         rough = _ranked(self.values, self.counts, ranks - self.below).astype(np.float64)
         first, last = rough[0] - 2 * rounding, rough[1] + 2 * rounding
         if first < self.low or last > self.high:
             return None
         doubtful = (self.values >= first) & (self.values <= last)
-        before = self.below + int(self.counts[self.values < first].sum())
+        before = self.below + int(self.counts[self.values < first].sum(dtype=np.int64))
         exact = pair_distances(points, points, *np.divmod(self.pairs[doubtful], len(points)))
         return float(_ranked(exact, self.counts[doubtful], ranks - before).mean())
 
 
-def _ranked(values: AnyArray, counts: Indices, ranks: Indices) -> AnyArray:
+def _ranked(values: AnyArray, counts: AnyArray, ranks: Indices) -> AnyArray:
     """The values of some ranks, where each value is there a number of times."""
     if counts.max() == 1:
         return np.partition(values, ranks)[ranks]
     order = np.argsort(values)
-    return values[order][np.searchsorted(np.cumsum(counts[order]), ranks, side="right")]
+    return values[order][np.searchsorted(np.cumsum(counts[order], dtype=np.int64), ranks, side="right")]
 
 
 def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Near:
@@ -118,7 +118,7 @@ def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Ne
     sides = [slice(start, min(start + TILE, size)) for start in range(0, size, TILE)]
     tiles = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
 
-    def work(tile: tuple[slice, slice]) -> tuple[int, AnyArray, Indices, Indices]:
+    def work(tile: tuple[slice, slice]) -> tuple[int, AnyArray, Indices, AnyArray]:
         rows, columns = tile
         squared = left[rows] @ right[columns].T
         if rows == columns:
@@ -126,10 +126,10 @@ def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Ne
         under = squared < low
         inside = (squared < high) ^ under
         places = np.flatnonzero(inside)
-        values, counts = squared.ravel()[places], np.ones(len(places), dtype=np.int64)
+        values, counts = squared.ravel()[places], np.ones(len(places), dtype=np.int32)
         if len(places) > TIES:
-            values, kept, counts = np.unique(values, return_index=True, return_counts=True)
-            places = places[kept]
+            values, kept, times = np.unique(values, return_index=True, return_counts=True)
+            places, counts = places[kept], times.astype(np.int32)
         i, j = np.divmod(places, squared.shape[1])
         return int(np.count_nonzero(under)), values, (i + rows.start) * size + j + columns.start, counts
 
