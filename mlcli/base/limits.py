@@ -55,8 +55,8 @@ def require_room(threads: int) -> None:
 def memory(threads: int) -> list[Memory]:
     """The memory that the limits leave a run with so many threads, what it uses without data included."""
     left = [(name, limit(name) - mapped(name, threads) + resident(threads)) for name in LIMITS if limit(name)]
-    resident, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not hold to it, but LSF says so what a job has
-    left += [("ulimit -m", resident)] if resident != resource.RLIM_INFINITY else []
+    most, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not hold to it, but LSF says so what a job has
+    left += [("ulimit -m", most)] if most != resource.RLIM_INFINITY else []
     return [Memory(max(size, 1), name) for name, size in left]
 
 
