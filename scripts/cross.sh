@@ -49,7 +49,7 @@ printf '#!/bin/sh\nexec qemu-aarch64 -L "%s" "%s" "$@"\n' "$system" "$system/usr
 chmod +x "$work/emulated"
 # Tests start Python anew by its own name, which this kernel cannot run.
 printf 'import sys\nsys.executable = "%s"\n' "$work/emulated" > "$work/site/emulated.py"
-export MLCLI_REQUIRE_NATIVE=1 PYTHONPATH=$work/copy:$work/site
+export MLCLI_REQUIRE_NATIVE=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=$work/copy:$work/site
 cd "$work/copy"
 "$work/emulated" -c 'import platform
 from mlcli import native
