@@ -14,14 +14,16 @@ from mlcli.stages.unfolding_pairs import squared_norms
 
 TRACELESS = 1e-10  # share of the sum of sizes below which a trace is zero
 SEMIDEFINITE = 1e-9  # share of the trace: how far below zero rounding may take eigenvalues
-CLOSED = 1e-7  # share of the trace above which an eigenvalue may close its direction
+CLOSED = 1e-9  # share of the trace above which an eigenvalue may close its direction
+CLEAR = 100.0  # times that the eigenvalues of closed directions are at least those of open ones
 CUTS = 8  # places where closed directions may end that are tried
 CENTERED = 1e-13  # complementarity at which closed and open directions are far apart
 UNCLEAR = 1e-9  # complementarity above which they are not apart
 STEPS = 40  # more than twice those of most programs
 INSIDE = 0.95  # share of the way to the boundary
 POLISH = 3  # times that what rounding left on open directions is taken away
-SEEN = 1e-13  # share of the largest square that stresses make on open directions, below which they make none
+TINY = float(np.finfo(float).tiny)
+SEEN = 1e-8  # share of the largest square that stresses make on open directions, below which they make none
 
 
 @frozen
@@ -91,7 +93,7 @@ class Balanced:
     def decided(self) -> bool:
         """Whether τ shows that none or all directions are closed, or closed and open ones are apart."""
         floor, ceiling = float(self.place[-1]), float(self.place[-1]) + self.mean * len(self.root)
-        return ceiling < -SEMIDEFINITE or floor > CLOSED or self.mean <= CENTERED
+        return ceiling < -SEMIDEFINITE or floor > SEMIDEFINITE or self.mean <= CENTERED
 
     def step(self) -> "Balanced | None":
         """A predictor says how far to center, a corrector goes; None where the system cannot be solved."""
@@ -137,8 +139,8 @@ def closed_directions(rows: Array, stresses: Array) -> Array:
     weights = program.weights(now.place)
     for rank in _cuts(symmetric_eigen(weighted(rows, weights))[0]):
         values, vectors = _polished(rows, stresses, weights, rank)
-        rest = np.abs(values[rank:]).max(initial=0.0)
-        if rest <= SEMIDEFINITE * values.sum() and values[rank - 1] > CLOSED * values.sum():
+        rest = _left(values, rank)
+        if rest <= SEMIDEFINITE * values.sum() and values[rank - 1] > CLEAR * rest:
             return np.asarray(vectors[:, :rank])
     return nothing
 
@@ -161,17 +163,23 @@ def _start(program: Balance) -> Balanced | None:
 def _polished(rows: Array, stresses: Array, weights: Array, rank: int) -> tuple[Array, Array]:
     """Eigenvalues and vectors of Σ y vvᵀ for the stress next to `weights` that closes `rank` directions.
 
-    What interior points and rounding leave there turns the closed ones; each time, its square is left (Newton).
+    What interior points and rounding leave on open directions turns the closed ones; each time, its square is left
+    (Newton), unless rounding is all there is. The iterate that leaves least, beside the last closed one, is returned.
     """
-    values, vectors = symmetric_eigen(weighted(rows, weights))
+    found = [symmetric_eigen(weighted(rows, weights))]
     for _ in range(POLISH):
-        seen = rows @ vectors[:, rank:]
+        seen = rows @ found[-1][1][:, rank:]
         left = _lengths(seen, weighted(seen, weights)) @ stresses
         squares, axes = symmetric_eigen(stresses.T @ (seen @ seen.T) ** 2 @ stresses)
         kept = squares > SEEN * squares[0]
         weights = weights - stresses @ (axes[:, kept] @ ((left @ axes[:, kept]) / squares[kept]))
-        values, vectors = symmetric_eigen(weighted(rows, weights))
-    return values, vectors
+        found.append(symmetric_eigen(weighted(rows, weights)))
+    return min(found, key=lambda one: _left(one[0], rank) / max(one[0][rank - 1], TINY))
+
+
+def _left(values: Array, rank: int) -> float:
+    """The largest size of the eigenvalues on open directions."""
+    return float(np.abs(values[rank:]).max(initial=0.0))
 
 
 def weighted(rows: Array, weights: Array) -> Array:
