@@ -25,8 +25,8 @@ class SDE(Method):
     bounds the trace of all others: the run states trace, bound, gap and violation. It fails where no points have the
     given distances, and where the graph is in pieces, which could drift apart.
 
-    Flat or rigid neighborhoods leave the kernel few directions under `equal`; groups of neighbors and stresses of the
-    graph show them first. If rounding ends the solution above the tolerance, a warning states gap and violation.
+    Flat or rigid neighborhoods leave the kernel few directions under `equal`: groups of neighbors show them, and then
+    stresses of the graph. If rounding ends the solution above the tolerance, a warning states gap and violation.
     Many points are unfolded over a basis of smooth vectors: lengths may be off for a penalty, which the bound counts.
 
     A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul, 2006;

@@ -1,5 +1,6 @@
 """Maximum variance unfolding: the kernel of the largest trace that keeps the distances of neighbors."""
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
@@ -42,7 +43,6 @@ UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 GIVE = 0.1  # share of the tolerance that distances may give way by where they are kept
 SOFTNESS = 0.03  # by default
 USUAL = 25  # iterations of most programs
-SEARCH = 20  # and of the search for the face before it, from which stresses are found
 
 
 @frozen
@@ -100,9 +100,8 @@ class Unfolding:
                         USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count),
                         remedy="set method.basis lower")
         work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
-        steps = USUAL + SEARCH if self.equal and isinstance(data, Features) else USUAL
-        return Step("unfold", f"semidefinite program over {pairs} pairs, about {steps} iterations",
-                    steps * work / rate, _whole_memory(pairs, graph.size),
+        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
+                    USUAL * work / rate, _whole_memory(pairs, graph.size),
                     remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
 
     def _refuse_softness(self) -> None:
@@ -117,33 +116,48 @@ class Unfolding:
         return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 
     def _whole(self, pairs: Pairs, data: Spatial) -> Outcome:
-        """The best of all kernels."""
-        floor, basis = -np.inf, centered_basis(coincident(pairs))
-        if self.equal:
-            basis = self._face(pairs, data)
-            floor = -np.inf if isinstance(data, Features) else (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
-        outcome = self._solved(pairs, basis, floor, IMPLIED)
-        found = outcome.certificate
-        if found.violation > self.tolerance and found.bound >= floor and found.iterations < self.limit and self.equal:
-            outcome = min(outcome, self._solved(pairs, basis, floor, DEPENDENT), key=lambda one: one.certificate.off)
-        require_feasible(outcome.certificate, floor, data.exponent)
-        return outcome
-
-    def _face(self, pairs: Pairs, data: Spatial) -> Array:
-        """A basis (n x r) of the kernels that keep all distances; raises NumericalError where there are none."""
-        groups = coincident(pairs)
-        if isinstance(data, Dissimilarities):
+        """The best of all kernels; an attempt that does not end well is followed by one that needs less room."""
+        floor = -np.inf
+        if self.equal and isinstance(data, Dissimilarities):
             require_metric(pairs, data.ids, self.tolerance, data.exponent)
-            return face_basis(pairs, groups, None, self.tolerance)
-        basis = face_basis(pairs, groups, data.values, self.tolerance)
-        return open_basis(pairs.take(pairs.between(groups)), basis, data.values)
+            floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
+        outcomes = []
+        for basis, rest, give in self._attempts(pairs, data):
+            outcomes.append(self._solved(pairs, basis, floor, rest, give))
+            found = outcomes[-1].certificate
+            if self._well(found) or found.bound < floor or found.iterations >= self.limit:
+                break
+        best = min(outcomes, key=lambda one: (not self._well(one.certificate), one.certificate.off))
+        require_feasible(best.certificate, floor, data.exponent)
+        return best
 
-    def _solved(self, pairs: Pairs, basis: Array, floor: float, rest: float) -> Outcome:
+    def _well(self, found: Certificate) -> bool:
+        """Whether a solution has converged to a trace within its bound: one above is paid for by violations."""
+        return found.converged and found.trace <= (1 + GIVE * self.tolerance) * found.bound
+
+    def _attempts(self, pairs: Pairs, data: Spatial) -> Iterator[tuple[Array, float, float]]:
+        """Bases (n x r) of the kernels, what of a pair others imply, and how far distances may give way.
+
+        Where distances are kept, groups of neighbors close directions of the kernel. Stresses of the whole graph may
+        close others; they are expensive to find, so they are used, and distances give way a little, only then.
+        """
+        groups = coincident(pairs)
+        if not self.equal:
+            yield centered_basis(groups), DEPENDENT, 0.0
+            return
+        points = data.values if isinstance(data, Features) else None
+        basis = face_basis(pairs, groups, points, self.tolerance)
+        yield basis, DEPENDENT, 0.0
+        basis = basis if points is None else open_basis(pairs.take(pairs.between(groups)), basis, points)
+        for rest in (IMPLIED, DEPENDENT):
+            yield basis, rest, GIVE * self.tolerance
+
+    def _solved(self, pairs: Pairs, basis: Array, floor: float, rest: float, give: float) -> Outcome:
         """The best of the kernels V R Vᵀ; on a face, pairs that others imply but for `rest` do not count."""
         groups = coincident(pairs)
         places = pairs.between(groups)
         rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
-        program = Program(rows, squared, self.equal, give=GIVE * self.tolerance, usual=float(pairs.squared.mean()))
+        program = Program(rows, squared, self.equal, give=give, usual=float(pairs.squared.mean()))
         if basis.shape[1] < groups.max():
             chosen, even = independent(rows, rest)
             others = np.setdiff1d(np.arange(len(rows)), chosen)
