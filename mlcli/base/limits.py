@@ -12,14 +12,14 @@ from mlcli.base.scheduler import Memory
 from mlcli.errors import RefusedByPlan
 
 MIB = 2**20
-MAPPED = {"ulimit -v": 430 * MIB, "ulimit -d": 230 * MIB}  # of a small run with one thread: measured, and a tenth more
+MAPPED = {"ulimit -v": 430 * MIB, "ulimit -d": 230 * MIB}  # of a small run with one thread: measured, and half more
 LIMITS = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA}
 STACK = 8 * MIB  # of a thread, where the limit of stacks says nothing
 BUFFER = 36 * MIB  # of a thread that calls OpenBLAS: 32 MiB, and what else it allocates
 LIBRARIES = 2  # of OpenBLAS, NumPy's and SciPy's, each with threads of its own
 RESIDENT, EACH = 110 * MIB, 5 * MIB  # of these, what a run without data uses: its libraries, and each thread
 ARROW = "ARROW_DEFAULT_MEMORY_POOL"  # its own pools reserve a gigabyte of addresses
-ARENAS = -8, 2  # mallopt's M_ARENA_MAX, and a number: each arena reserves 64 MiB of addresses
+ARENAS = -8, 1  # mallopt's M_ARENA_MAX, and a number: each arena beyond the first reserves 64 MiB of addresses
 
 
 def limit(name: str) -> int:

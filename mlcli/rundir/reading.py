@@ -59,9 +59,10 @@ def is_intact(path: Path, known: Mapping[str, Any]) -> bool:
 def text_of(path: Path, errors: str = "strict") -> str:
     """The text of a file; raises UnsafeFile."""
     with own_file(path), os.fdopen(open_regular(str(path)), "rb") as file:
-        if os.fstat(file.fileno()).st_size > LARGEST:
+        size = os.fstat(file.fileno()).st_size
+        if size > LARGEST:
             raise ValueError(f"more than {LARGEST >> 20} MiB")
-        return file.read(LARGEST).decode("utf-8", errors)
+        return file.read(size).decode("utf-8", errors)  # a larger number would be allocated first
 
 
 def json_of(path: Path, shape: "type[BaseModel]") -> dict[str, Any]:

@@ -13,6 +13,7 @@ from mlcli.base import limits
 from mlcli.base.compute import Compute
 from mlcli.base.limits import MIB
 from tests.cli.support import write_points
+from tests.processes import neutral, program
 
 LIMITED = list(limits.LIMITS)
 
@@ -20,9 +21,9 @@ LIMITED = list(limits.LIMITS)
 def start(name: str, size: int, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A run of a small table under one limit in bytes."""
     shell = f'{name} {size // 1024} && exec "$@"'
-    command = [sys.executable, "-m", "mlcli", "embed", str(write_points(folder / "data.csv")), "-q", *arguments]
-    return subprocess.run(["bash", "-c", shell, "bash", *command], cwd=folder, capture_output=True, text=True,
-                          timeout=60)
+    command = [*program(), "embed", str(write_points(folder / "data.csv")), "-q", *arguments]
+    return subprocess.run(["bash", "-c", shell, "bash", *command], cwd=folder, env=neutral(), capture_output=True,
+                          text=True, timeout=60)
 
 
 @pytest.mark.parametrize("name", LIMITED)
