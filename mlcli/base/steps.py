@@ -13,3 +13,4 @@ class Step:
     memory: float  # bytes at once, predicted, beside the data
     measured: float | None = None  # seconds extrapolated from a share of the work, where that was asked for
     remedy: str = ""  # what takes less memory
+    square: bool = False  # whether memory grows with the square of the number of rows

@@ -42,7 +42,7 @@ class KernelPCA(Method):
         one = 0.0 if isinstance(data, Similarities) else kernel_cost(count, data.values.shape[1], threads)
         if isinstance(data, Similarities) or fits_in_memory(count, compute):
             return [Step("kernel", f"{count} x {count}, in memory", one, square + 8.0 * min(count**2, BLOCK)),
-                    self.eigensolve.step(count, threads, square)]
+                    self.eigensolve.step(count, threads, square, square=True)]
         stored = 3 * square if self.eigensolve.components == "all" else 8.0 * count * 128
         return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a kernel computed anew in each",
                      PASSES * tiles_cost(count, data.values.shape[1], threads), stored)]

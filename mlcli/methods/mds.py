@@ -48,9 +48,9 @@ class MDS(Method):
         found = 0.0 if isinstance(data, Dissimilarities) else kernel_cost(count, data.values.shape[1], threads)
         square, remedy = 8.0 * count**2, "of features, pca gives the same embedding in little memory; or use landmarks"
         rows = 0.0 if self.landmarks is None else 8.0 * 2 * count * len(data.values)
-        return [Step("distances", f"{count} x {count}, in memory", found, COPIES[self.correction] * square + rows,
-                     remedy=remedy),
-                self.eigensolve.step(count, threads, 2 * square + rows, 1 if self.correction == "none" else 4, remedy)]
+        held, times, whole = COPIES[self.correction] * square + rows, 1 if self.correction == "none" else 4, not rows
+        return [Step("distances", f"{count} x {count}, in memory", found, held, remedy=remedy, square=whole),
+                self.eigensolve.step(count, threads, 2 * square + rows, times, remedy, square=whole)]
 
     def solve(self, data: Dissimilarities | Features, compute: Compute) -> Model:
         """The fit of all points, or of landmarks by which the others are placed."""

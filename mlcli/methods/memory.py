@@ -6,6 +6,8 @@ The figures beside the steps' own were measured as resident memory of whole proc
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input
 from mlcli.base.limits import resident
@@ -39,6 +41,10 @@ def checks_memory(method: "Method", rows: int, table: float) -> float:
 
 def require_memory(steps: Sequence[Step], data: Input, method: "Method", compute: Compute) -> None:
     """Refuses a fit before it starts; raises RefusedByPlan with the remedy of the step that takes most."""
-    most = max(steps, key=lambda step: step.memory)
-    compute.require(peak(steps, data, method, compute), f"{method.name} of {len(data.values):,} rows",
-                    most.remedy or "use fewer rows, or raise compute.memory_limit")
+    most, needed = max(steps, key=lambda step: step.memory), peak(steps, data, method, compute)
+    hint = most.remedy or "use fewer rows, or raise compute.memory_limit"
+    if most.square:
+        alone = resident(compute.thread_count())
+        share = max(compute.memory_bytes() - alone, 0.0) / (needed - alone)
+        hint = f"about {int(len(data.values) * np.sqrt(share)):,} points fit; {hint}"
+    compute.require(needed, f"{method.name} of {len(data.values):,} rows", hint)

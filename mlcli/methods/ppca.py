@@ -54,7 +54,7 @@ class PPCA(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """One eigenproblem of the smaller side; by em, a pass over the data for each iteration."""
         (rows, columns), rate = data.values.shape, product_rate(compute.thread_count())
-        side, count = min(rows, columns), int(max(self.eigensolve.components, 1))
+        side, count = min(rows, columns), self.eigensolve.wanted(min(rows, columns))
         seconds = 2.0 * rows * columns * side / rate + solve_cost(side, compute.thread_count())
         found = Step("eigensolve", f"the smaller side ({side})", seconds, 8.0 * (rows * columns + 4 * side**2))
         em = Step("iterate", "em, 100 iterations", 2000.0 * rows * columns * count / rate, 32.0 * rows * columns)

@@ -28,8 +28,9 @@ def _load() -> tuple[ModuleType | None, str]:
         from mlcli.native import _kernels
     except ImportError as error:
         _require(named, lambda level: False)
-        missing = isinstance(error, ModuleNotFoundError)
-        why = "mlcli was installed without native kernels" if missing else f"the native kernels do not load ({error})"
+        why = f"the native kernels do not load ({error})"
+        if isinstance(error, ModuleNotFoundError):
+            why = "mlcli was installed without its native kernels"
         return None, f"{why}; {REMEDY}"
     library: ModuleType = _kernels
     _require(named, library.choose_level)

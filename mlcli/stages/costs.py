@@ -78,13 +78,13 @@ def solve_cost(size: int, threads: int) -> float:
 
 
 def eigensolve_step(size: int, threads: int, *, whole: bool, vectors: bool, held: float, times: int = 1,
-                    remedy: str = "") -> Step:
+                    remedy: str = "", square: bool = False) -> Step:
     """The spectrum of a matrix in memory, whole or its top, with all eigenvectors or a few, beside `held` bytes."""
     if not whole:
         return Step("eigensolve", "block Krylov on the matrix in memory", times * 10 * 8.0 * size**2 / 8e9,
-                    held + 8.0 * LANDMARKS * size, remedy=remedy)
+                    held + 8.0 * LANDMARKS * size, remedy=remedy, square=square)
     return Step("eigensolve", "the whole spectrum by LAPACK", times * solve_cost(size, threads),
-                held + 8.0 * (LAPACK + VECTORS * vectors) * size**2, remedy=remedy)
+                held + 8.0 * (LAPACK + VECTORS * vectors) * size**2, remedy=remedy, square=square)
 
 
 def kernel_cost(points: int, columns: int, threads: int) -> float:

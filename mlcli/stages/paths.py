@@ -81,9 +81,9 @@ class Paths(Options):
         measured = None if share is None or plan.algorithm == "floyd" else _measured(_engine(graph, plan), graph, share)
         once = plan.cost.preparation
         steps = [Step("paths", plan.reason, once if plan.store == "streamed" else once + plan.cost.seconds, plan.memory,
-                      None if plan.store == "streamed" else measured, REMEDY)]
+                      None if plan.store == "streamed" else measured, REMEDY, square=plan.store != "streamed")]
         if plan.store != "streamed":
-            return [*steps, eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY)]
+            return [*steps, eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
         held = SWEEP_WIDTH * 2.0 * (PASSES + 1) + LANDMARKS + (SWEEP_WIDTH + 1) * (allowed() + AHEAD + 1)
         stored = 3.0 * graph.size if eigensolve.components == "all" else 0.0
         return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes", plan.passes * plan.cost.seconds,

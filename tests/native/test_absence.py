@@ -1,7 +1,6 @@
 """A run without the native kernels says so once, on standard error and in run.json, with what mends it."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.cli.support import write_points
+from tests.processes import neutral, program
 
-WITHOUT = "import sys; sys.modules['mlcli.native._kernels'] = None; from mlcli.cli import main; main()"
+WITHOUT = "import sys; sys.modules['mlcli.native._kernels'] = None; from mlcli.__main__ import main; main()"
 BROKEN = """
 import sys
 class Finder:
@@ -18,20 +18,20 @@ class Finder:
         if name == "mlcli.native._kernels":
             raise ImportError("GLIBCXX_9 not found")
 sys.meta_path.insert(0, Finder())
-from mlcli.cli import main
+from mlcli.__main__ import main
 main()
 """
 
 
-@pytest.mark.parametrize(("program", "variable", "says"), [
+@pytest.mark.parametrize(("code", "variable", "says"), [
     (WITHOUT, "", "mlcli was installed without its native kernels"),
     (BROKEN, "", "the native kernels do not load (GLIBCXX_9 not found)"),
-    ("from mlcli.cli import main; main()", "none", "MLCLI_SIMD=none does without the native kernels"),
+    ("from mlcli.__main__ import main; main()", "none", "MLCLI_SIMD=none does without the native kernels"),
 ])
-def test_a_run_without_kernels_says_so(tmp_path: Path, program: str, variable: str, says: str) -> None:
+def test_a_run_without_kernels_says_so(tmp_path: Path, code: str, variable: str, says: str) -> None:
     write_points(tmp_path / "data.csv")
-    ended = subprocess.run([sys.executable, "-c", program, "embed", "data.csv", "-m", "isomap", "-k", "6", "-o", "run"],
-                           cwd=tmp_path, env=os.environ | {"MLCLI_SIMD": variable}, capture_output=True, text=True)
+    command = [sys.executable, "-P", "-c", code, "embed", "data.csv", "-m", "isomap", "-k", "6", "-o", "run"]
+    ended = subprocess.run(command, cwd=tmp_path, env=neutral(MLCLI_SIMD=variable), capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
     notes = json.loads((tmp_path / "run" / "run.json").read_text())["notes"]
     told = [note["message"] for note in notes if note["code"] == "N-NO-KERNELS"]
@@ -44,7 +44,7 @@ def test_a_run_without_kernels_says_so(tmp_path: Path, program: str, variable: s
 
 def test_a_run_with_kernels_does_not(tmp_path: Path) -> None:
     write_points(tmp_path / "data.csv")
-    ended = subprocess.run([sys.executable, "-m", "mlcli", "embed", "data.csv", "-o", "run"], cwd=tmp_path,
-                           env={name: value for name, value in os.environ.items() if name != "MLCLI_SIMD"},
+    environment = {name: value for name, value in neutral().items() if name != "MLCLI_SIMD"}
+    ended = subprocess.run([*program(), "embed", "data.csv", "-o", "run"], cwd=tmp_path, env=environment,
                            capture_output=True, text=True, check=True)
     assert "KERNELS" not in ended.stderr + (tmp_path / "run" / "run.json").read_text()
