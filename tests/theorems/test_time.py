@@ -190,6 +190,7 @@ def test_a_constant_column_has_no_part_in_the_model() -> None:
     assert not wider.loadings.values[3].any() and wider.fit["noise_variances"][3] == 0
 
 
+@pytest.mark.slow
 def test_two_states_show_through_one_column() -> None:
     """A sine in noise needs two states and one column: its period is the angle of A."""
     generator = np.random.default_rng(3)
@@ -219,7 +220,7 @@ def test_noise_in_every_column_is_no_reason_to_warn() -> None:
     assert "W-NOISELESS" not in notes.codes
 
 
-@pytest.mark.parametrize("components", [1, 2, 3])
+@pytest.mark.parametrize("components", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["sine", "walk", "noise", "trend"])
 def test_rows_of_rank_one_are_projected_onto_themselves(name: str, components: int) -> None:
     """States beyond the first show in no column, or hardly: what rows tell of them is as little as rounding."""
