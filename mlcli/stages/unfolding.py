@@ -12,7 +12,7 @@ from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.costs import product_rate
 from mlcli.stages.factored import Factored
@@ -121,9 +121,13 @@ class Unfolding:
         if self.equal and isinstance(data, Dissimilarities):
             require_metric(pairs, data.ids, self.tolerance, data.exponent)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
-        outcomes = []
+        outcomes, tried = [], np.zeros(0, dtype=np.int64)
         for basis, rest, give in self._attempts(pairs, data):
-            outcomes.append(self._solved(pairs, basis, floor, rest, give))
+            program, places = self._program(pairs, basis, rest, give)
+            if give and np.array_equal(tried, places):
+                continue  # the same program again
+            tried = places if give else tried
+            outcomes.append(self._solved(program, places, pairs, basis, floor))
             found = outcomes[-1].certificate
             if self._well(found) or found.bound < floor or found.iterations >= self.limit:
                 break
@@ -152,8 +156,8 @@ class Unfolding:
         for rest in (IMPLIED, DEPENDENT):
             yield basis, rest, GIVE * self.tolerance
 
-    def _solved(self, pairs: Pairs, basis: Array, floor: float, rest: float, give: float) -> Outcome:
-        """The best of the kernels V R Vᵀ; on a face, pairs that others imply but for `rest` do not count."""
+    def _program(self, pairs: Pairs, basis: Array, rest: float, give: float) -> tuple[Program, Indices]:
+        """The program over kernels V R Vᵀ, and the pairs in it: on a face, not those that others imply but for `rest`."""
         groups = coincident(pairs)
         places = pairs.between(groups)
         rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
@@ -164,6 +168,10 @@ class Unfolding:
             program = replace(program, rows=rows[chosen], squared=squared[chosen], even=even,
                               implied=(rows[others], squared[others]))
             places = places[chosen]
+        return program, places
+
+    def _solved(self, program: Program, places: Indices, pairs: Pairs, basis: Array, floor: float) -> Outcome:
+        """The best of the kernels V R Vᵀ."""
         solution = maximize(program, self.tolerance, self.limit, floor)
         factor = basis @ solution.root
         face = basis if basis.shape[1] < pairs.size - 1 else None
