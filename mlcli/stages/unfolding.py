@@ -157,7 +157,7 @@ class Unfolding:
             yield basis, rest, GIVE * self.tolerance
 
     def _program(self, pairs: Pairs, basis: Array, rest: float, give: float) -> tuple[Program, Indices]:
-        """The program over kernels V R Vᵀ, and the pairs in it: on a face, not those that others imply but for `rest`."""
+        """The program over kernels V R Vᵀ, and its pairs: on a face, without those others imply but for `rest`."""
         groups = coincident(pairs)
         places = pairs.between(groups)
         rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
