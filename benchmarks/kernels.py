@@ -19,8 +19,8 @@ from mlcli import native
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.native.elimination import Precision
-from mlcli.stages.graph import Graph, graph_of
-from mlcli.stages.nearest import nearest
+from mlcli.stages.graph.graph import Graph, graph_of
+from mlcli.stages.graph.nearest import nearest
 
 Each = Callable[..., Iterable[object]]
 

@@ -37,7 +37,7 @@ from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.machine import libraries
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
-from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.eigen.spectrum import Spectrum
 
 LEADING = 10  # eigenvalues told at the end
 

@@ -27,7 +27,7 @@ from mlcli.readback import config_of, read_embedding, rows_of, without_rows
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import csv_of, damaged, is_intact, own_file
-from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.eigen.spectrum import Spectrum
 
 SECONDS = 10.0  # that the checks may take, unless all is asked for
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles

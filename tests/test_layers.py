@@ -1,6 +1,7 @@
 """Imports point downward only, and the house keeps its sizes."""
 
 import ast
+import graphlib
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ LAYERS = [{"cli", "__main__"}, {"reuse", "comparing", "verification"},
           {"pipeline", "planning", "checkup", "readback"}, {"certify"}, {"rundir", "report"}, {"config"},
           {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+ROOMS = [{"similarities"}, {"unfolding", "latent"}, {"paths", "linear"}, {"eigen"}, {"kernels", "graph"}, {"algebra"}]
+ROOM_LEVEL = {name: level for level, names in enumerate(ROOMS) for name in names}
 STRANGERS = [("methods", "data"), ("rundir", "report")]
 FILES = sorted(PACKAGE.rglob("*.py"))
 
@@ -20,13 +23,18 @@ def room(path: Path) -> str:
     return path.relative_to(PACKAGE).with_suffix("").parts[0]
 
 
-def imported_rooms(path: Path) -> set[str]:
-    rooms = set()
+def imported(path: Path) -> set[str]:
+    """Dotted names that a file imports from the package, for types only or inside of functions as well."""
+    found = set()
     for node in ast.walk(ast.parse(path.read_text())):
         names = [a.name for a in node.names] if isinstance(node, ast.Import) else (
             [f"{node.module}.{a.name}" for a in node.names] if isinstance(node, ast.ImportFrom) and node.module else [])
-        rooms |= {name.split(".")[1] for name in names if name.startswith("mlcli.")}
-    return rooms - {"__version__"}
+        found |= {name for name in names if name.startswith("mlcli.")}
+    return found
+
+
+def imported_rooms(path: Path) -> set[str]:
+    return {name.split(".")[1] for name in imported(path)} - {"__version__"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))
@@ -38,6 +46,30 @@ def test_imports_point_down(path: Path) -> None:
     for other in imported_rooms(path) - {own}:
         assert LEVEL[other] >= LEVEL[own], f"{own} imports {other}, which lies above it"
         assert (own, other) not in STRANGERS and (other, own) not in STRANGERS, f"{own} must not know {other}"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if room(path) == "stages"],
+                         ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_rooms_of_stages_import_downward(path: Path) -> None:
+    own = path.relative_to(PACKAGE / "stages").with_suffix("").parts[0]
+    for name in imported(path):
+        parts = name.split(".")
+        if own != "__init__" and parts[1] == "stages" and parts[2] != own:
+            assert ROOM_LEVEL[parts[2]] > ROOM_LEVEL[own], f"{own} imports {parts[2]}, which does not lie below it"
+
+
+def test_no_file_imports_itself_in_the_end() -> None:
+    def dotted(path: Path) -> str:
+        return ".".join(("mlcli", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+    modules = {dotted(path): path for path in FILES}
+    compiled = "mlcli.native._kernels"
+    edges = {name: {other if other in modules else other.rpartition(".")[0] for other in imported(path) - {compiled}}
+             for name, path in modules.items()}
+    try:
+        tuple(graphlib.TopologicalSorter(edges).static_order())
+    except graphlib.CycleError as error:
+        pytest.fail(f"a cycle of imports: {' <- '.join(error.args[1])}")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: str(p.relative_to(PACKAGE)))

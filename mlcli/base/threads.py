@@ -7,7 +7,10 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
+from functools import partial
 from typing import TypeVar
+
+from mlcli.base.stage import advance
 
 LATE = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")  # read by libraries that are loaded only during the run (SciPy's)
 T = TypeVar("T")
@@ -75,3 +78,11 @@ def _shared(work: Callable[[T], R], pieces: Sequence[T], count: int) -> Iterator
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+
+
+def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Iterator[R]:
+    """What the tasks of an elimination give: those of a stage on all threads, after all stages before it."""
+    with ThreadPoolExecutor(allowed()) as pool:
+        for stage, count in enumerate(counts):
+            yield from pool.map(partial(task, stage), range(count))
+            advance(stage + 1, len(counts))

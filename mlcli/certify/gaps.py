@@ -9,7 +9,7 @@ from mlcli.base.check import EPS, Check, ratio, skipped
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.subject import Subject
-from mlcli.stages.latent import Latent
+from mlcli.stages.latent.model import Latent
 
 ROUNDED = 100.0  # roundings that are taken for no noise
 PATTERN = 1e-4  # seconds for rows that have the same cells, besides the arithmetic

@@ -15,8 +15,8 @@ from mlcli.certify.kernel import ROOM
 from mlcli.certify.recompute import NARROW, PIECE, squared
 from mlcli.certify.subject import Subject
 from mlcli.certify.witness import NUMBER, shortest
-from mlcli.stages.graph import Graph
-from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighbors import Neighbors
 
 EDGE = 1e-7  # seconds for the length of one edge
 

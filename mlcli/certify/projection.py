@@ -13,7 +13,8 @@ from mlcli.certify.budget import Budget
 from mlcli.certify.recompute import NARROW, squared
 from mlcli.certify.subject import Subject
 from mlcli.certify.witness import NUMBER, PATH
-from mlcli.stages.kernel_functions import Gaussian
+from mlcli.stages.kernels.functions import Gaussian
+from mlcli.stages.latent.state_space import seconds_of
 from mlcli.stages.similarities import (
     Barycenters,
     Columns,
@@ -24,7 +25,6 @@ from mlcli.stages.similarities import (
     KernelValues,
     Smoother,
 )
-from mlcli.stages.state_space import seconds_of
 
 MOST = 64  # rows that are projected
 PAIRS = 400  # points whose distances tell whether a rate is one over their median

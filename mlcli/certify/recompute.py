@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.threads import each
 from mlcli.base.types import Array
-from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 
 NARROW = 32  # columns up to which distances are summed one column at a time
 PIECE = 2**16  # numbers of the points taken up at once

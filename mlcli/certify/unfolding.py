@@ -14,8 +14,8 @@ from mlcli.base.types import Array
 from mlcli.certify.budget import Budget
 from mlcli.certify.graph import Near, graph_checks
 from mlcli.certify.subject import Subject
-from mlcli.stages.graph import undirected
-from mlcli.stages.unfolded import Unfolded
+from mlcli.stages.graph.graph import undirected
+from mlcli.stages.unfolding.unfolded import Unfolded
 
 FACE = 1e-9  # share of the points' size that rounding may leave outside a face
 LEAST = 1e-290  # squared lengths below this have lost digits to the end of the range of doubles

@@ -14,8 +14,8 @@ from mlcli.certify.budget import Budget
 from mlcli.certify.counting import ERRORS, INERTIA, positive_pivots, ritz, unit_axes
 from mlcli.certify.graph import Near
 from mlcli.certify.subject import TIED, Subject
-from mlcli.stages.nearest import Lists
-from mlcli.stages.pieces import connected_lists
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.pieces import connected_lists
 from mlcli.stages.similarities import Barycenters
 
 ROW = 2e-5  # seconds for a row of few columns

@@ -11,8 +11,8 @@ from mlcli.base.threads import each
 from mlcli.base.types import Array, Indices
 from mlcli.certify.recompute import NARROW, corrected, kernel_diagonal, kernel_values, squared
 from mlcli.certify.subject import Subject
-from mlcli.stages.geodesics import dijkstra_rows
-from mlcli.stages.graph import Graph
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.similarities import Columns, Distances, Geodesics, GivenDistances, KernelValues
 
 NUMBER = 4e-9  # seconds for one number of one column, summed

@@ -7,7 +7,7 @@ from mlcli.base.inputs import Features
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.checkup.report import Concentration, Reach
-from mlcli.stages.distances import row_blocks, squared_distances
+from mlcli.stages.algebra.distances import row_blocks, squared_distances
 
 SAMPLE = 1000  # points that neighborhoods are drawn around
 SHARES = (0.01, 0.1)

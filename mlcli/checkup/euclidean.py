@@ -6,9 +6,9 @@ from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import stage
 from mlcli.base.types import Array
 from mlcli.checkup.report import Corrections, Euclidean
-from mlcli.stages.corrections import cailliez_constant, is_euclidean, lingoes_constant
-from mlcli.stages.kernels import Dense
-from mlcli.stages.linalg import symmetric_eigenvalues
+from mlcli.stages.algebra.linalg import symmetric_eigenvalues
+from mlcli.stages.kernels.corrections import cailliez_constant, is_euclidean, lingoes_constant
+from mlcli.stages.kernels.forms import Dense
 
 CAILLIEZ = 3000  # points up to which its constant, some seven eigenproblems, takes about a minute
 

@@ -25,9 +25,9 @@ from mlcli.data.read import as_found
 from mlcli.data.square import look_like_similarities
 from mlcli.data.symmetry import merge
 from mlcli.data.table import Table
-from mlcli.stages.kernels import square_memory
-from mlcli.stages.nearest import Lists
-from mlcli.stages.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.stages.kernels.forms import square_memory
 
 LARGEST = 20_000  # points that all pairs are looked at among; of more, a seeded sample
 COPIES = 4  # n x n arrays at once

@@ -7,11 +7,11 @@ from mlcli.base.scaling import scaled_number
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.checkup.report import GraphFacts, Hubness, IntrinsicDimension
-from mlcli.stages.connecting import connecting_count, connecting_radius
-from mlcli.stages.graph import graph_of
-from mlcli.stages.intrinsic import maximum_likelihood, two_nn, two_nn_error
-from mlcli.stages.nearest import Lists
-from mlcli.stages.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.report.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
+from mlcli.stages.graph.connecting import connecting_count, connecting_radius
+from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
 
 LISTED = 10
 

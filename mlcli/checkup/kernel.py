@@ -8,8 +8,8 @@ from mlcli.base.types import Array
 from mlcli.checkup.metric import Ids, largest_size, symmetry_of, unknown_of
 from mlcli.checkup.report import Kernel
 from mlcli.data.symmetry import merge
-from mlcli.stages.corrections import is_euclidean
-from mlcli.stages.linalg import symmetric_eigenvalues
+from mlcli.stages.algebra.linalg import symmetric_eigenvalues
+from mlcli.stages.kernels.corrections import is_euclidean
 
 
 @stage("kernel")

@@ -15,7 +15,7 @@ from mlcli.data.symmetry import symmetric
 from mlcli.data.triangles import warn_if_squared
 from mlcli.data.wording import LISTED, counted, joined, listed, place, shown
 from mlcli.errors import DataError
-from mlcli.stages.linalg import symmetric_eigenvalues
+from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
 INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is no rounding

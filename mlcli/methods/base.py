@@ -18,13 +18,13 @@ from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.memory import require_memory
-from mlcli.stages.axes import Axes
-from mlcli.stages.distances import row_blocks
-from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Centering
+from mlcli.stages.algebra.distances import row_blocks
+from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.forms import Centering
 from mlcli.stages.similarities import Monomials, Similarity, Smoother
-from mlcli.stages.spectrum import Spectrum
-from mlcli.stages.unfolded import Unfolded
+from mlcli.stages.unfolding.unfolded import Unfolded
 
 
 @frozen

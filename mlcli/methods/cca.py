@@ -7,14 +7,14 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import TwoViews
 from mlcli.base.signs import leading_signs
 from mlcli.methods.base import Decoder, Loadings, Model, Projector
+from mlcli.methods.identities.second_moments import explained, regressed, uncorrelated, unit_variances
 from mlcli.methods.two_views import OfTwoViews
-from mlcli.stages.axes import Axes
-from mlcli.stages.canonical import canonical, stacked
-from mlcli.stages.kernels import Centering
-from mlcli.stages.second_moments import explained, regressed, uncorrelated, unit_variances
+from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.linear.canonical import canonical, stacked
+from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Columns
-from mlcli.stages.spectrum import Spectrum
-from mlcli.stages.whitening import whitened
 
 
 class CCA(OfTwoViews):

@@ -11,14 +11,14 @@ from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
-from mlcli.stages.axes import Axes
-from mlcli.stages.costs import product_rate, solve_cost
-from mlcli.stages.factor_model import Observed, Scores, fit_factors, most_factors, of_covariance, of_points
-from mlcli.stages.factored import Factored
-from mlcli.stages.iterate import Iterate
-from mlcli.stages.rotations import Rotation, Unrotated
+from mlcli.stages.algebra.costs import product_rate, solve_cost
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.latent.factor_model import Observed, Scores, fit_factors, most_factors, of_covariance, of_points
+from mlcli.stages.latent.rotations import Rotation, Unrotated
 from mlcli.stages.similarities import Columns
-from mlcli.stages.spectrum import Spectrum
 
 
 class FA(Method):

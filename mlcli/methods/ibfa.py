@@ -10,14 +10,14 @@ from mlcli.base.inputs import TwoViews
 from mlcli.base.options import option
 from mlcli.base.signs import leading_signs
 from mlcli.methods.base import Decoder, Loadings, Model, Projector
+from mlcli.methods.identities.second_moments import regressed, uncorrelated
 from mlcli.methods.two_views import OfTwoViews
-from mlcli.stages.axes import Axes, first
-from mlcli.stages.canonical import canonical, log_likelihood, posterior_means, posterior_variances, stacked
-from mlcli.stages.kernels import Centering
-from mlcli.stages.second_moments import regressed, uncorrelated
+from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances, stacked
+from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Columns
-from mlcli.stages.spectrum import Spectrum
-from mlcli.stages.whitening import whitened
 
 
 class IBFA(OfTwoViews):

@@ -12,15 +12,15 @@ from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
-from mlcli.stages.axes import Axes, first
-from mlcli.stages.costs import singular_step
-from mlcli.stages.independence import Contrast, Order, in_order, unmixed
-from mlcli.stages.iterate import Iterate
-from mlcli.stages.kernels import Centering
-from mlcli.stages.second_moments import regressed, uncorrelated, unit_variances
+from mlcli.methods.identities.second_moments import regressed, uncorrelated, unit_variances
+from mlcli.stages.algebra.costs import singular_step
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.linear.independence import Contrast, Order, in_order, unmixed
+from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Columns
-from mlcli.stages.spectrum import Spectrum
-from mlcli.stages.whitening import whitened
 
 
 class ICA(Method):

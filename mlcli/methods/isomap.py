@@ -9,12 +9,12 @@ from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
 from mlcli.methods.base import Method, Model, Projector
-from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Dense
-from mlcli.stages.landmarks import choose_landmarks
-from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.paths import OF_LANDMARKS, Paths
-from mlcli.stages.pieces import connected_graph
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.kernels.forms import Dense
+from mlcli.stages.kernels.landmarks import choose_landmarks
+from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
 from mlcli.stages.similarities import Geodesics
 
 

@@ -10,13 +10,13 @@ from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method, Model, Projector, Units, linear_decoder
-from mlcli.stages.costs import PASSES, kernel_cost, tiles_cost
-from mlcli.stages.distances import BLOCK
-from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernel_functions import Gaussian, KernelFunction, Linear
-from mlcli.stages.kernels import Dense
+from mlcli.stages.algebra.costs import PASSES, kernel_cost, tiles_cost
+from mlcli.stages.algebra.distances import BLOCK
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.kernels.forms import Dense
+from mlcli.stages.kernels.functions import Gaussian, KernelFunction, Linear
+from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.similarities import Columns, KernelValues
-from mlcli.stages.streamed import fits_in_memory, kernel_of
 
 
 class KernelPCA(Method):

@@ -11,13 +11,13 @@ from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Loadings, Method, Model, Projector, Units
-from mlcli.stages.axes import Axes, first
-from mlcli.stages.costs import singular_step
-from mlcli.stages.discriminant import classes_of, discriminants
-from mlcli.stages.kernels import Centering
-from mlcli.stages.second_moments import separated
+from mlcli.methods.identities.second_moments import separated
+from mlcli.stages.algebra.costs import singular_step
+from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.linear.discriminant import classes_of, discriminants
 from mlcli.stages.similarities import Columns
-from mlcli.stages.spectrum import Spectrum
 
 
 class LDA(Method):

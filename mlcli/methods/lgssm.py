@@ -11,13 +11,13 @@ from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units, existing
-from mlcli.stages.axes import Axes
-from mlcli.stages.iterate import Iterate
-from mlcli.stages.kernels import uncentered
+from mlcli.methods.identities.smoothing_equations import never_less_likely, of_states
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.forms import uncentered
+from mlcli.stages.latent.state_space import fitted_model, seconds_of
 from mlcli.stages.similarities import Smoother
-from mlcli.stages.smoothing_equations import never_less_likely, of_states
-from mlcli.stages.spectrum import Spectrum
-from mlcli.stages.state_space import fitted_model, seconds_of
 
 
 class LGSSM(Method):

@@ -9,14 +9,14 @@ from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method, Model, Projector, Units
-from mlcli.stages.costs import product_rate
-from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Inverse
-from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.pieces import connected_lists
+from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.eigen.solvers import WHOLE_SVD
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.pieces import connected_lists
+from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
+from mlcli.stages.kernels.forms import Inverse
 from mlcli.stages.similarities import Barycenters
-from mlcli.stages.solvers import WHOLE_SVD
-from mlcli.stages.weights import barycentric_weights, residual_matrix
 
 FLAT = 3  # columns up to which the factor of the costs has little fill
 

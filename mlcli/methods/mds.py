@@ -10,12 +10,12 @@ from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
 from mlcli.methods.base import Method, Model, Projector, existing, linear_decoder
-from mlcli.stages.corrections import correction_for
-from mlcli.stages.costs import kernel_cost
-from mlcli.stages.distances import squared_distances
-from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import Dense
-from mlcli.stages.landmarks import choose_landmarks
+from mlcli.stages.algebra.costs import kernel_cost
+from mlcli.stages.algebra.distances import squared_distances
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.kernels.corrections import correction_for
+from mlcli.stages.kernels.forms import Dense
+from mlcli.stages.kernels.landmarks import choose_landmarks
 from mlcli.stages.similarities import Distances, GivenDistances
 
 COPIES = {"none": 2.0, "lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once

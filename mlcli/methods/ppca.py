@@ -10,11 +10,11 @@ from mlcli.base.scaling import all_finite, scaled, scaled_number
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
-from mlcli.stages.costs import product_rate, solve_cost
-from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.iterate import Iterate
-from mlcli.stages.kernels import Centering
-from mlcli.stages.probabilistic import by_em, in_closed_form
+from mlcli.stages.algebra.costs import product_rate, solve_cost
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.latent.probabilistic import by_em, in_closed_form
 from mlcli.stages.similarities import Completed
 
 

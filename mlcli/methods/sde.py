@@ -9,12 +9,12 @@ from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method, Model, Projector
-from mlcli.stages.eigensolve import Eigensolve
-from mlcli.stages.kernels import uncentered
-from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.pieces import connected_graph
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.kernels.forms import uncentered
 from mlcli.stages.similarities import Barycenters, GivenBarycenters
-from mlcli.stages.unfolding import SOFTNESS, UNBOUNDED, Unfolding
+from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 
 
 class SDE(Method):

@@ -10,14 +10,14 @@ from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
-from mlcli.stages.axes import Axes, first
-from mlcli.stages.costs import singular_step
-from mlcli.stages.kernels import Centering
-from mlcli.stages.second_moments import regressed, steps_of, uncorrelated, unit_variances
+from mlcli.methods.identities.second_moments import regressed, steps_of, uncorrelated, unit_variances
+from mlcli.stages.algebra.costs import singular_step
+from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.linear.slowness import monomials, slow_features
+from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Monomials
-from mlcli.stages.slowness import monomials, slow_features
-from mlcli.stages.spectrum import Spectrum
-from mlcli.stages.whitening import whitened
 
 
 class SFA(Method):

@@ -6,8 +6,8 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input, TwoViews
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method, Units
-from mlcli.stages.canonical import most_pairs
-from mlcli.stages.costs import singular_step
+from mlcli.stages.algebra.costs import singular_step
+from mlcli.stages.linear.canonical import most_pairs
 
 
 class OfTwoViews(Method):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.eigen.spectrum import Spectrum
 
 HEADER = "component,eigenvalue,proportion,cumulative"
 

@@ -26,13 +26,13 @@ from mlcli.methods.base import Decoder, Projector
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import Unfit, require_finite, require_fit, require_types
 from mlcli.rundir.reading import is_intact, raw_json
-from mlcli.stages.corrections import Correction
-from mlcli.stages.graph import Graph
-from mlcli.stages.kalman import StateSpace
-from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
-from mlcli.stages.kernels import Centering
-from mlcli.stages.latent import Latent
-from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.kernels.corrections import Correction
+from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.latent.kalman import StateSpace
+from mlcli.stages.latent.model import Latent
 from mlcli.stages.similarities import (
     Barycenters,
     Columns,
@@ -45,7 +45,7 @@ from mlcli.stages.similarities import (
     Monomials,
     Smoother,
 )
-from mlcli.stages.unfolded import Unfolded
+from mlcli.stages.unfolding.unfolded import Unfolded
 
 FORMAT = 1
 LARGEST_HEADER = 2**20  # bytes

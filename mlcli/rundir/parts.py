@@ -11,10 +11,10 @@ import numpy as np
 from mlcli.base.scaling import all_finite
 from mlcli.data.prepare import Preparation
 from mlcli.methods.base import Decoder, Projector
-from mlcli.stages.graph import Graph
-from mlcli.stages.kalman import StateSpace
-from mlcli.stages.kernels import Centering
-from mlcli.stages.latent import Latent
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.latent.kalman import StateSpace
+from mlcli.stages.latent.model import Latent
 from mlcli.stages.similarities import (
     Barycenters,
     Distances,
@@ -26,7 +26,7 @@ from mlcli.stages.similarities import (
     Similarity,
     Smoother,
 )
-from mlcli.stages.unfolded import Unfolded
+from mlcli.stages.unfolding.unfolded import Unfolded
 
 # Equal letters stand for equal lengths: k columns of the input, d numbers of a new row, c columns of its similarities,
 # p axes, n points of a graph; the others belong to one part.

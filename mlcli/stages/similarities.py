@@ -12,16 +12,16 @@ from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import all_finite
 from mlcli.base.types import Array, Indices
-from mlcli.stages.corrections import Correction
-from mlcli.stages.distances import squared_distances
-from mlcli.stages.graph import Graph
-from mlcli.stages.kalman import Sequence, StateSpace, smoothed
-from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
-from mlcli.stages.latent import Grouped, Latent, posterior
-from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.paths import paths_of_new
-from mlcli.stages.slowness import monomials, monomials_rounding
-from mlcli.stages.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
+from mlcli.stages.algebra.distances import squared_distances
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
+from mlcli.stages.kernels.corrections import Correction
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
+from mlcli.stages.latent.model import Grouped, Latent, posterior
+from mlcli.stages.linear.slowness import monomials, monomials_rounding
+from mlcli.stages.paths.paths import paths_of_new
 
 
 @frozen

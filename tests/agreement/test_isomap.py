@@ -6,9 +6,9 @@ import pytest
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.methods import Model
-from mlcli.stages.graph import Graph, graph_of
-from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.paths import Paths
+from mlcli.stages.graph.graph import Graph, graph_of
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.paths.paths import Paths
 from tests import support
 from tests.agreement.tables import TOLERANCE, column, read, residual_variances, score_deviation, value_deviation
 

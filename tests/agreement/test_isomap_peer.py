@@ -10,8 +10,8 @@ import scipy.sparse.csgraph
 
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import Array
-from mlcli.stages.graph import Graph, graph_of
-from mlcli.stages.neighbors import Neighbors
+from mlcli.stages.graph.graph import Graph, graph_of
+from mlcli.stages.graph.neighbors import Neighbors
 from tests import support
 from tests.agreement.test_shared_data import DATA, NO_DATA, table
 

@@ -9,9 +9,9 @@ import pytest
 from mlcli.base.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.report.quality import kept_space, quality
-from mlcli.stages.graph import graph_of
-from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.paths import Paths
+from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.paths.paths import Paths
 from tests import support
 from tests.agreement.tables import TOLERANCE, residual_variances, score_deviation, value_deviation
 from tests.report.dimension import support as dimension_support

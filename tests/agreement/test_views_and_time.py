@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from mlcli.base.inputs import Features, Labeled, TwoViews
-from mlcli.stages import kalman
-from mlcli.stages.kalman import Sequence, StateSpace, smoothed
+from mlcli.stages.latent import kalman
+from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
 from tests import support
 from tests.agreement.tables import TABLES, column, facts, read
 

@@ -10,7 +10,7 @@ from mlcli.data.table import Table
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
 from mlcli.methods.base import Method
-from mlcli.stages.axes import Axes
+from mlcli.stages.eigen.axes import Axes
 from tests.support import Notes, names
 
 VALUES = np.random.default_rng(0).standard_normal((6, 3))

@@ -9,9 +9,9 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.methods import METHODS, Model
-from mlcli.stages.graph import Graph
-from mlcli.stages.kernels import Centering, Dense
-from mlcli.stages.nearest import Lists
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.kernels.forms import Centering, Dense
 from tests.certificate.support import POINTS
 
 Patch = pytest.MonkeyPatch
@@ -51,7 +51,8 @@ def eigenpairs(change: Callable[[Array, Array], tuple[Array, Array]]) -> Inject:
     """A fault in the eigenpairs that LAPACK returned."""
 
     def inject(patch: Patch) -> None:
-        from mlcli.stages import linalg, solvers
+        from mlcli.stages.algebra import linalg
+        from mlcli.stages.eigen import solvers
 
         def changed(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
             values, vectors = change(*linalg.symmetric_eigen(matrix))
@@ -66,7 +67,7 @@ def unguarded(inject: Inject) -> Inject:
     """A fault that the eigensolver's own look at its residuals would stop already."""
 
     def without(patch: Patch) -> None:
-        patch.setattr("mlcli.stages.eigensolve._verify", lambda *arguments: None)
+        patch.setattr("mlcli.stages.eigen.eigensolve._verify", lambda *arguments: None)
         inject(patch)
 
     return without
@@ -244,7 +245,7 @@ def constant_axis(model: Model) -> Model:
 
 def other_rate(kind: str, name: str, factor: float) -> Inject:
     def inject(patch: Patch) -> None:
-        from mlcli.stages import kernel_functions
+        from mlcli.stages.kernels import functions as kernel_functions
 
         function = getattr(kernel_functions, kind)
         whole = function.for_points
@@ -295,26 +296,27 @@ FAULTS: dict[str, Fault] = {
     "distances are squared twice": Fault(
         MDS, replacing("mlcli.methods.mds.squared_distances", lambda whole, *a: whole(*a) ** 2), {"residual"}),
     "given dissimilarities are not squared": Fault(
-        MDS, lambda patch: patch.setattr("mlcli.stages.corrections.Correction.off_diagonal",
+        MDS, lambda patch: patch.setattr("mlcli.stages.kernels.corrections.Correction.off_diagonal",
                                          lambda self, squared: np.sqrt(squared)),
         {"residual", "means"}, DISTANCES, {"input": {"kind": "dissimilarities"}}),
     "a point has the wrong neighbors": Fault(
-        ISOMAP, replacing("mlcli.stages.neighbors.nearest", wrong_neighbors), {"neighbors"}),
+        ISOMAP, replacing("mlcli.stages.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
     "a point has the wrong neighbors, and weights over them": Fault(
-        LLE, replacing("mlcli.stages.neighbors.nearest", wrong_neighbors), {"neighbors"}),
+        LLE, replacing("mlcli.stages.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
     "each point is its own neighbor": Fault(
-        ISOMAP, replacing("mlcli.stages.neighbors.nearest", lambda whole, p, k: whole(p, k - 1)), {"neighbors"}),
+        ISOMAP, replacing("mlcli.stages.graph.neighbors.nearest", lambda whole, p, k: whole(p, k - 1)), {"neighbors"}),
     "edges are missing": Fault(
-        ISOMAP, replacing("mlcli.stages.pieces.graph_of", lambda whole, *a: without_edges(whole(*a))), {"neighbors"}),
+        ISOMAP, replacing("mlcli.stages.graph.pieces.graph_of", lambda whole, *a: without_edges(whole(*a))),
+        {"neighbors"}),
     "an edge is too long": Fault(
-        ISOMAP, replacing("mlcli.stages.pieces.graph_of", lambda whole, *a: longer_edges(whole(*a))),
+        ISOMAP, replacing("mlcli.stages.graph.pieces.graph_of", lambda whole, *a: longer_edges(whole(*a))),
         {"edge lengths", "graph"}),
     "geodesics miss a shortcut": Fault(
-        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.stages.paths._engine", shortcut_missed),
+        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.stages.paths.paths._engine", shortcut_missed),
         {"residual", "means"}),
     "geodesics of a streamed kernel miss a shortcut": Fault(
         {**ISOMAP, "paths": {"algorithm": "dijkstra", "store": "streamed", "precision": "float64"}},
-        replacing("mlcli.stages.paths._engine", shortcut_missed), {"residual", "means"}),
+        replacing("mlcli.stages.paths.paths._engine", shortcut_missed), {"residual", "means"}),
     "a block of a streamed product lands a row off": Fault(
         STREAMED, lambda patch: [patch.setattr(f"mlcli.stages.{kind}.fold", lambda self, number, block, whole=whole:
                                                shifted_rows(whole, self, number, block))
@@ -351,7 +353,7 @@ FAULTS: dict[str, Fault] = {
                                                                                                      "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(
-        LLE, replacing("mlcli.stages.solvers._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"}),
+        LLE, replacing("mlcli.stages.eigen.solvers._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"}),
     "the model's means are off": Fault(
         GAUSSIAN, solving("kpca", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
     "the decoder's mean is off": Fault(
@@ -370,19 +372,21 @@ FAULTS: dict[str, Fault] = {
     "the noise is not the mean of the discarded eigenvalues": Fault(
         PPCA, solving("ppca", latent(noise=lambda v: v * 1.001)), {"stationarity", "variances"}),
     "the noise is that of another divisor": Fault(
-        PPCA, replacing("mlcli.stages.probabilistic.mean_of_discarded", lambda whole, *a: whole(*a) * 60 / 59),
+        PPCA, replacing("mlcli.stages.latent.probabilistic.mean_of_discarded", lambda whole, *a: whole(*a) * 60 / 59),
         {"variances"}),
     "loadings are as long as principal components": Fault(
-        PPCA, replacing("mlcli.stages.probabilistic.closed_form", lambda whole, mean, directions, variances, noise: (
+        PPCA, replacing("mlcli.stages.latent.probabilistic.closed_form",
+                        lambda whole, mean, directions, variances, noise: (
             lambda found: replace(found, loadings=directions * np.sqrt(variances)))(
                 whole(mean, directions, variances, noise))), {"stationarity", "variances"}),
     "em stops at once and says that it converged": Fault(
-        EM, lambda patch: patch.setattr("mlcli.stages.iterate.remaining", lambda moved, last: 0.0), {"stationarity"}),
+        EM, lambda patch: patch.setattr("mlcli.stages.algebra.iterate.remaining", lambda moved, last: 0.0),
+        {"stationarity"}),
     "the direction of most variance is left out": Fault(
         PPCA, eigenpairs(lambda v, q: (v[1:], q[:, 1:])), {"count"}),
     "a likelihood is off by one": Fault(PPCA, solving("ppca", fit(log_likelihood=lambda v: v + 1)), {"log-likelihood"}),
     "missing cells are taken for zeros": Fault(
-        PPCA, replacing("mlcli.stages.em.posterior", lambda whole, model, data: whole(
+        PPCA, replacing("mlcli.stages.latent.em.posterior", lambda whole, model, data: whole(
             model, replace(data, observed=np.ones_like(data.observed)))), {"ascent"}, GAPS, MODELED),
     "posterior means of rows with gaps are another row's": Fault(
         PPCA, solving("ppca", embedding(lambda y: np.roll(y, 1, axis=0))), {"posterior"}, GAPS, MODELED),
@@ -392,13 +396,14 @@ FAULTS: dict[str, Fault] = {
     "a uniqueness is off": Fault(
         FA, solving("fa", fit(uniquenesses=lambda u: {**u, "x0": u["x0"] * 1.001})), {"variances", "stationarity"}),
     "factors stop at once and say that they converged": Fault(
-        FA, lambda patch: patch.setattr("mlcli.stages.iterate.remaining", lambda moved, last: 0.0), {"variances"}),
+        FA, lambda patch: patch.setattr("mlcli.stages.algebra.iterate.remaining", lambda moved, last: 0.0),
+        {"variances"}),
     "the second factor is taken for the first": Fault(
-        FA, replacing("mlcli.stages.factor_analysis.symmetric_eigen", lambda whole, matrix: (lambda pair: (
+        FA, replacing("mlcli.stages.latent.factor_analysis.symmetric_eigen", lambda whole, matrix: (lambda pair: (
             pair[0][1:], pair[1][:, 1:]))(whole(matrix))), {"count", "variances", "log-likelihood"}),
     "loadings are turned and scores are not": Fault(
         {"name": "fa", "rotation": {"name": "varimax"}}, replacing(
-            "mlcli.stages.factor_model.inverse", lambda whole, turn: np.eye(len(turn))), {"weights"}),
+            "mlcli.stages.latent.factor_model.inverse", lambda whole, turn: np.eye(len(turn))), {"weights"}),
     "scores are other than the model's": Fault(
         FA, solving("fa", projector(axes=lambda axes: axes * 1.01)), {"scores", "weights"}),
     "loadings of a covariance are off": Fault(
@@ -411,7 +416,7 @@ FAULTS: dict[str, Fault] = {
 
 def folds() -> list[tuple[str, Any]]:
     """The functions that find a block of a streamed kernel of geodesics."""
-    from mlcli.stages.elimination import EliminationRows
-    from mlcli.stages.geodesics import DijkstraRows
+    from mlcli.stages.paths.elimination import EliminationRows
+    from mlcli.stages.paths.geodesics import DijkstraRows
 
     return [("geodesics.DijkstraRows", DijkstraRows.fold), ("elimination.EliminationRows", EliminationRows.fold)]

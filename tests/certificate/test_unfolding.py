@@ -90,7 +90,7 @@ def test_what_is_off_is_seen(name: str, tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_wrong_neighbors_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.stages import neighbors
+    from mlcli.stages.graph import neighbors
 
     whole = neighbors.nearest
     monkeypatch.setattr(neighbors, "nearest", lambda points, count: wrong_neighbors(whole, points, count))

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from mlcli.errors import STOPPING
-from mlcli.stages import ordering
+from mlcli.stages.algebra import ordering
 from tests.cli.support import process
 from tests.processes import neutral, python
 
@@ -106,7 +106,7 @@ def test_metis_does_not_swallow_a_signal(delay: float) -> None:
     sources, targets = np.concatenate([down, across, down[::-1], across[::-1]], axis=1)
     np.save("targets.npy", targets[np.argsort(sources, kind="stable")])
     np.save("starts.npy", np.concatenate([[0], np.cumsum(np.bincount(sources))]))
-    order = ("import numpy as np; from mlcli.stages.ordering import nested_dissection; "
+    order = ("import numpy as np; from mlcli.stages.algebra.ordering import nested_dissection; "
              "[nested_dissection(np.load('starts.npy'), np.load('targets.npy')) for _ in range(1000)]")
     child = started(PROGRAM.format(busy=order, grace=2.0))
     time.sleep(delay)

@@ -9,7 +9,7 @@ from scipy.sparse.csgraph import dijkstra
 from mlcli import native
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
-from mlcli.stages.graph import Graph, undirected
+from mlcli.stages.graph.graph import Graph, undirected
 
 needs_native = pytest.mark.skipif(not native.available(), reason="native kernels not built, or MLCLI_SIMD=none")
 TOLERANCE = {"float64": 1e-12, "float32": 1e-6}

@@ -9,8 +9,8 @@ from scipy import sparse
 from mlcli import native
 from mlcli.base.types import Array, Indices
 from mlcli.native.library import kernels
-from mlcli.stages import ordering
-from mlcli.stages.graph import Graph
+from mlcli.stages.algebra import ordering
+from mlcli.stages.graph.graph import Graph
 from tests.native.support import GRAPHS, levels, needs_native, random_graph
 
 pytestmark = needs_native

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mlcli import native
 from mlcli.native.library import kernels
-from mlcli.stages.graph import Graph
+from mlcli.stages.graph.graph import Graph
 from tests.native.support import (
     GRAPHS,
     TOLERANCE,

@@ -11,7 +11,7 @@ from mlcli.report.drawing import Bar, Curve, Figure, Text
 from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.report.svg import document
-from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.eigen.spectrum import Spectrum
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -11,7 +11,7 @@ import pytest
 from mlcli import pipeline
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
-from mlcli.stages import factored
+from mlcli.stages.kernels import factored
 from tests.certificate.support import certificate, configured
 from tests.support import Notes, fit
 

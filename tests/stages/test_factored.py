@@ -10,8 +10,8 @@ from mlcli.base.inputs import Features
 from mlcli.base.threads import threads_limited
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.methods.pca import PCA
-from mlcli.stages import factored
-from mlcli.stages.factored import Factored
+from mlcli.stages.kernels import factored
+from mlcli.stages.kernels.factored import Factored
 from tests.support import EPS
 
 COMPUTE = Compute()

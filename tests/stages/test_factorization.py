@@ -6,8 +6,8 @@ from scipy import sparse
 
 from mlcli import native
 from mlcli.errors import NumericalError
-from mlcli.stages import ordering
-from mlcli.stages.factorization import Factorization, SuperLU, factorization
+from mlcli.stages.algebra import ordering
+from mlcli.stages.algebra.factorization import Factorization, SuperLU, factorization
 from tests.native.support import lattice
 
 WAYS = ["kernels", "no kernels", "no METIS"]

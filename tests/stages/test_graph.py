@@ -7,14 +7,14 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
 from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
-from mlcli.stages import pieces
-from mlcli.stages.connecting import nearest_outside
-from mlcli.stages.graph import graph_of, undirected
-from mlcli.stages.nearest import nearest
-from mlcli.stages.neighbors import Neighbors
-from mlcli.stages.paths import Paths
-from mlcli.stages.pieces import connected_graph, connected_lists
-from mlcli.stages.weights import closed_groups
+from mlcli.stages.graph import pieces
+from mlcli.stages.graph.connecting import nearest_outside
+from mlcli.stages.graph.graph import graph_of, undirected
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.pieces import connected_graph, connected_lists
+from mlcli.stages.graph.weights import closed_groups
+from mlcli.stages.paths.paths import Paths
 from tests.support import Notes, dissimilarities, distances, features, fit
 
 GENERATOR = np.random.default_rng(4)

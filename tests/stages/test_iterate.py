@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.errors import NumericalError
-from mlcli.stages.iterate import Iterate
+from mlcli.stages.algebra.iterate import Iterate
 from tests.support import Notes
 
 

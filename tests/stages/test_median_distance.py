@@ -6,9 +6,9 @@ from scipy.spatial.distance import pdist
 
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
-from mlcli.stages import median_distance
-from mlcli.stages.kernel_functions import Gaussian
-from mlcli.stages.median_distance import FEW, median_squared_distance
+from mlcli.stages.kernels import median_distance
+from mlcli.stages.kernels.functions import Gaussian
+from mlcli.stages.kernels.median_distance import FEW, median_squared_distance
 from tests import support
 
 RANDOM = np.random.default_rng(11)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.types import Array
-from mlcli.stages.negative_mass import bounded_mass, mass_of, share_of_sizes
+from mlcli.stages.eigen.negative_mass import bounded_mass, mass_of, share_of_sizes
 
 RANDOM = np.random.default_rng(0)
 SPECTRA = {

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from mlcli.base.types import Array
-from mlcli.stages.nearest import nearest, nearest_in_matrix, nearest_of_new, within
+from mlcli.stages.graph.nearest import nearest, nearest_in_matrix, nearest_of_new, within
 from tests.support import distances
 
 

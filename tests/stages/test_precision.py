@@ -13,7 +13,7 @@ from mlcli import native, pipeline
 from mlcli.base.compute import Compute
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
-from mlcli.stages import ordering
+from mlcli.stages.algebra import ordering
 from mlcli.verification import verify
 from tests.certificate.support import certificate, configured
 from tests.support import features

@@ -10,14 +10,16 @@ import pytest
 from mlcli import native
 from mlcli.base.compute import Compute
 from mlcli.errors import ConfigError, MlcliError
-from mlcli.stages import elimination, ordering, streamed, tiles
-from mlcli.stages.elimination import Analysis, EliminationRows
-from mlcli.stages.folding import Folded
-from mlcli.stages.graph import graph_of
-from mlcli.stages.kernel_functions import Gaussian, Linear, Polynomial
-from mlcli.stages.nearest import nearest
-from mlcli.stages.paths import Paths
-from mlcli.stages.streamed import Streamed, kernel_of
+from mlcli.stages.algebra import ordering
+from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.kernels import streamed, tiles
+from mlcli.stages.kernels.folding import Folded
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.streamed import Streamed, kernel_of
+from mlcli.stages.paths import elimination
+from mlcli.stages.paths.elimination import Analysis, EliminationRows
+from mlcli.stages.paths.paths import Paths
 from tests.support import Notes, fit
 
 POINTS = np.random.default_rng(5).random((300, 3)) * [4, 2, 0.1]
@@ -61,7 +63,7 @@ def test_a_full_scratch_disk_is_an_error_before_the_work(monkeypatch: pytest.Mon
 
 
 def test_elimination_without_its_needs_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.stages.path_plan.native_available", lambda: False)
+    monkeypatch.setattr("mlcli.stages.paths.plan.native_available", lambda: False)
     with pytest.raises(ConfigError) as caught:
         isomap(algorithm="elimination")
     assert caught.value.code == "E-ELIMINATION"

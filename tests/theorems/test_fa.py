@@ -9,9 +9,9 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
-from mlcli.stages.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
-from mlcli.stages.iterate import Iterate
-from mlcli.stages.rotations import Promax, Varimax
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.latent.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
+from mlcli.stages.latent.rotations import Promax, Varimax
 from tests.support import Notes, fit
 
 GENERATOR = np.random.default_rng(8)

@@ -6,9 +6,9 @@ from scipy.stats import multivariate_normal
 
 from mlcli.errors import ConfigError
 from mlcli.methods.ppca import PPCA
-from mlcli.stages.em import expectation_maximization, maximized, random_start
-from mlcli.stages.iterate import Iterate
-from mlcli.stages.latent import Grouped, Latent, posterior
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.latent.em import expectation_maximization, maximized, random_start
+from mlcli.stages.latent.model import Grouped, Latent, posterior
 from tests.support import Notes, features, fit
 
 GENERATOR = np.random.default_rng(5)

@@ -7,15 +7,15 @@ from mlcli.base.compute import Compute
 from mlcli.base.types import Array
 from mlcli.data.samples import sample
 from mlcli.errors import ConfigError, GeometryError, NumericalError
-from mlcli.stages.graph import undirected
-from mlcli.stages.nearest import nearest, nearest_of_new
-from mlcli.stages.unfolding import Unfolding
-from mlcli.stages.unfolding_certificate import Certificate
-from mlcli.stages.unfolding_cone import Program, least_eigenvalue
-from mlcli.stages.unfolding_faces import centered_basis, cliques
-from mlcli.stages.unfolding_interior import maximize
-from mlcli.stages.unfolding_pairs import Pairs
-from mlcli.stages.weights import barycentric_weights, weights_by_distances
+from mlcli.stages.graph.graph import undirected
+from mlcli.stages.graph.nearest import nearest, nearest_of_new
+from mlcli.stages.graph.weights import barycentric_weights, weights_by_distances
+from mlcli.stages.unfolding.certificate import Certificate
+from mlcli.stages.unfolding.cone import Program, least_eigenvalue
+from mlcli.stages.unfolding.faces import centered_basis, cliques
+from mlcli.stages.unfolding.interior import maximize
+from mlcli.stages.unfolding.pairs import Pairs
+from mlcli.stages.unfolding.unfold import Unfolding
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit, gram
 
 POINTS = np.random.default_rng(7).standard_normal((40, 12))

@@ -6,12 +6,12 @@ import pytest
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.data.samples import sample
-from mlcli.stages.linalg import steady_solver
-from mlcli.stages.nearest import nearest
-from mlcli.stages.unfolding_balance import closed_directions
-from mlcli.stages.unfolding_faces import centered_basis
-from mlcli.stages.unfolding_pairs import Pairs, squared_norms
-from mlcli.stages.unfolding_stress import equilibrium, open_basis, open_directions
+from mlcli.stages.algebra.linalg import steady_solver
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.unfolding.balance import closed_directions
+from mlcli.stages.unfolding.faces import centered_basis
+from mlcli.stages.unfolding.pairs import Pairs, squared_norms
+from mlcli.stages.unfolding.stress import equilibrium, open_basis, open_directions
 
 
 def framework(points: Array, left: list[int], right: list[int]) -> tuple[Array, Array]:

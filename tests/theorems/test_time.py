@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
-from mlcli.stages.kalman import Sequence, StateSpace, smoothed
-from mlcli.stages.state_space import accelerated, canonical_form, first_guess, maximized, settled
+from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
+from mlcli.stages.latent.state_space import accelerated, canonical_form, first_guess, maximized, settled
 from tests.support import Notes, features, fit
 
 TIME = np.arange(600)

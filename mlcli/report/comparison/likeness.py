@@ -5,8 +5,8 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.types import Array, Indices
-from mlcli.stages.linalg import singular
-from mlcli.stages.nearest import nearest_of_some
+from mlcli.stages.algebra.linalg import singular
+from mlcli.stages.graph.nearest import nearest_of_some
 
 EPS = float(np.finfo(np.float64).eps)
 

@@ -12,14 +12,14 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.methods.base import Method, Model, existing
 from mlcli.methods.fa import FA
 from mlcli.report.dimension.verdict import Evidence
-from mlcli.stages.corrections import Correction
-from mlcli.stages.distances import squared_distances
-from mlcli.stages.geodesics import dijkstra_rows
-from mlcli.stages.graph import Graph
-from mlcli.stages.linalg import symmetric_eigenvalues
-from mlcli.stages.nearest import nearest, nearest_in_matrix
+from mlcli.stages.algebra.distances import squared_distances
+from mlcli.stages.algebra.linalg import symmetric_eigenvalues
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.nearest import nearest, nearest_in_matrix
+from mlcli.stages.kernels.corrections import Correction
+from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.similarities import Barycenters, Completed, Distances, Geodesics, GivenDistances, KernelValues
-from mlcli.stages.spectrum import Spectrum
 
 WIDEST = 300  # columns up to which the eigenvalues of their correlations are a trifle
 THE_MODELS = "the spectrum is the model's: all eigenvalues after those of its axes are its noise"

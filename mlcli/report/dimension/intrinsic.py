@@ -3,8 +3,8 @@
 import math
 
 from mlcli.base.types import Array
+from mlcli.report.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
-from mlcli.stages.intrinsic import maximum_likelihood, two_nn, two_nn_error
 
 EXACT = 2000  # points that are looked at; of more, so many at random
 WORK = 4e8  # multiplications that their distances may take

@@ -8,9 +8,9 @@ from mlcli.base.stage import unheard
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
+from mlcli.report.dimension.likelihood_rules import cross_validated, factor_gaussian, minka_evidence, ppca_bic
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
-from mlcli.stages.iterate import Iterate
-from mlcli.stages.likelihood_rules import cross_validated, factor_gaussian, minka_evidence, ppca_bic
+from mlcli.stages.algebra.iterate import Iterate
 
 WIDEST = 500  # columns up to which d² logarithms are a trifle
 PCA = ("pca", "ppca")

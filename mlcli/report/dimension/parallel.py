@@ -11,7 +11,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict, leading
-from mlcli.stages.linalg import symmetric_eigenvalues
+from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 MOST, FEWEST = 100, 20  # replicates; fewer have no 95th percentile
 BUDGET = 6e7  # multiplications in all: some 15 ms

@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict, leading
-from mlcli.stages.linalg import EPS
+from mlcli.stages.algebra.linalg import EPS
 
 SEEN = 30  # eigenvalues among which an elbow is looked for: as many as the scree plot shows
 NOT_VARIANCES = "the eigenvalues of lle are no variances"

@@ -4,7 +4,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
-from mlcli.stages.linalg import EPS, symmetric_eigen
+from mlcli.stages.algebra.linalg import EPS, symmetric_eigen
 
 WIDEST = 150  # columns up to which its d³ multiplications are a trifle
 SAME, SAMPLED = 1e-6, 0.1  # relative spread of the columns' sizes, of all rows and of a sample, that is rounding

@@ -9,8 +9,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.stages.linalg import EPS
-from mlcli.stages.spectrum import Spectrum
+from mlcli.stages.algebra.linalg import EPS
+from mlcli.stages.eigen.spectrum import Spectrum
 
 
 @frozen

@@ -13,13 +13,13 @@ from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.methods.base import Model, existing
-from mlcli.stages.distances import FEW_COLUMNS, Moved, between, by_differences, short_center
-from mlcli.stages.geodesics import dijkstra_rows
-from mlcli.stages.graph import Graph
-from mlcli.stages.kernel_functions import against
-from mlcli.stages.paths import Paths
+from mlcli.stages.algebra.distances import FEW_COLUMNS, Moved, between, by_differences, short_center
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.kernels.functions import against
+from mlcli.stages.kernels.streamed import STORED
+from mlcli.stages.paths.geodesics import dijkstra_rows
+from mlcli.stages.paths.paths import Paths
 from mlcli.stages.similarities import Geodesics, KernelValues
-from mlcli.stages.streamed import STORED
 
 REACH = 30  # binary exponents of numbers whose squares are safe, in single precision as well
 BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds

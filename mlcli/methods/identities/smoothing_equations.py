@@ -1,0 +1,72 @@
+"""What a certificate holds the states of a linear-Gaussian model to, by the equations that define them.
+
+Given all rows, the states and the start of largest probability are one: where the gradient of
+
+    Σ ‖yₜ - C xₜ‖² / noise + Σ (xₜ₊₁ - A xₜ)ᵀ Q⁻¹ (xₜ₊₁ - A xₜ)
+
+is zero. It has no part of Kalman's recursions.
+"""
+
+import numpy as np
+
+from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.types import Array
+from mlcli.stages.latent.kalman import StateSpace
+from mlcli.stages.similarities import Smoother
+
+NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
+SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no digits to compare
+
+
+def of_states(similarity: object, points: Array, states: Array, carried: Array) -> list[Check]:
+    """The checks of a sequence's states (n x K) with their model; `carried` is the spectrum."""
+    if not isinstance(similarity, Smoother):
+        return [count("model", 1, "models that are none of a sequence")]
+    return [most_probable(points, similarity.means, states, similarity.model), *basis(similarity.model, carried)]
+
+
+def most_probable(points: Array, means: Array, states: Array, model: StateSpace) -> Check:
+    """The gradient at the states is zero, for points (n x d; NaN where missing)."""
+    varying = model.noise > 0
+    if not varying.any():
+        return count("states", int(np.any(states != 0)), "states of a sequence that never changes are zero")
+    if np.linalg.cond(model.innovation) > SINGULAR:
+        return skipped("states", "states follow each other almost without innovation")
+    loadings, weights = model.loadings[varying], 1 / model.noise[varying]
+    errors = np.nan_to_num((points - means)[:, varying] - states @ loadings.T)
+    precision = np.linalg.inv(model.innovation)
+    surprise = (states[1:] - states[:-1] @ model.transition.T) @ precision
+    gradient = (errors * weights) @ loadings
+    gradient[:-1] += surprise @ model.transition
+    gradient[1:] -= surprise
+    evidence = float(np.linalg.norm((loadings.T * weights) @ loadings, 2))
+    stiffness = float(np.linalg.norm(precision, 2)) * (1 + float(np.linalg.norm(model.transition, 2))) ** 2
+    spread = float(np.linalg.norm(model.innovation, 2))
+    # the recursions know a state to its rounding times what rows tell over what is told before
+    scale = EPS * (evidence + stiffness) * (1 + evidence * spread) * float(np.abs(states).max(initial=0.0))
+    origin = float((np.abs(loadings.T * weights) @ np.abs(means[varying])).max(initial=0.0))
+    return ratio("states", float(np.abs(gradient).max(initial=0.0)), scale * len(model.transition) + 10 * EPS * origin,
+                 "the gradient of the probability of all rows and states is zero")
+
+
+def basis(model: StateSpace, carried: Array) -> list[Check]:
+    """Columns of C are orthogonal, and their squared lengths stand in the spectrum, in whatever unit."""
+    product = model.loadings.T @ model.loadings
+    squares = np.diag(product).copy()
+    top, stated = float(squares.max(initial=0.0)), float(carried.max(initial=0.0))
+    apart = float(np.abs(product - np.diag(squares)).max(initial=0.0))
+    shares = squares / (top or 1.0) - carried[: len(squares)] / (stated or 1.0)
+    rounding = EPS * max(*model.loadings.shape, 10)
+    return [ratio("loadings", apart, 10 * rounding * top, "columns of C are orthogonal"),
+            ratio("carried", float(np.abs(shares).max(initial=0.0)), rounding,
+                  "the spectrum holds the squared lengths of the columns of C, as shares of the first")]
+
+
+def never_less_likely(trace: Array | None, points: Array) -> Check:
+    """No iteration lowers the log-likelihood."""
+    if trace is None or len(trace) < 2:
+        return skipped("likelihood", "the objective of the iterations is not at hand")
+    cells = int(np.isfinite(points).sum())
+    falls = float(np.maximum(-np.diff(trace), 0.0).max())
+    return ratio("likelihood", falls, NEAR * (cells + float(np.abs(trace).max())),
+                 "no iteration lowers the log-likelihood")

@@ -1,0 +1,103 @@
+"""How many axes by the likelihood: Minka's evidence and BIC for probabilistic PCA, cross-validation for factors.
+
+Each gives one figure for every count of axes, the largest the best. Source: Minka, "Automatic choice of dimensionality
+for PCA", 2000; Tipping and Bishop, 1999; Schwarz, 1978.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mlcli.base.types import Array
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.algebra.linalg import symmetric_eigen
+from mlcli.stages.latent.factor_analysis import Bounds, Whole, maximum_likelihood
+
+Gaussian = tuple[Array, Array]  # mean (d) and covariance (d x d)
+
+
+def noise_after(eigenvalues: Array) -> Array:
+    """For k = 0 .. d - 1 axes, the mean of the d - k eigenvalues (descending, of the covariance) that they leave."""
+    left = np.cumsum(eigenvalues[::-1])[::-1]
+    return np.asarray(left / np.arange(len(eigenvalues), 0, -1))
+
+
+def ppca_log_likelihoods(eigenvalues: Array, rows: int) -> Array:
+    """The log-likelihood of probabilistic PCA with k = 0 .. d - 1 axes, from all d eigenvalues over n."""
+    columns, noise = len(eigenvalues), noise_after(eigenvalues)
+    leading = np.concatenate([[0.0], np.cumsum(_logs(eigenvalues))[:-1]])
+    logs = leading + np.arange(columns, 0, -1) * _logs(noise)
+    return np.asarray(-0.5 * rows * (columns * np.log(2 * np.pi) + logs + columns))
+
+
+def ppca_parameters(columns: int) -> Array:
+    """The free parameters of probabilistic PCA with k = 0 .. d - 1 axes: mean, loadings but for a rotation, noise."""
+    axes = np.arange(columns)
+    return np.asarray(columns + columns * axes - axes * (axes - 1) / 2 + 1)
+
+
+def ppca_bic(eigenvalues: Array, rows: int) -> Array:
+    """Minus half the Bayesian information criterion of k = 0 .. d - 1 axes: likelihood less ½ ln n a parameter."""
+    return ppca_log_likelihoods(eigenvalues, rows) - 0.5 * ppca_parameters(len(eigenvalues)) * np.log(rows)
+
+
+def minka_evidence(eigenvalues: Array, rows: int) -> Array:
+    """Minka's log-evidence, by Laplace's method, of k = 1 .. d - 1 axes; minus infinity where eigenvalues are tied.
+
+    All d eigenvalues of the covariance are needed, and more points than columns.
+    """
+    columns, noise = len(eigenvalues), noise_after(eigenvalues)
+    halves = (columns - np.arange(columns)) / 2  # (d - i + 1) / 2 for i = 1 .. d
+    directions = np.cumsum([math.lgamma(half) for half in halves.tolist()] - halves * np.log(np.pi) - np.log(2))
+    axes = np.arange(1, columns)
+    sizes = columns * axes - axes * (axes + 1) / 2
+    logs = np.cumsum(_logs(eigenvalues))[:-1] + (columns - axes) * _logs(noise[1:])
+    volumes = _curvatures(eigenvalues, noise) + (sizes + axes) * np.log(rows / (2 * np.pi))
+    found = directions[:-1] - 0.5 * (rows * logs + volumes)
+    return np.where(np.isnan(found), -np.inf, found)
+
+
+def _curvatures(eigenvalues: Array, noise: Array) -> Array:
+    """For k = 1 .. d - 1, Σ over i ≤ k and i < j of ln (1/λ̂ⱼ - 1/λ̂ᵢ)(λᵢ - λⱼ), with λ̂ the noise beyond k axes."""
+    columns, axes = len(eigenvalues), np.arange(1, len(eigenvalues))
+    gaps = np.triu(_logs(eigenvalues[:, None] - eigenvalues), 1)
+    from_first = np.cumsum(gaps.sum(axis=1))[:-1]  # pairs of i ≤ k with all j > i
+    among = np.cumsum(gaps.sum(axis=0))[:-1]  # pairs of i < j ≤ k, whose noise is λⱼ
+    beyond = np.tril(_logs(1 / noise[1:, None] - 1 / eigenvalues[:-1])).sum(axis=1)
+    return np.asarray(from_first + among - (axes - 1) * np.cumsum(_logs(eigenvalues))[:-1] + (columns - axes) * beyond)
+
+
+def cross_validated(points: Array, fit: Callable[[Array, int], Gaussian], counts: Sequence[int], folds: int,
+                    generator: np.random.Generator) -> Array:
+    """The mean log-likelihood of a held-out point, under models fitted to the other folds, for every count of axes."""
+    fold = generator.permutation(len(points)) % folds
+    total = np.zeros(len(counts))
+    for held in range(folds):
+        for place, count in enumerate(counts):
+            total[place] += log_density(points[fold == held], *fit(points[fold != held], count)).sum()
+    return np.asarray(total / len(points))
+
+
+def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: Iterate | None = None) -> Gaussian:
+    """The normal distribution of the factor model of largest likelihood, of columns that all vary."""
+    mean = points.mean(axis=0)
+    deviations = points.std(axis=0)
+    moments = Whole((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
+    if factors == 0:
+        return mean, np.diag(deviations**2)
+    found = maximum_likelihood(moments, factors, Bounds.of(moments, lower), iterate or Iterate()).state
+    return mean, (found.loadings @ found.loadings.T + np.diag(found.uniquenesses)) * np.outer(deviations, deviations)
+
+
+def log_density(points: Array, mean: Array, covariance: Array) -> Array:
+    """The log-density of a normal distribution at some points (m)."""
+    values, vectors = symmetric_eigen(covariance)
+    squares = ((points - mean) @ vectors) ** 2 / values
+    return np.asarray(-0.5 * (len(mean) * np.log(2 * np.pi) + np.log(values).sum() + squares.sum(axis=1)))
+
+
+def _logs(values: Array | float) -> Array:
+    """Logarithms; NaN for numbers that are zero or below."""
+    given = np.asarray(values, dtype=np.float64)
+    return np.log(given, out=np.full(given.shape, np.nan), where=given > 0)

@@ -1,0 +1,94 @@
+"""The one iteration: steps from state to state until the objective, or what else is watched, comes to rest."""
+
+from collections.abc import Callable
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.options import Options, option
+from mlcli.base.stage import advance, note, stage
+from mlcli.base.types import Array
+from mlcli.errors import NumericalError
+from mlcli.stages.algebra.linalg import EPS
+
+ROUNDING = 16 * EPS  # a relative change this small is none
+SMALL = 1e-10  # a relative change this small may be none: where it is of a sum of many terms
+STILL = 50  # steps that have not brought a smaller change, after which small ones are rounding
+
+
+class State(Protocol):
+    """Where an iteration stands."""
+
+    @property
+    def objective(self) -> float:
+        """What the iteration improves, as `trace.csv` and the report show it."""
+
+
+S = TypeVar("S", bound=State)
+Change = Callable[[S, S], float]  # how far the second state is from the first, relative to its own size
+
+
+@frozen
+class Iterated(Generic[S]):
+    """Where an iteration ended, and how it went there."""
+
+    state: S
+    trace: Array  # the objective after each iteration
+    converged: bool
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The entries `iterations` and `converged` of a model's `fit`."""
+        return {"iterations": len(self.trace), "converged": self.converged}
+
+
+class Iterate(Options):
+    """When an iteration stops."""
+
+    limit: int = option(10_000, "Iterations at most.", ge=1)
+    tolerance: float = option(1e-9, "Relative distance from the limit, estimated from the last steps, at which an "
+                              "iteration has converged.", gt=0, lt=1)
+
+    @stage("iterate")
+    def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None) -> Iterated[S]:
+        """Steps from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
+
+        `change` says how far apart two states are; by default, their objectives. Where changes shrink by a
+        steady factor r, what is left to go is r / (1 - r) of the last one: slow progress is not taken for
+        convergence. Small changes that shrink no further are rounding: they end the iteration with a note. Raises
+        NumericalError where the objective is no longer finite.
+        """
+        state, trace, last, least, still = start, [], np.inf, np.inf, 0
+        for done in range(1, self.limit + 1):
+            before, state = state, step(state)
+            if not np.isfinite(state.objective):
+                raise NumericalError("DIVERGED", f"the objective is {state.objective} after {done} iterations",
+                                     hint="scale the data (prepare.scale), or ask for fewer axes")
+            trace.append(state.objective)
+            moved = (change or objective_change)(before, state)
+            advance(done, self.limit)
+            if moved <= ROUNDING or remaining(moved, last) <= self.tolerance:
+                return Iterated(state, np.array(trace), True)
+            least, still = min(least, moved), 0 if moved < least else still + 1
+            if still >= STILL and least <= SMALL:
+                note("N-ROUNDING", f"stopped after {done} iterations: changes of {least:.1e} are rounding, and the "
+                     f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=least)
+                return Iterated(state, np.array(trace), True)
+            last = moved
+        known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few
+        told = f"; the last changed the result by {last:.1e}, relatively" if known else ""
+        note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence{told}",
+             iterations=self.limit, change=float(last) if known else None)
+        return Iterated(state, np.array(trace), False)
+
+
+def objective_change(before: State, after: State) -> float:
+    """The change of the objective relative to its size."""
+    size = max(abs(before.objective), abs(after.objective))
+    return abs(after.objective - before.objective) / size if size > 0 else 0.0
+
+
+def remaining(moved: float, last: float) -> float:
+    """What is left to go if changes go on shrinking as from `last` to `moved`; infinite where they grow."""
+    return moved * moved / (last - moved) if moved < last < np.inf else np.inf

@@ -1,0 +1,136 @@
+"""The top of the spectrum of a kernel that is only applied: block Krylov with Rayleigh-Ritz.
+
+Each pass applies the kernel to one block of vectors, makes the result orthogonal to all before
+and solves the small projected problem (Golub and Underwood, 1977; Stewart's Krylov-Schur restart).
+A block as wide as an eigenvalue's multiplicity finds all of its copies; a few more columns than
+axes are wanted make the last of them converge as fast as the first.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import single_threaded_blas
+from mlcli.base.types import Array
+from mlcli.errors import NumericalError
+from mlcli.stages.algebra.linalg import EPS, require_finite
+
+SPARE = 4  # columns of a block beyond the axes wanted
+PASSES = 60  # a spectrum that needs more has no top worth the name
+IDLE = 2  # passes in a row that gain less than half of what is left: there is nothing left to gain
+WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
+
+Apply = Callable[[Array], Array]
+
+
+@frozen
+class Ritz:
+    """Converged eigenpairs, descending, and how they came."""
+
+    values: Array  # m
+    vectors: Array  # n x m
+    residuals: Array  # m, ‖Kv - λv‖ relative to the largest eigenvalue
+    passes: int
+    block: Array  # n x b: the first Ritz vectors, converged or nearly, to begin again from
+    at_least: Array  # values after the converged ones: lower bounds of the eigenvalues of their rank
+
+
+def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
+           clear: float | None = None) -> Ritz:
+    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
+
+    Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
+    when they fall no further and are below `noise`, what the kernel's own rounding may leave;
+    raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
+    by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
+    """
+    with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
+        basis, least, idle = _Basis(start, WIDEST * start.shape[1]), np.inf, 0
+    for passes in range(1, PASSES + 1):
+        image = apply(basis.newest)
+        require_finite(image, "the kernel")
+        with single_threaded_blas():
+            values, vectors, residuals = basis.extend(image)
+        most = count if clear is None else max(int(np.sum(values[:count] >= clear * values[0])), 1)
+        wanted = residuals[:most]
+        worst = float(wanted.max(initial=0.0)) if len(wanted) == most else np.inf
+        least, idle = min(least, worst), idle + 1 if worst > least / 2 else 0
+        reached = max(tolerance, worst) if worst <= noise and idle >= IDLE else tolerance
+        if worst <= reached:
+            good = int(np.argmin(np.append(residuals <= reached, False)))
+            with single_threaded_blas():
+                return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, most + SPARE)),
+                            _lower_bounds(values, residuals, good))
+        with single_threaded_blas():
+            grown = basis.grow(image)
+        if not grown:
+            return Ritz(values[:count], vectors(count), residuals[:count], passes, vectors(count + SPARE), np.zeros(0))
+    converged = int((wanted <= tolerance).sum())
+    raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {PASSES} passes; the largest "
+                         f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
+                         hint="ask for fewer axes or set method.eigensolve.tolerance higher")
+
+
+def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
+    """Ritz values from `first` on that exceed their residuals; by interlacing the eigenvalues are as large."""
+    following = values[first : len(residuals)]
+    clear = following > residuals[first:] * np.abs(values).max(initial=0.0)
+    return following[: int(np.argmin(np.append(clear, False)))]
+
+
+class _Basis:
+    """Orthonormal vectors with their images, in arrays that are filled block by block."""
+
+    def __init__(self, start: Array, most: int) -> None:
+        first = np.linalg.qr(start)[0]
+        self._vectors = np.empty((len(start), min(most, len(start))), order="F")
+        self._images = np.empty_like(self._vectors)
+        self._width, self._block = 0, first
+        self._small = np.zeros((0, 0))
+
+    @property
+    def newest(self) -> Array:
+        """The block whose image is asked for next (n x b)."""
+        return self._block
+
+    def extend(self, image: Array) -> tuple[Array, Callable[[int], Array], Array]:
+        """Takes in the newest block with its image: Ritz values, a maker of vectors, relative residuals."""
+        old, new = self._width, self._width + image.shape[1]
+        self._vectors[:, old:new], self._images[:, old:new] = self._block, image
+        self._width = new
+        vectors, images = self._vectors[:, :new], self._images[:, :new]
+        corner = vectors.T @ image
+        small = np.zeros((new, new))
+        small[:old, :old], small[:, old:], small[old:, :old] = self._small, corner, corner[:old].T
+        small[old:, old:] = (corner[old:] + corner[old:].T) / 2
+        self._small = small
+        values, rotation = np.linalg.eigh(small)
+        self._values, self._rotation = values[::-1], rotation[:, ::-1]
+        show = min(new, max(2 * image.shape[1], 8))
+        turned = self._rotation[:, :show]
+        errors = images @ turned - (vectors @ turned) * self._values[:show]
+        scale = float(np.abs(values).max(initial=0.0))
+        residuals = np.linalg.norm(errors, axis=0) / scale if scale > 0 else np.zeros(show)
+        return self._values, lambda count: vectors @ self._rotation[:, :count], residuals
+
+    def grow(self, image: Array) -> bool:
+        """Prepares the next block, the image made orthogonal to all before; False where nothing new is left."""
+        vectors = self._vectors[:, : self._width]
+        rest = image - vectors @ (vectors.T @ image)
+        rest -= vectors @ (vectors.T @ rest)
+        block, triangle = np.linalg.qr(rest)
+        new = np.abs(np.diag(triangle)) > 1e3 * EPS * np.linalg.norm(image, axis=0).max(initial=0.0)
+        block = block[:, new]
+        self._block = np.linalg.qr(block - vectors @ (vectors.T @ block))[0]
+        if self._width + self._block.shape[1] > self._vectors.shape[1]:
+            self._restart(3 * image.shape[1])
+        return bool(new.any())
+
+    def _restart(self, keep: int) -> None:
+        """Keeps the best Ritz vectors with their images, which cost no pass."""
+        keep = min(keep, self._width)
+        turned = self._rotation[:, :keep]
+        self._vectors[:, :keep] = self._vectors[:, : self._width] @ turned
+        self._images[:, :keep] = self._images[:, : self._width] @ turned
+        self._small, self._width = np.diag(self._values[:keep]), keep

@@ -1,0 +1,1 @@
+"""Eigenvalues: the solvers, the spectrum, and how many axes to keep."""

@@ -1,0 +1,59 @@
+"""Power iteration with deflation: the textbook way to the leading eigenvectors."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlcli.base.stage import advance
+from mlcli.base.types import Array
+from mlcli.errors import NumericalError
+
+if TYPE_CHECKING:
+    from mlcli.stages.eigen.eigensolve import Eigensolve
+
+POWER_TOLERANCE = 1e-10  # residual at which an eigenvector counts as found, relative to the largest eigenvalue
+LIMIT = 50_000  # steps for one eigenvector; two eigenvalues closer than 1 - 23/LIMIT of each other need more
+
+
+def power_iteration(matrix: Array, options: "Eigensolve", rank: int, tolerance: float,
+                    generator: np.random.Generator) -> tuple[Array, Array]:
+    """Leading eigenpairs of a positive semidefinite matrix: as many as are to be kept or reported.
+
+    Residuals are below a tenth of `tolerance`, relative to the largest eigenvalue.
+    """
+    vectors = np.zeros((len(matrix), 0))
+    values: list[float] = []
+    trace = float(np.trace(matrix))
+    while len(values) < rank and not _enough(values, trace, options):
+        value, vector = _next(matrix, vectors, values, tolerance, generator)
+        values.append(value)
+        vectors = np.column_stack([vectors, vector])
+        advance(len(values), options.wanted(rank))
+    return np.array(values), vectors
+
+
+def _enough(values: list[float], trace: float, options: "Eigensolve") -> bool:
+    least = max(options.components if isinstance(options.components, int) else 1, options.report or 1)
+    return len(values) >= least and options.reached(sum(values), trace)
+
+
+def _next(matrix: Array, found: Array, values: list[float], tolerance: float,
+          generator: np.random.Generator) -> tuple[float, Array]:
+    vector = _unit(generator.standard_normal(len(matrix)), found)
+    for _ in range(LIMIT):
+        image = matrix @ vector
+        value = float(vector @ image)
+        scale = values[0] if values else value
+        if np.linalg.norm(image - value * vector) <= tolerance / 10 * scale:
+            return max(value, 0.0), vector
+        vector = _unit(image, found)
+    raise NumericalError("POWER", f"power iteration did not find axis {len(values) + 1} in {LIMIT} steps",
+                         where="method.route", hint="two eigenvalues are nearly equal: use another route, such as svd")
+
+
+def _unit(vector: Array, found: Array) -> Array:
+    """The unit vector along the part of `vector` off the vectors found before."""
+    for _ in range(2):
+        vector = vector - found @ (found.T @ vector)
+    length = float(np.linalg.norm(vector))
+    return vector / length if length > 0 else vector

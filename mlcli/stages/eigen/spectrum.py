@@ -1,0 +1,112 @@
+"""The spectrum of a kernel: signed eigenvalues, the kept axes, and what they are a share of."""
+
+from dataclasses import field, replace
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import scaled, scaled_number
+from mlcli.base.types import Array
+from mlcli.stages.eigen.negative_mass import mass_of, share_of_sizes
+
+
+@frozen
+class Spectrum:
+    """Eigenvalues of a centered kernel and the unit eigenvectors of the kept axes.
+
+    Stored in the units that the kernel was solved in, 2**-exponent times the true ones, so that
+    shares stay right where the eigenvalues themselves would leave the range of doubles.
+    """
+
+    solved: Array  # m, descending, with their signs
+    vectors: Array  # n x p, unit columns; a column of zeros is an axis without extent
+    directions: Array | None  # d x p, where the kernel is F Fᵀ: unit eigenvectors of FᵀF
+    solved_trace: float  # sum of all eigenvalues, computed or not; NaN where unknown
+    complete: bool  # whether `solved` is the whole spectrum
+    divisor: float = 1.0  # the eigenvalues written are the kernel's over it (PCA's n or n - 1)
+    exponent: int = 0
+    solved_frobenius: float = float("nan")  # root of the sum of all squared eigenvalues; NaN where unknown
+    tolerance: float = 0.0  # residual that the solver and the kernel's precision were allowed, over the top eigenvalue
+    further: Array = field(default_factory=lambda: np.zeros((0, 0)))  # n x r: unit eigenvectors after the kept ones
+    solved_mass: tuple[float, float] = (0.0, float("nan"))  # of the negative ones: at least, at most; NaN where unknown
+
+    solved_at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `solved`
+
+    @classmethod
+    def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
+        """Values that axes are ranked by where they are no eigenvalues of a kernel, as shares of `total`."""
+        size = float(np.linalg.norm(values)) if complete else float("nan")
+        return cls(values, np.zeros((0, len(values))), None, total, complete, solved_frobenius=size)
+
+    @property
+    def values(self) -> Array:
+        """The kernel's eigenvalues (m)."""
+        return scaled(self.solved, self.exponent) + 0.0  # no -0
+
+    @property
+    def trace(self) -> float:
+        """The sum of all eigenvalues of the kernel; NaN where unknown."""
+        return scaled_number(self.solved_trace, self.exponent)
+
+    @property
+    def frobenius(self) -> float:
+        """The root of the sum of all squared eigenvalues of the kernel; NaN where unknown."""
+        return scaled_number(self.solved_frobenius, self.exponent)
+
+    @property
+    def eigenvalues(self) -> Array:
+        """The eigenvalues as they are written, over the divisor (m)."""
+        return self.values / self.divisor
+
+    @property
+    def further_at_least(self) -> Array:
+        """Lower bounds of the eigenvalues that follow the computed ones, over the divisor."""
+        return scaled(self.solved_at_least, self.exponent) / self.divisor
+
+    @property
+    def kept(self) -> Array:
+        """The eigenvalues of the kept axes as solved (p), zero for an axis without extent."""
+        return np.where(np.any(self.vectors != 0, axis=0), self.solved[: self.vectors.shape[1]], 0.0)
+
+    @property
+    def proportions(self) -> Array:
+        """Each eigenvalue over the trace (m); NaN where the trace is unknown or zero."""
+        if not 0 < self.solved_trace < np.inf:
+            return np.full(len(self.solved), np.nan)
+        return self.solved / self.solved_trace
+
+    @property
+    def negative_mass(self) -> tuple[float, float]:
+        """What the sizes of the kernel's negative eigenvalues sum to, at least and at most; NaN where unknown."""
+        least, most = scaled(np.asarray(self.solved_mass), self.exponent).tolist()
+        return least, most
+
+    @property
+    def negative_shares(self) -> tuple[float, float]:
+        """The sizes of the negative eigenvalues over all sizes, at least and at most; NaN where unknown."""
+        least, most = sorted(share_of_sizes(mass, self.solved_trace) for mass in self.solved_mass)
+        return least, most
+
+    @property
+    def negative_share(self) -> float:
+        """The sizes of the negative eigenvalues over all sizes; NaN unless the spectrum is whole."""
+        return share_of_sizes(mass_of(self.solved), float(self.solved.sum())) if self.complete else float("nan")
+
+    def feature_directions(self) -> Array:
+        """Unit directions in feature space (d x p); only where the kernel is F Fᵀ."""
+        if self.directions is None:
+            raise TypeError("this kernel has no feature directions")
+        return self.directions
+
+    def coordinates(self) -> Array:
+        """The points on the kept axes, V √λ (n x p), in the units of `solved`."""
+        return self.vectors * np.sqrt(self.kept)
+
+    def inverse_roots(self) -> Array:
+        """V / √λ (n x p), which maps centered kernel rows of new points to coordinates."""
+        roots = np.sqrt(self.kept)
+        return np.divide(self.vectors, roots, out=np.zeros_like(self.vectors), where=roots > 0)
+
+    def rescaled(self, exponent: int) -> "Spectrum":
+        """The spectrum of 2**exponent times the kernel."""
+        return replace(self, exponent=self.exponent + exponent)

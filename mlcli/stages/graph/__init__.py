@@ -1,0 +1,1 @@
+"""The neighbor graph: nearest neighbors, connected components, and reconstruction weights."""

@@ -1,0 +1,95 @@
+"""What connects points: the fewest neighbors, the smallest radius, and the nearest point outside a group."""
+
+import numpy as np
+
+from mlcli.base.inputs import Dissimilarities
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.distances import row_blocks, squared_distances
+from mlcli.stages.graph.graph import Graph, by_size, graph_of, undirected
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.neighbors import Spatial
+
+
+def connecting_count(data: Spatial, lists: Lists) -> int:
+    """The fewest neighbors whose graph, joining points when either is a neighbor of the other, is in one piece.
+
+    The longest edge of the minimum spanning tree, where the length of an edge is the smaller of the
+    two ranks that its ends have in each other's list. `lists` hold equally many neighbors of each
+    point; where they leave pieces, one pass over all pairs finds the ranks between these.
+    """
+    size = len(lists.counts)
+    pieces = graph_of(lists, "union").pieces()
+    if pieces.max() > 0:
+        return int(_bottleneck(_ranks_between(data, pieces)))
+    ranks = (np.arange(len(lists.indices)) - lists.starts[lists.rows] + 1).astype(np.float64)
+    return int(_bottleneck(undirected(size, lists.rows, lists.indices, ranks, "union")))
+
+
+def connecting_radius(data: Spatial, lists: Lists) -> tuple[float, int, int]:
+    """The smallest radius that connects all points, and the two that are so far apart.
+
+    The longest edge of the minimum spanning tree by Borůvka's rule. A point's list tells its nearest
+    point in another group until all of the list is in its own; then its row is looked at again where
+    it could matter.
+    """
+    groups = np.arange(len(lists.counts))
+    longest, ends = -1.0, (0, 0)
+    while groups.max() > 0:
+        columns, lengths = _nearest_outside_by_lists(data, lists, groups)
+        order = np.lexsort((lengths, groups))
+        firsts = order[np.unique(groups[order], return_index=True)[1]]
+        top = firsts[lengths[firsts].argmax()]
+        if lengths[top] > longest:
+            longest, ends = float(lengths[top]), (int(top), int(columns[top]))
+        ones = np.ones(len(firsts))
+        joined = undirected(int(groups.max()) + 1, groups[firsts], groups[columns[firsts]], ones, "union")
+        groups = by_size(joined.pieces()[groups])
+    return max(longest, 0.0), *ends
+
+
+def nearest_outside(data: Spatial, groups: Indices, rows: Indices) -> tuple[Indices, Array]:
+    """For some points the nearest point of another group, and how far it is."""
+    columns, squared = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
+    for block in row_blocks(len(rows), max(len(groups), data.values.shape[1])):
+        part = data.values[rows[block]]
+        found = part**2 if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
+        found = np.where(groups[rows[block], None] == groups[None, :], np.inf, found)
+        columns[block], squared[block] = found.argmin(axis=1), found.min(axis=1)
+    return columns, np.sqrt(squared)
+
+
+def _nearest_outside_by_lists(data: Spatial, lists: Lists, groups: Indices) -> tuple[Indices, Array]:
+    """For every point the nearest point of another group, or infinity where it cannot be its group's shortest edge."""
+    size = len(groups)
+    indices, lengths = lists.indices.reshape(size, -1), lists.lengths.reshape(size, -1)
+    outside = groups[indices] != groups[:, None]
+    place, known = outside.argmax(axis=1), outside.any(axis=1)
+    everyone = np.arange(size)
+    columns, found = indices[everyone, place], np.where(known, lengths[everyone, place], np.inf)
+    best = np.full(int(groups.max()) + 1, np.inf)
+    np.minimum.at(best, groups, found)
+    doubtful = np.flatnonzero(~known & (lengths[:, -1] < best[groups]))
+    columns[doubtful], found[doubtful] = nearest_outside(data, groups, doubtful)
+    return columns, found
+
+
+def _ranks_between(data: Spatial, pieces: Indices) -> Graph:
+    """The graph of pieces whose lengths are the smallest rank that a point of one has in a list of the other."""
+    size, count = len(pieces), int(pieces.max()) + 1
+    ranks = np.full((count, count), np.inf)
+    for block in row_blocks(size, max(size, data.values.shape[1])):
+        part = data.values[block]
+        found = part.copy() if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
+        found[np.arange(len(found)), np.arange(block.start, block.stop)] = -1.0  # rank 0: the point itself
+        order = np.argsort(found, axis=1, kind="stable")
+        own = np.broadcast_to(pieces[block, None], order.shape)
+        np.minimum.at(ranks, (own, pieces[order]), np.broadcast_to(np.arange(float(size)), order.shape))
+    rows, columns = np.nonzero(~np.eye(count, dtype=bool))
+    return undirected(count, rows, columns, ranks[rows, columns], "union")
+
+
+def _bottleneck(graph: Graph) -> float:
+    """The longest edge of a minimum spanning tree of a graph in one piece; 0 of a single vertex."""
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
+    return float(minimum_spanning_tree(graph.matrix()).max()) if graph.edges else 0.0

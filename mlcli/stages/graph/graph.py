@@ -1,0 +1,97 @@
+"""The neighbor graph: who is joined to whom, its pieces, and what to do about them."""
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, Indices
+from mlcli.stages.graph.nearest import Lists
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+@frozen
+class Graph:
+    """An undirected graph of neighbor lengths in compressed rows; a zero length is an edge."""
+
+    starts: Indices  # n + 1
+    indices: Indices  # both directions of every edge
+    lengths: Array
+
+    @property
+    def size(self) -> int:
+        """The number of vertices."""
+        return len(self.starts) - 1
+
+    @property
+    def edges(self) -> int:
+        """The number of edges, each counted once."""
+        return len(self.indices) // 2
+
+    @property
+    def bytes(self) -> int:
+        """The memory that it takes."""
+        return self.starts.nbytes + self.indices.nbytes + self.lengths.nbytes
+
+    def matrix(self) -> "sparse.csr_array":
+        """As a SciPy matrix whose explicit zeros are edges; its indices are narrow, as older SciPy needs them."""
+        from scipy import sparse
+
+        indices, starts = self.indices.astype(np.int32), self.starts.astype(np.int32)
+        return sparse.csr_array((self.lengths, indices, starts), shape=(self.size, self.size))
+
+    def pieces(self) -> Indices:
+        """The piece that each vertex lies in, numbered by descending size (n)."""
+        if native.available():
+            return by_size(native.pieces(self.starts, self.indices, self.lengths))
+        from scipy.sparse.csgraph import connected_components
+
+        _, labels = connected_components(self.matrix(), directed=False)
+        return by_size(labels)
+
+    def subgraph(self, kept: Indices) -> "Graph":
+        """The graph among some vertices, renumbered in their order."""
+        rows = np.repeat(np.arange(self.size), np.diff(self.starts))
+        place = np.full(self.size, -1)
+        place[kept] = np.arange(len(kept))
+        inside = (place[rows] >= 0) & (place[self.indices] >= 0) & (rows < self.indices)
+        return undirected(len(kept), place[rows[inside]], place[self.indices[inside]], self.lengths[inside], "union")
+
+    def joined(self, left: Indices, right: Indices, lengths: Array) -> "Graph":
+        """The graph with some edges more."""
+        rows = np.repeat(np.arange(self.size), np.diff(self.starts))
+        return undirected(self.size, np.concatenate([rows, left]), np.concatenate([self.indices, right]),
+                          np.concatenate([self.lengths, lengths]), "union")
+
+
+def by_size(labels: Indices) -> Indices:
+    """Piece numbers with the largest piece 0; equal sizes in the order of their first vertex."""
+    _, first, renumbered, sizes = np.unique(labels, return_index=True, return_inverse=True, return_counts=True)
+    rank = np.empty(len(sizes), dtype=np.int64)
+    rank[np.lexsort((first, -sizes))] = np.arange(len(sizes))
+    return rank[renumbered]
+
+
+def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: Literal["union", "mutual"]) -> Graph:
+    """A graph from directed pairs: joined when either names the other (union), or only when both do (mutual)."""
+    low, high = np.minimum(left, right), np.maximum(left, right)
+    order = np.lexsort((lengths, high, low))
+    low, high, lengths = low[order], high[order], lengths[order]
+    first = np.ones(len(low), dtype=bool)
+    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    if rule == "mutual":
+        first[:-1] &= ~first[1:]
+        first[-1:] = False
+    low, high, lengths = low[first], high[first], lengths[first]
+    rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
+    order = np.lexsort((columns, rows))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
+    return Graph(starts, columns[order], np.concatenate([lengths, lengths])[order])
+
+
+def graph_of(lists: Lists, rule: Literal["union", "mutual"]) -> Graph:
+    """The undirected graph of neighbor lists."""
+    return undirected(len(lists.starts) - 1, lists.rows, lists.indices, lists.lengths, rule)

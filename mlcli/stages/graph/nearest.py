@@ -1,0 +1,248 @@
+"""The nearest neighbors of points, exactly: ties by (distance, index), self excluded by index."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.stage import advance
+from mlcli.base.threads import allowed, each, in_order, single_threaded_blas
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.algebra.distances import pair_distances, row_blocks, squared_distances
+
+TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
+SPARE = 8  # candidates beyond k, so that rounding of the quick distances cannot hide a neighbor
+TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
+SHARES = 8  # tiles for each thread, at least
+BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
+
+# Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
+Finder = Callable[[slice], tuple[Indices, "Array | float"]]
+
+
+@frozen
+class Lists:
+    """Each point's neighbors in order of (distance, index), as rows of varying length."""
+
+    starts: Indices  # m + 1
+    indices: Indices
+    lengths: Array  # distances, not squared
+
+    @property
+    def counts(self) -> Indices:
+        """How many neighbors each point has (m)."""
+        return np.diff(self.starts)
+
+    @property
+    def rows(self) -> Indices:
+        """The point that each entry belongs to."""
+        return np.repeat(np.arange(len(self.starts) - 1), self.counts)
+
+
+def nearest(points: Array, count: int) -> Lists:
+    """The `count` nearest other points of every point."""
+    return _select(points, points, count, own=np.arange(len(points)))
+
+
+def nearest_of_some(points: Array, rows: Indices, count: int) -> Lists:
+    """The `count` nearest other points of some of the points."""
+    return _select(points[rows], points, count, own=rows)
+
+
+def nearest_of_new(new: Array, points: Array, count: int) -> Lists:
+    """The `count` nearest points of every new point."""
+    return _select(new, points, min(count, len(points)), own=None)
+
+
+def within(new: Array, points: Array, radius: float, own: bool) -> Lists:
+    """All points at most `radius` away; `own` leaves out the point itself."""
+    lists = []
+    for block in row_blocks(len(new), max(len(points), new.shape[1])):
+        squared = squared_distances(new[block], points)
+        if own:
+            squared[np.arange(len(squared)), np.arange(block.start, block.stop)] = np.inf
+        rows, columns = np.nonzero(squared <= radius**2 * (1 + 1e-9))
+        exact = pair_distances(new[block], points, rows, columns)
+        keep = exact <= radius**2
+        lists.append((rows[keep] + block.start, columns[keep], exact[keep]))
+    return _lists(len(new), *(np.concatenate(parts) for parts in zip(*lists, strict=True)))
+
+
+def nearest_in_matrix(distances: Array, count: int, own: bool) -> Lists:
+    """The `count` nearest columns of every row of a matrix of dissimilarities."""
+    blocks = []
+    for block in row_blocks(len(distances), distances.shape[1]):
+        part = distances[block].copy()
+        if own:
+            part[np.arange(len(part)), np.arange(block.start, block.stop)] = np.inf
+        order = np.argsort(part, axis=1, kind="stable")[:, :count]
+        blocks.append((order, np.take_along_axis(part, order, axis=1)))
+    indices, lengths = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+    return Lists(np.arange(len(distances) + 1) * indices.shape[1], indices.ravel(), lengths.ravel())
+
+
+def within_matrix(distances: Array, radius: float, own: bool) -> Lists:
+    """All columns of a matrix of dissimilarities at most `radius` away."""
+    near = distances <= radius
+    if own:
+        np.fill_diagonal(near, False)
+    rows, columns = np.nonzero(near)
+    return _lists(len(distances), rows, columns, distances[rows, columns] ** 2)
+
+
+def _lists(size: int, rows: Indices, columns: Indices, squared: Array) -> Lists:
+    order = np.lexsort((columns, squared, rows))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
+    return Lists(starts, columns[order], np.sqrt(squared[order]))
+
+
+def _select(new: Array, points: Array, count: int, own: Indices | None) -> Lists:
+    """Quick candidates, exact distances among them, and a whole row again where candidates may not suffice."""
+    indices = np.empty((len(new), count), dtype=np.int64)
+    squared = np.empty((len(new), count))
+    candidates_of, width = _finder(new, points, count + SPARE + 1, own)
+
+    def work(block: slice) -> None:
+        candidates, beyond = candidates_of(block)
+        mine = None if own is None else own[block]
+        indices[block], squared[block] = refined(new[block], points, candidates, count, mine)
+        for row in np.flatnonzero(~(squared[block][:, -1] < beyond)) + block.start:  # also where that is not a number
+            everyone = np.arange(len(points))[None, :]
+            found = refined(new[row : row + 1], points, everyone, count, None if own is None else own[row : row + 1])
+            indices[row], squared[row] = found[0][0], found[1][0]
+
+    with single_threaded_blas(), ThreadPoolExecutor(allowed()) as pool:
+        blocks = blocks_of(len(new), width)
+        for done, _ in enumerate(pool.map(work, blocks)):
+            advance(done + 1, len(blocks))
+    return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())
+
+
+def blocks_of(rows: int, width: int) -> list[slice]:
+    """Blocks of rows for threads, of about BLOCK numbers each, and enough of them to share."""
+    step = max(1, min(BLOCK // max(width, 1), -(-rows // 8)))
+    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
+
+
+def refined(new: Array, points: Array, candidates: Indices, count: int, own: Indices | None) -> tuple[Indices, Array]:
+    """The `count` nearest of each row's candidates (m x c) by exact (squared distance, index)."""
+    if native.available():
+        return native.refine(new, points, candidates, count, own)
+    rows = np.repeat(np.arange(len(new)), candidates.shape[1])
+    exact = pair_distances(new, points, rows, candidates.ravel()).reshape(candidates.shape)
+    if own is not None:
+        exact[candidates == own[:, None]] = np.inf
+    order = np.lexsort((candidates, exact))[:, :count]
+    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(exact, order, axis=1)
+
+
+def _finder(new: Array, points: Array, count: int, own: Indices | None) -> tuple[Finder, int]:
+    """How candidates are found, and how many numbers that takes for a row."""
+    if count >= len(points):
+        everyone = np.arange(len(points))
+        return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
+    if points.shape[1] <= TREE_COLUMNS:
+        return _tree(new, points, count), 64 * count
+    if new is points and own is not None and native.available():
+        return _pairs(points, count), 64 * count
+    return _products(new, points, count, own), len(points)
+
+
+def _tree(new: Array, points: Array, count: int) -> Finder:
+    if native.available():
+        own_tree = native.KdTree(points)
+
+        def find_native(block: slice) -> tuple[Indices, Array]:
+            candidates, last = own_tree.query(new[block], count)
+            return candidates, last * (1 - 1e-12)
+
+        return find_native
+    from scipy.spatial import KDTree
+
+    tree = KDTree(points)
+
+    def find(block: slice) -> tuple[Indices, Array]:
+        distances, candidates = tree.query(new[block], k=count)
+        return candidates.astype(np.int64), distances[:, -1] ** 2 * (1 - 1e-12)
+
+    return find
+
+
+class _Centered:
+    """Points in single precision, centered and of unit size first, so that squares neither overflow nor vanish.
+
+    They tell ‖x - y‖² less ‖x‖², which is a row's own, by products.
+    """
+
+    def __init__(self, points: Array) -> None:
+        self._center = points.mean(axis=0)
+        self._exponent = exponent_of(np.array([points.max(axis=0) - self._center, points.min(axis=0) - self._center]))
+        self.points = np.empty(points.shape, dtype=np.float32)
+
+        def center(rows: slice) -> None:
+            self.points[rows] = self.moved(points[rows])
+
+        each(center, blocks_of(len(points), points.shape[1]))
+        self.norms = np.einsum("ij,ij->i", self.points, self.points)
+        self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
+
+    def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
+        """What the squared distances to all points that are no candidates reach for sure, for rows of these norms."""
+        reached = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
+        return scaled(reached, 2 * self._exponent)
+
+    def moved(self, points: Array) -> AnyArray:
+        """Points where these were put; infinite beyond the range of single precision."""
+        return scaled(points - self._center, -self._exponent).astype(np.float32)
+
+
+def _products(new: Array, points: Array, count: int, own: Indices | None) -> Finder:
+    """Through products of rows with all points."""
+    quick = _Centered(points)
+
+    def find(block: slice) -> tuple[Indices, Array]:
+        with np.errstate(over="ignore", invalid="ignore"):  # new points may lie far outside
+            left = quick.moved(new[block])
+            numbers = left @ quick.points.T
+            numbers *= -2
+            numbers += quick.norms
+            candidates, last = _smallest(numbers, count, None if own is None else own[block])
+            return candidates, quick.beyond(last, np.einsum("ij,ij->i", left, left))
+
+    return find
+
+
+def _pairs(points: Array, count: int) -> Finder:
+    """Through products of all pairs of points, tile by tile: each pair once, for both of its points."""
+    quick, kept = _Centered(points), native.Smallest(len(points), count)
+    step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
+    sides = [slice(start, min(start + step, len(points))) for start in range(0, len(points), step)]
+    pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
+    locks = {side.start: Lock() for side in sides}
+
+    def work(pair: tuple[slice, slice]) -> None:
+        rows, columns = pair
+        products = quick.points[rows] @ quick.points[columns].T
+        with locks[rows.start]:
+            kept.offer(rows, products, quick.norms[columns], columns)
+        if rows != columns:
+            with locks[columns.start]:
+                kept.offer(columns, products, quick.norms[rows], rows, turned=True)
+
+    for done, _ in enumerate(in_order(work, pairs)):
+        advance(done + 1, len(pairs))
+    beyond = quick.beyond(kept.values[:, -1], quick.norms)
+    return lambda block: (kept.indices[block], beyond[block])
+
+
+def _smallest(quick: AnyArray, count: int, own: Indices | None) -> tuple[Indices, AnyArray]:
+    """Columns of the `count` smallest numbers of each row, and the largest of those numbers."""
+    if native.available():
+        candidates, values = native.select_neighbors(quick, count, own)
+        return candidates, values[:, -1]
+    candidates = np.argpartition(quick, count - 1, axis=1)[:, :count]
+    return candidates, np.take_along_axis(quick, candidates, axis=1).max(axis=1)

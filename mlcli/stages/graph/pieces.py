@@ -1,0 +1,181 @@
+"""The policies for a neighbor graph in pieces; rows are never lost without saying so."""
+
+from collections.abc import Callable, Sequence
+from decimal import ROUND_UP, Context, Decimal
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.stage import note
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.errors import GeometryError
+from mlcli.stages.graph.connecting import connecting_count, nearest_outside
+from mlcli.stages.graph.graph import Graph, by_size, graph_of
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.stages.graph.weights import basins, closed_groups
+
+Edges = tuple[Indices, Indices, Array]
+
+
+def connected_graph(data: Spatial, neighbors: Neighbors, rule: Literal["union", "mutual"],
+                    consequence: str = "") -> tuple[Graph, Indices | None]:
+    """The neighbor graph in one piece, and the rows kept where the policy leaves some out.
+
+    Raises GeometryError under the policy `error`, naming the pieces, the consequence and what would connect them.
+    """
+    if rule == "mutual" and neighbors.radius is not None:
+        note("N-GRAPH", "within a radius points are neighbors of each other: mutual and union are the same graph")
+    graph = graph_of(neighbors.lists(data), rule)
+    pieces = graph.pieces()
+    if pieces.max() == 0:
+        return graph, None
+    if neighbors.pieces == "error":
+        raise _error_of_pieces(data, neighbors, pieces, lambda: (
+            connecting_count(data, nearest_lists(data, neighbors.count or 1)) if rule == "union" else
+            _fewest(data, neighbors.count or 1, lambda lists: graph_of(lists, rule).pieces().max() == 0)), consequence)
+    if neighbors.pieces == "largest":
+        kept = _kept_rows(pieces)
+        return graph.subgraph(kept), kept
+    links = _shortest_links(data, pieces)
+    _note_connected(len(links[0]))
+    return graph.joined(*links), None
+
+
+def connected_lists(data: Spatial, neighbors: Neighbors) -> tuple[Lists, Indices | None]:
+    """Directed neighbor lists with a single closed group, and the rows kept where some are left out.
+
+    A closed group is a set of points whose neighbors are all in the set; every piece of the
+    graph holds at least one. Raises GeometryError under the policy `error`.
+    """
+    lists = neighbors.lists(data)
+    if _closed_count(lists) == 1:
+        return lists, None
+    pieces = graph_of(lists, "union").pieces()
+    if neighbors.pieces == "connect":
+        return _opened(data, lists), None
+    if neighbors.pieces == "largest" and pieces.max() > 0:
+        kept = _kept_rows(pieces)
+        lists = neighbors.lists(data.take(kept))
+        if _closed_count(lists) == 1:
+            return lists, kept
+    elif pieces.max() > 0:
+        raise _error_of_pieces(data, neighbors, pieces, lambda: (
+            _fewest(data, neighbors.count or 1, lambda lists: _closed_count(lists) == 1)))
+    raise _error_of_groups(data, neighbors, lists)
+
+
+def _closed_count(lists: Lists) -> int:
+    groups = closed_groups(lists)
+    return len(np.unique(groups[groups >= 0])) if lists.counts.min() > 0 else len(groups) + 1
+
+
+def _kept_rows(pieces: Indices) -> Indices:
+    """The rows of the largest piece, with a warning that counts those left out."""
+    kept = np.flatnonzero(pieces == 0)
+    note("W-LARGEST-PIECE", f"kept the largest piece of the neighbor graph: {len(kept)} of {len(pieces)} points; "
+         "the others are left out", kept=len(kept), dropped=len(pieces) - len(kept))
+    return kept
+
+
+def _note_connected(edges: int) -> None:
+    note("W-CONNECTED", f"the neighbor graph was in pieces and was connected; edges added: {edges}", edges=edges)
+
+
+def _error_of_pieces(data: Spatial, neighbors: Neighbors, pieces: Indices,
+                     fewest: Callable[[], int], consequence: str = "") -> GeometryError:
+    """The error that names the pieces' sizes, members of the small ones, and what would connect them."""
+    sizes = np.bincount(pieces)
+    listed = ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
+    return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed} points{consequence}",
+                         where=f"outside the largest: {_first_ids(data.ids, pieces > 0)}",
+                         hint=f"{_remedy(data, neighbors, pieces, fewest)}, or set method.neighbors.pieces "
+                         "to largest or connect")
+
+
+def _error_of_groups(data: Spatial, neighbors: Neighbors, lists: Lists) -> GeometryError:
+    groups = closed_groups(lists)
+    numbers, sizes = np.unique(groups[groups >= 0], return_counts=True)
+    members = groups == numbers[sizes.argmin()]
+    return GeometryError("CLOSED-GROUPS", f"{len(numbers)} groups of points have all their neighbors among themselves",
+                         where=f"the smallest: {_first_ids(data.ids, members)}",
+                         hint="use more neighbors, or set method.neighbors.pieces to connect")
+
+
+def _first_ids(ids: Sequence[str], members: AnyArray) -> str:
+    """The first few names of a set of points."""
+    rows = np.flatnonzero(members)
+    return ", ".join(str(ids[i])[:40] for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
+
+
+def _remedy(data: Spatial, neighbors: Neighbors, pieces: Indices, fewest: Callable[[], int]) -> str:
+    """What makes the graph whole: the smallest count of neighbors, or the smallest radius."""
+    if neighbors.count is None:
+        radius = Decimal(float(np.ldexp(_shortest_links(data, pieces)[2].max(), data.exponent)))
+        return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
+    return f"use {fewest()} neighbors, the fewest that connect it"
+
+
+def _fewest(data: Spatial, count: int, connected: Callable[[Lists], bool]) -> int:
+    """The fewest neighbors, more than `count`, whose lists are connected: doubled, then halved in."""
+    low, high, most = count, count, len(data.values) - 1
+    while high < most and not connected(nearest_lists(data, high)):
+        low, high = high, min(2 * high, most)
+    while low + 1 < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if connected(nearest_lists(data, middle)) else (middle, high)
+    return high
+
+
+def _shortest_links(data: Spatial, pieces: Indices) -> Edges:
+    """The shortest edges that make the graph whole: a minimum spanning tree of the pieces (Borůvka's rule)."""
+    edges: list[tuple[int, int, float]] = []
+    while pieces.max() > 0:
+        for left, right, length in _leaving_edges(data, pieces, np.arange(len(pieces))):
+            if pieces[left] != pieces[right]:
+                pieces = np.where(pieces == pieces[right], pieces[left], pieces)
+                edges.append((left, right, length))
+        pieces = by_size(pieces)
+    return _as_arrays(edges)
+
+
+def _opened(data: Spatial, lists: Lists) -> Lists:
+    """The lists with edges added, both ways: from closed groups the shortest to points that lead elsewhere too.
+
+    Points that lead into one closed group only are passed over: with them the group would only grow. So every
+    closed group comes to lead into another one, and each round leaves half of them at most (Borůvka's rule).
+    """
+    added = 0
+    while _closed_count(lists) > 1:
+        groups = closed_groups(lists)
+        inside = np.flatnonzero(groups >= 0)
+        left, right, lengths = _as_arrays(_leaving_edges(data, basins(lists, groups), inside))
+        added += len(left)
+        lists = _extended(lists, np.concatenate([left, right]), np.concatenate([right, left]), np.tile(lengths, 2))
+    _note_connected(added)
+    return lists
+
+
+def _extended(lists: Lists, rows: Indices, columns: Indices, lengths: Array) -> Lists:
+    """The lists with some entries more, each entry once."""
+    size = len(lists.starts) - 1
+    rows, columns = np.concatenate([lists.rows, rows]), np.concatenate([lists.indices, columns])
+    lengths = np.concatenate([lists.lengths, lengths])
+    first = np.unique(rows * size + columns, return_index=True)[1]
+    rows, columns, lengths = rows[first], columns[first], lengths[first]
+    order = np.lexsort((columns, lengths, rows))
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
+    return Lists(starts, columns[order], lengths[order])
+
+
+def _as_arrays(edges: list[tuple[int, int, float]]) -> Edges:
+    left, right, lengths = zip(*edges, strict=True)
+    return np.array(left), np.array(right), np.array(lengths)
+
+
+def _leaving_edges(data: Spatial, groups: Indices, rows: Indices) -> list[tuple[int, int, float]]:
+    """For every group the shortest edge from one of its points among `rows` to a point outside, shortest first."""
+    columns, lengths = nearest_outside(data, groups, rows)
+    order = np.lexsort((rows, lengths, groups[rows]))
+    firsts = order[np.unique(groups[rows][order], return_index=True)[1]]
+    return sorted(((int(rows[i]), int(columns[i]), float(lengths[i])) for i in firsts), key=lambda edge: edge[2])

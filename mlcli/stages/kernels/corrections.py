@@ -1,0 +1,90 @@
+"""Corrections that make dissimilarities Euclidean: Lingoes and Cailliez."""
+
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import scaled, shown
+from mlcli.base.stage import note, stage
+from mlcli.base.types import Array
+from mlcli.errors import NumericalError
+from mlcli.stages.algebra.linalg import EPS, lowest_eigenvector, symmetric_eigenvalues, threads_for
+from mlcli.stages.kernels.forms import Dense
+
+Rule = Literal["none", "lingoes", "cailliez"]
+STEPS = 100  # of the search for Cailliez' constant, which takes about six
+
+
+@frozen
+class Correction:
+    """A constant added to squared dissimilarities (Lingoes) or to dissimilarities (Cailliez)."""
+
+    rule: Rule
+    constant: float
+
+    def squared(self, squared: Array) -> Array:
+        """The corrected squares; a zero stays zero, for it says that two points are the same."""
+        if self.constant == 0:
+            return squared
+        if self.rule == "lingoes":
+            return np.where(squared > 0, squared + 2 * self.constant, 0.0)
+        return np.where(squared > 0, (np.sqrt(squared) + self.constant) ** 2, 0.0)
+
+    def off_diagonal(self, squared: Array) -> Array:
+        """The corrected squares of a square matrix: every entry but the diagonal gets the constant."""
+        if self.constant == 0:
+            return squared
+        corrected = squared + 2 * self.constant if self.rule == "lingoes" else (np.sqrt(squared) + self.constant) ** 2
+        np.fill_diagonal(corrected, 0.0)
+        return corrected
+
+
+@stage("correction")
+def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
+    """The smallest constant that makes all eigenvalues nonnegative."""
+    if rule == "none":
+        return Correction("none", 0.0)
+    kernel = Dense.of(-0.5 * squared).matrix
+    with threads_for(len(kernel)):
+        spectrum = symmetric_eigenvalues(kernel)
+        if is_euclidean(spectrum):
+            note("N-CORRECTION", f"{rule} constant 0: no eigenvalue is negative", constant=0.0)
+            return Correction(rule, 0.0)
+        constant = lingoes_constant(spectrum) if rule == "lingoes" else cailliez_constant(squared, kernel)
+    unit = 2 * exponent if rule == "lingoes" else exponent
+    note("N-CORRECTION", f"{rule} constant {shown(constant, unit)}", constant=float(scaled(np.asarray(constant), unit)))
+    return Correction(rule, constant)
+
+
+def is_euclidean(spectrum: Array) -> bool:
+    """Whether no eigenvalue (n, descending) of -HD²H/2 is negative beyond rounding (Schoenberg, 1935)."""
+    return bool(spectrum[-1] >= -10 * len(spectrum) * EPS * np.abs(spectrum).max(initial=0.0))
+
+
+def lingoes_constant(spectrum: Array) -> float:
+    """Lingoes (1971): minus the smallest eigenvalue of B = -HD²H/2."""
+    return -float(spectrum[-1])
+
+
+def cailliez_constant(squared: Array, kernel: Array) -> float:
+    """Cailliez (1983): the largest real eigenvalue of [[0, 2B], [-I, -4B']], with B = `kernel` and B' = -HDH/2.
+
+    It is the c for which the kernel B + 2cB' + c²H/2 of D + c first has no negative eigenvalue. A
+    direction v in which the kernel is negative at some c shows that the constant is at least the larger
+    root of v'(B + 2cB' + c²/2)v; the lowest eigenvectors at the roots of the ones before climb to it
+    as Newton's method does. No root lies above: once D + c is Euclidean, it stays so for every larger c.
+    """
+    roots = Dense.of(-0.5 * np.sqrt(squared)).matrix
+    constant = 0.0
+    for _ in range(STEPS):
+        shifted = kernel + 2 * constant * roots
+        shifted[np.diag_indices(len(shifted))] += constant**2 / 2
+        lowest = lowest_eigenvector(shifted)
+        slope, offset = 2 * float(lowest @ roots @ lowest), float(lowest @ kernel @ lowest)
+        found = -slope + float(np.sqrt(max(slope**2 - 2 * offset, 0.0)))
+        if found <= constant * (1 + 4 * EPS):
+            return max(found, constant)
+        constant = found
+    raise NumericalError("CAILLIEZ", "the constant of Cailliez did not converge",
+                         hint="use method.correction: lingoes")

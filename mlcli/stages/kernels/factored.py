@@ -1,0 +1,200 @@
+"""The kernel of inner products, held as its factor: the data themselves, centered where they are used."""
+
+import functools
+import operator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import each, in_order
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.linalg import EPS, triangle_of
+from mlcli.stages.kernels.forms import Centering, uncentered
+
+BLOCK = 1 << 19  # numbers of a factor multiplied by themselves at once
+THIN = 1 << 17  # numbers multiplied by a few vectors at once: what a core has a cache for
+BLOCKS = 8  # that a thread works through before its sum is added to the others
+SAMPLE = 4096  # rows whose mean is near enough to that of all
+TRIFLE = 0.04  # share of a column's squares that a shift may be off by and cost no digits
+CENTERED = 0.01  # the same of a sample of rows: up to here no shift is needed
+WIDE = 1000  # columns above which FᵀF is too large for every thread to have its own
+Route = Literal["auto", "covariance", "dual", "svd", "power"]
+
+
+@frozen
+class Factored:
+    """A centered kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual.
+
+    Where the columns' side is solved, F is centered a block of rows at a time whenever it is
+    used, so that a second copy of the data is never held.
+    """
+
+    factor: Array  # n x d, columns of mean zero once `means` are taken from its rows
+    route: Route
+    centering: Centering
+    means: tuple[Array, ...] = ()  # d each: what is taken from the rows of `factor`, and the small rest of their mean
+    held: Array | None = None  # FᵀF, where it is known already
+    digits: bool = False  # whether eigenvalues far below the first have digits to keep, as those of data have
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether FᵀF is solved, rather than FFᵀ."""
+        rows, columns = self.factor.shape
+        return self.route == "covariance" or (self.route != "dual" and columns <= rows)
+
+    @property
+    def trace(self) -> float:
+        """The sum of the eigenvalues."""
+        return float(np.trace(self.side)) if self.means else float(np.einsum("ij,ij->", self.factor, self.factor))
+
+    @property
+    def frobenius(self) -> float:
+        """The root of the sum of squared eigenvalues, from the matrix that is solved."""
+        return float(np.linalg.norm(self.side))
+
+    @classmethod
+    def of(cls, points: Array, route: Route = "auto") -> "Factored":
+        """The kernel of points with their mean removed: twice, for data far from the origin."""
+        plain = cls(points, route, uncentered(points.shape[1]), digits=True)
+        kernel = plain._centered_at_once() or plain._centered_twice()
+        kernel = replace(kernel, centering=Centering(kernel.means[0] + kernel.means[1], across=False))
+        return kernel if kernel.by_columns and route != "svd" else kernel.whole()
+
+    @cached_property
+    def side(self) -> Array:
+        """FᵀF or FFᵀ, the one that is solved; the same eigenvalues but for zeros."""
+        if self.held is not None:
+            return self.held
+        if not self.by_columns:
+            return self.factor @ self.factor.T
+        shared = self.factor.shape[1] <= WIDE
+        products = self._total(lambda rows, block: block.T @ block, self._thick, shared)
+        return products - len(self.factor) * np.outer(self._rest, self._rest)
+
+    @property
+    def _rest(self) -> Array:
+        """What the blocks' rows still have for a mean: so little that it is taken from products instead of rows."""
+        return self.means[1] if len(self.means) > 1 else np.zeros(self.factor.shape[1])
+
+    def _total(self, part: Callable[[slice, Array], Array], size: int, shared: bool = True) -> Array:
+        """The sum of a part for every block of so many rows; not `shared`, each block takes all threads."""
+
+        def subtotal(rows: slice) -> Array:
+            return functools.reduce(operator.iadd, (part(*piece) for piece in self._blocks(rows, size)))
+
+        if not shared:
+            return subtotal(slice(0, len(self.factor)))
+        return functools.reduce(operator.iadd, in_order(subtotal, self._pieces()))
+
+    def _pieces(self) -> list[slice]:
+        """The rows cut into pieces of several blocks, one for each call of a thread."""
+        rows, size = len(self.factor), self._thick * BLOCKS
+        return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+
+    @property
+    def _thick(self) -> int:
+        """Rows of a block for FᵀF: never so few that adding it up would cost more than making it."""
+        columns = max(self.factor.shape[1], 1)
+        return max(columns, BLOCK // columns)
+
+    @property
+    def _thin(self) -> int:
+        """Rows of a block for products with a few vectors."""
+        return max(1, THIN // max(self.factor.shape[1], 1))
+
+    def _blocks(self, rows: slice, size: int) -> Iterator[tuple[slice, Array]]:
+        """Blocks of the rows in a piece, less the first mean; each is overwritten by the next."""
+        shift = self.means[0] if self.means else np.zeros(0)
+        room = np.empty((min(size, rows.stop - rows.start), self.factor.shape[1])) if shift.any() else None
+        for start in range(rows.start, rows.stop, size):
+            chosen = slice(start, min(start + size, rows.stop))
+            block = self.factor[chosen]
+            yield chosen, block if room is None else np.subtract(block, shift, out=room[: chosen.stop - start])
+
+    def apply(self, block: Array) -> Array:
+        """K times a block of vectors (n x b)."""
+        return self.lifted(self.lowered(block))
+
+    def lifted(self, directions: Array) -> Array:
+        """F times a block of vectors (d x b)."""
+        result, rest = np.empty((len(self.factor), directions.shape[1])), self._rest @ directions
+
+        def lift(rows: slice) -> None:
+            for chosen, block in self._blocks(rows, self._thin):
+                np.subtract(block @ directions, rest, out=result[chosen])
+
+        each(lift, self._pieces())
+        return result
+
+    def lowered(self, vectors: Array) -> Array:
+        """Fᵀ times a block of vectors (n x b)."""
+        products = self._total(lambda rows, block: block.T @ vectors[rows], self._thin)
+        return products - np.outer(self._rest, vectors.sum(axis=0))
+
+    def _centered_at_once(self) -> "Factored | None":
+        """One pass for means and FᵀF, from a shift near the means; None where the rest they leave is no trifle."""
+        rows, columns = self.factor.shape
+        if not self.by_columns or self.route == "svd" or rows <= SAMPLE or columns > WIDE:
+            return None
+        some = self.factor[:: rows // SAMPLE]
+        near = some.mean(axis=0)
+        if np.all(near**2 <= CENTERED * some.var(axis=0)):
+            near = np.zeros(columns)  # and no row need be copied
+        moved = replace(self, means=(near,))
+        sums = functools.reduce(operator.iadd, in_order(moved._products, moved._pieces()))
+        rest = sums[-1] / rows
+        side = sums[:-1] - rows * np.outer(rest, rest)
+        small = bool(np.all(rows * rest**2 <= TRIFLE * np.diag(side)))
+        return replace(self, means=(near, rest), held=side) if small else None
+
+    def _products(self, rows: slice) -> Array:
+        """FᵀF of the rows in a piece, and below it their sum (d + 1 x d), each block added where it is made."""
+        columns = self.factor.shape[1]
+        total, product = np.zeros((columns + 1, columns)), np.empty((columns, columns))
+        for _, block in self._blocks(rows, self._thick):
+            total[:-1] += np.matmul(block.T, block, out=product)
+            total[-1] += block.sum(axis=0)
+        return total
+
+    def _centered_twice(self) -> "Factored":
+        """One pass for the means, and another for what rounding left of them."""
+        means = self.column_means()
+        moved = replace(self, means=(means,))
+        return replace(self, means=(means, moved.column_means()))
+
+    def column_means(self) -> Array:
+        """The means of the columns of F."""
+        return self._total(lambda rows, block: block.sum(axis=0), self._thin) / len(self.factor) - self._rest
+
+    def whole(self) -> "Factored":
+        """The same kernel with its centered factor held whole."""
+        factor = np.empty_like(self.factor)
+        for rows, block in self._blocks(slice(0, len(factor)), self._thin):
+            np.subtract(block, self._rest, out=factor[rows])
+        return Factored(factor, self.route, self.centering, digits=self.digits)
+
+    @property
+    def rank(self) -> int:
+        """The most eigenvalues that centered data can have: one less than there are rows, one for a varying column."""
+        squares = np.diag(self.side) if self.by_columns else np.einsum("ij,ij->j", self.factor, self.factor)
+        varying = np.sqrt(squares) > EPS / 4 * np.abs(self.centering.means)  # the least that one number can differ
+        return min(len(self.factor) - 1, int(np.sum(varying)))
+
+    def triangle(self, order: Indices) -> Array:
+        """R of F = Q R with F's columns in this order (d x d), a block of rows at a time.
+
+        Every column of R has the digits of its own column of F, however much larger others are.
+        """
+
+        def reduced(above: Array, rows: slice) -> Array:
+            for _, block in self._blocks(rows, self._thick):
+                above = triangle_of(np.vstack([above, (block - self._rest)[:, order]]))
+            return above
+
+        nothing = np.zeros((0, len(order)))
+        parts = in_order(lambda rows: reduced(nothing, rows), self._pieces())
+        return functools.reduce(lambda above, part: triangle_of(np.vstack([above, part])), parts)

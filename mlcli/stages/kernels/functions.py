@@ -1,0 +1,169 @@
+"""Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
+
+from collections.abc import Callable
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.options import Options, option
+from mlcli.base.scaling import scaled, shown
+from mlcli.base.stage import note
+from mlcli.base.types import AnyArray, Array
+from mlcli.errors import NumericalError
+from mlcli.stages.algebra.distances import inner_products, squared_distances
+from mlcli.stages.kernels.median_distance import median_squared_distance
+
+NARROW = 64.0  # rate times the largest squared norm up to which single precision will do to begin with
+
+
+class Linear(Options):
+    """⟨x, y⟩: kernel PCA with it is PCA."""
+
+    name: Literal["linear"] = "linear"
+    movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry."""
+        return 1
+
+    def for_points(self, points: Array, exponent: int) -> "Linear":
+        """The kernel for data in units of 2**exponent."""
+        return self
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+        return inner_products(left, right)
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+        return np.einsum("ij,ij->i", points, points)
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Rows whose inner products, the first of one point with the second of another, `finish` makes values of."""
+        return points, points
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Values from inner products, in their place."""
+        return products
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with."""
+        return False
+
+
+class Polynomial(Options):
+    """(gamma ⟨x, y⟩ + coef0)**degree."""
+
+    name: Literal["polynomial"] = "polynomial"
+    movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
+    degree: int = option(3, "Degree of the polynomial.", ge=1)
+    gamma: float = option(1.0, "Factor of the inner product.", gt=0)
+    coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry: none, the constant fixes the unit."""
+        return 0
+
+    def for_points(self, points: Array, exponent: int) -> "Polynomial":
+        """The kernel for data in units of 2**exponent."""
+        return self.replace(gamma=_in_range(self.gamma, 2 * exponent, "method.kernel.gamma"))
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+        with np.errstate(over="ignore"):
+            values: Array = (self.gamma * inner_products(left, right) + self.coef0) ** self.degree
+        return values
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+        with np.errstate(over="ignore"):
+            values: Array = (self.gamma * np.einsum("ij,ij->i", points, points) + self.coef0) ** self.degree
+        return values
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Rows whose inner products, the first of one point with the second of another, `finish` makes values of."""
+        return points, points
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Values from inner products, in their place."""
+        with np.errstate(over="ignore"):
+            products *= self.gamma
+            products += self.coef0
+            return np.power(products, self.degree, out=products)
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with: large powers may leave its range."""
+        return False
+
+
+class Gaussian(Options):
+    """exp(-rate ‖x - y‖²)."""
+
+    name: Literal["gaussian"] = "gaussian"
+    movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
+    rate: float | None = option(
+        None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).", gt=0)
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry: none."""
+        return 0
+
+    def for_points(self, points: Array, exponent: int) -> "Gaussian":
+        """The kernel for data in units of 2**exponent, with a default rate fixed from the data."""
+        if self.rate is not None:
+            return self.replace(rate=_in_range(self.rate, 2 * exponent, "method.kernel.rate"))
+        middle = median_squared_distance(points)
+        if not middle:
+            return self.replace(rate=1.0)
+        note("N-RATE", f"gaussian rate {shown(1 / middle, -2 * exponent)}: one over the median squared distance",
+             rate=float(scaled(np.asarray(1 / middle), -2 * exponent)))
+        return self.replace(rate=1 / middle)
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+        squared = squared_distances(left, right)
+        squared *= -(self.rate or 0.0)
+        return np.exp(squared, out=squared)
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+        return np.ones(len(points))
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Rows whose inner products are -rate ‖x - y‖²: one product, one exp."""
+        rate = self.rate or 0.0
+        own = -rate * np.einsum("ij,ij->i", points, points)
+        ones = np.ones(len(points))
+        return np.column_stack([2 * rate * points, own, ones]), np.column_stack([points, ones, own])
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Values from inner products, in their place."""
+        np.minimum(products, 0.0, out=products)
+        return np.exp(products, out=products)
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with: its products are right to about 1e-5."""
+        return (self.rate or 0.0) * float(np.einsum("ij,ij->i", points, points).max(initial=0.0)) <= NARROW
+
+
+KernelFunction = Annotated[Linear | Polynomial | Gaussian, Field(discriminator="name")]
+
+
+def against(function: Linear | Polynomial | Gaussian, points: Array) -> Callable[[Array], Array]:
+    """Values for blocks of rows, with all that depends on the points alone made ready."""
+    center = points.mean(axis=0) if function.movable else np.zeros(points.shape[1])
+    right = function.factors(points - center)[1]
+    return lambda left: function.finish(inner_products(function.factors(left - center)[0], right))
+
+
+def _in_range(value: float, exponent: int, path: str) -> float:
+    """2**exponent times a parameter; raises NumericalError where the data's size takes it out of range."""
+    moved = float(scaled(np.asarray(value), exponent))
+    if not 0 < moved < np.inf:
+        raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=path,
+                             hint="scale the data, for example with --scale standard")
+    return moved

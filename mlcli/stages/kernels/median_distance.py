@@ -1,0 +1,141 @@
+"""The median squared distance of all pairs of points, exactly: one quick pass finds the few pairs that may hold it."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stage import advance, stage
+from mlcli.base.threads import in_order
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.algebra.distances import pair_distances, squared_distances
+
+FEW = 1000  # points whose distances are found all at once
+TILE = 384  # points on a side of a piece of work: half a MiB, what a core's cache holds
+DRAWN, MOST = 2**17, 2**23  # pairs drawn at random to know about where the median lies
+NEAR = 2**23  # pairs near the median, for which more are drawn
+SURE = 5.0  # standard errors of the share of pairs drawn: if the median lies further off, there is a second pass
+ROUGH = 1e-4  # share of the median up to which single precision may be off
+TIES = TILE**2 // 16  # near pairs of a tile from which on equal ones are counted rather than listed
+
+
+def median_squared_distance(points: Array) -> float:
+    """The median of ‖xᵢ - xⱼ‖² over all pairs of points (n x d) that differ; 0 where none do.
+
+    Neither a seed nor the number of threads has a part in it.
+    """
+    if len(points) <= FEW:
+        squared = squared_distances(points, points)[np.triu_indices(len(points), 1)]
+        return float(np.median(squared[squared > 0])) if np.any(squared > 0) else 0.0
+    pairs, equal = len(points) * (len(points) - 1) // 2, pairs_of_equals(points)
+    if pairs == equal:
+        return 0.0
+    return _of_ranks(points, np.array([(pairs - equal - 1) // 2, (pairs - equal) // 2]) + equal)
+
+
+def pairs_of_equals(points: Array) -> int:
+    """How many pairs of points are the same point."""
+    rows = np.ascontiguousarray(points + 0.0).view(f"V{8 * points.shape[1]}").ravel()  # + 0.0: zeros have one sign
+    counts = np.unique(rows, return_counts=True)[1]
+    return int((counts * (counts - 1) // 2).sum())
+
+
+@stage("rate")
+def _of_ranks(points: Array, ranks: Indices) -> float:
+    """The mean of the squared distances of two successive ranks, counted from 0."""
+    low, high = _about(points, ranks[0])
+    kind = _kind(points, low)
+    while True:
+        rounding = _rounding(points, kind)
+        found = _near(points, kind, low - 4 * rounding, high + 4 * rounding)
+        middle = found.of_ranks(points, ranks, rounding)
+        if middle is not None:
+            return middle
+        wide = max(high - low, high / 8, rounding)
+        low, high = low - 3 * wide, high + 3 * wide
+
+
+def _about(points: Array, rank: int) -> tuple[float, float]:
+    """Squared distances between which the one of a rank lies almost surely, from pairs drawn always alike."""
+    size = len(points)
+    pairs = size * (size - 1) // 2
+    count = int(np.clip((SURE * pairs / NEAR) ** 2, DRAWN, MOST))
+    first, apart = np.random.default_rng(0).integers([[0], [1]], [[size], [size]], (2, count))
+    squared = pair_distances(points, points, first, (first + apart) % size)
+    share = (rank + 0.5) / pairs
+    error = SURE * np.sqrt(share * (1 - share) / count) + 1 / count
+    low, high = np.quantile(squared, np.clip([share - error, share + error], 0, 1))
+    return float(low), float(high)
+
+
+def _kind(points: Array, low: float) -> type[np.float32] | type[np.float64]:
+    """Single precision where it is near enough: not where one point lies very far outside."""
+    return np.float32 if _rounding(points, np.float32) <= ROUGH * low else np.float64
+
+
+def _rounding(points: Array, kind: type[np.floating]) -> float:
+    """What squared distances through products may be off by."""
+    return float(8 * (points.shape[1] + 4) * np.finfo(kind).eps * np.einsum("ij,ij->i", points, points).max())
+
+
+@frozen
+class Near:
+    """The pairs whose rough squared distances lie between two numbers."""
+
+    low: float
+    high: float
+    below: int  # how many lie below
+    values: AnyArray  # m
+    pairs: Indices  # m, as i n + j
+    counts: AnyArray  # m: how many pairs a pair stands for
+
+    def of_ranks(self, points: Array, ranks: Indices, rounding: float) -> float | None:
+        """The mean of the exact ones of two successive ranks; None where not all that may hold them are here."""
+        if ranks[0] < self.below or ranks[1] >= self.below + self.counts.sum(dtype=np.int64):
+            return None
+        rough = _ranked(self.values, self.counts, ranks - self.below).astype(np.float64)
+        first, last = rough[0] - 2 * rounding, rough[1] + 2 * rounding
+        if first < self.low or last > self.high:
+            return None
+        doubtful = (self.values >= first) & (self.values <= last)
+        before = self.below + int(self.counts[self.values < first].sum(dtype=np.int64))
+        exact = pair_distances(points, points, *np.divmod(self.pairs[doubtful], len(points)))
+        return float(_ranked(exact, self.counts[doubtful], ranks - before).mean())
+
+
+def _ranked(values: AnyArray, counts: AnyArray, ranks: Indices) -> AnyArray:
+    """The values of some ranks, where each value is there a number of times."""
+    if counts.max() == 1:
+        return np.partition(values, ranks)[ranks]
+    order = np.argsort(values)
+    return values[order][np.searchsorted(np.cumsum(counts[order], dtype=np.int64), ranks, side="right")]
+
+
+def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Near:
+    """All pairs whose squared distances through products, in some precision, lie in a range."""
+    size, norms = len(points), np.einsum("ij,ij->i", points, points)
+    ones = np.ones(size)
+    left = np.column_stack([-2 * points, norms, ones]).astype(kind)
+    right = np.column_stack([points, ones, norms]).astype(kind)
+    sides = [slice(start, min(start + TILE, size)) for start in range(0, size, TILE)]
+    tiles = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
+
+    def work(tile: tuple[slice, slice]) -> tuple[int, AnyArray, Indices, AnyArray]:
+        rows, columns = tile
+        squared = left[rows] @ right[columns].T
+        if rows == columns:
+            squared[np.tril_indices(len(squared))] = np.inf
+        under = squared < low
+        inside = (squared < high) ^ under
+        places = np.flatnonzero(inside)
+        values, counts = squared.ravel()[places], np.ones(len(places), dtype=np.int32)
+        if len(places) > TIES:
+            values, kept, times = np.unique(values, return_index=True, return_counts=True)
+            places, counts = places[kept], times.astype(np.int32)
+        i, j = np.divmod(places, squared.shape[1])
+        return int(np.count_nonzero(under)), values, (i + rows.start) * size + j + columns.start, counts
+
+    parts = []
+    for done, part in enumerate(in_order(work, tiles)):
+        parts.append(part)
+        advance(done + 1, len(tiles))
+    below, *lists = zip(*parts, strict=True)
+    return Near(low, high, sum(below), *(np.concatenate(some) for some in lists))

@@ -1,0 +1,45 @@
+"""Room for an n x n matrix: in memory, or in a temporary file that vanishes with the process."""
+
+import os
+import tempfile
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.types import Array
+from mlcli.base.units import memory
+from mlcli.errors import StorageError
+from mlcli.stages.kernels.forms import over_tiles, square_memory
+
+STRIP = 512  # rows made symmetric at once
+
+
+def square_array(size: int, store: str, compute: Compute) -> Array:
+    """An n x n array of doubles, not initialized; raises RefusedByPlan or StorageError where there is no room."""
+    if store == "disk":
+        return _mapped(size)
+    square_memory(compute, size, 1, "a matrix of distances",
+                  "set method.paths.store to streamed or disk, or use landmarks")
+    return np.empty((size, size))
+
+
+def lower_of_both(matrix: Array) -> None:
+    """Gives every entry and its mirror image the smaller of both, in place."""
+
+    def merge(rows: slice) -> None:
+        lower = np.minimum(matrix[rows, rows.start:], matrix[rows.start:, rows].T)
+        matrix[rows, rows.start:] = lower
+        matrix[rows.start:, rows] = lower.T
+
+    over_tiles(merge, len(matrix), STRIP)
+
+
+def _mapped(size: int) -> Array:
+    """The file is given all its blocks at once, so that a full disk is an error here and not a crash later."""
+    try:
+        with tempfile.TemporaryFile(prefix="mlcli-") as file:
+            os.posix_fallocate(file.fileno(), 0, max(8 * size * size, 1))
+            return np.memmap(file, dtype=np.float64, mode="r+", shape=(size, size))
+    except OSError as error:
+        raise StorageError("SCRATCH", f"no room for {memory(8 * size * size)} of distances: {error.strerror}",
+                           where=tempfile.gettempdir(), hint="set TMPDIR to a larger disk, or stream them") from error

@@ -1,0 +1,1 @@
+"""Linear-Gaussian latent variables: factors, probabilistic PCA, state-space models."""

@@ -1,0 +1,225 @@
+"""The factor model of data or of a covariance: columns in units of their deviations, loadings, scores, figures."""
+
+from collections.abc import Sequence
+from dataclasses import field, replace
+from math import log, pi, sqrt
+from typing import Any, Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import scaled_number
+from mlcli.base.stage import note
+from mlcli.base.types import Array, Indices
+from mlcli.errors import GeometryError
+from mlcli.stages.algebra.iterate import Iterate, Iterated
+from mlcli.stages.algebra.linalg import EPS, inverse
+from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.latent.factor_analysis import Bounds, Estimate, Moments, Thin, Whole, equal_noise, maximum_likelihood
+from mlcli.stages.latent.model import note_no_noise
+from mlcli.stages.latent.rotations import Rotation
+
+Scores = Literal["regression", "bartlett"]
+
+
+@frozen
+class Observed:
+    """What factor analysis needs of its data."""
+
+    moments: Moments  # of the columns that vary, over their deviations
+    deviations: Array  # d, 0 for a constant column; all the same where the noise is to be equal
+    observations: int | None
+    equal: bool  # whether the noise is to be equal
+
+    @property
+    def columns(self) -> Indices:
+        """Which columns vary."""
+        return np.flatnonzero(self.deviations)
+
+    @property
+    def size(self) -> int:
+        """How many of them there are."""
+        return len(self.moments.variances)
+
+    @property
+    def unit(self) -> float:
+        """The common deviation where the noise is to be equal, else one."""
+        return float(self.deviations.max(initial=0.0)) if self.equal else 1.0
+
+    @property
+    def total(self) -> float:
+        """What sums of squared loadings are shares of."""
+        return float(self.moments.variances.sum()) * self.unit**2
+
+
+def of_points(kernel: Factored, equal: bool) -> Observed:
+    """The moments of centered points (divisor n), held on their smaller side."""
+    rows = len(kernel.factor)
+    if kernel.by_columns:
+        return of_covariance(kernel.side / rows, rows, equal, np.abs(kernel.centering.means))
+    variances = np.einsum("ij,ij->j", kernel.factor, kernel.factor) / rows
+    deviations = deviations_of(variances, equal, np.abs(kernel.centering.means))
+    kept = np.flatnonzero(deviations)
+    return Observed(Thin(kernel.factor[:, kept] / (deviations[kept] * np.sqrt(rows))), deviations, rows, equal)
+
+
+def of_covariance(matrix: Array, observations: int | None, equal: bool, sizes: Array | float = 0.0) -> Observed:
+    """The moments of a covariance or correlation matrix; columns are as far from zero as `sizes` says."""
+    deviations = deviations_of(np.diag(matrix), equal, sizes)
+    kept = np.flatnonzero(deviations)
+    whole = matrix[np.ix_(kept, kept)] / np.outer(deviations[kept], deviations[kept])
+    return Observed(Whole(whole), deviations, observations, equal)
+
+
+def deviations_of(variances: Array, equal: bool, sizes: Array | float) -> Array:
+    """The deviation of every column, or their quadratic mean; 0 for one that is constant but for rounding."""
+    deviations = np.sqrt(variances)
+    vary = deviations > 8 * EPS * (sizes + np.sqrt(variances.max(initial=0.0)) * EPS)
+    common = np.sqrt(variances[vary].mean()) if vary.any() else 0.0
+    return np.where(vary, common if equal else deviations, 0.0)
+
+
+@frozen
+class Factors:
+    """A fitted factor model, its factors rotated, those with the largest squared loadings first."""
+
+    loadings: Array  # d x q, in the units of the moments' data
+    axes: Array  # d x q: scores are centered columns times these
+    squares: Array  # q, sums of squared loadings: of standardized columns, or in their units where noise is equal
+    uniquenesses: Array  # d, as shares of the columns' variances; NaN for a constant column
+    correlations: Array  # q x q, of the factors
+    fit: dict[str, Any] = field(default_factory=dict)
+    trace: Array | None = None  # the log-likelihood after each step; without n, twice that of one observation
+
+    def turned(self, signs: Array) -> "Factors":
+        """The same model with factors turned by signs (q)."""
+        correlations = self.correlations * np.outer(signs, signs) + 0.0
+        fit = {**self.fit, "factor_correlations": correlations.tolist()} if self.fit else {}
+        return replace(self, loadings=self.loadings * signs, axes=self.axes * signs, correlations=correlations, fit=fit)
+
+
+def fit_factors(observed: Observed, count: int, lower: float, rotation: Rotation, scores: Scores, iterate: Iterate,
+                unit: int, names: Sequence[str]) -> Factors:
+    """The factor model of largest likelihood, its figures in the units of data 2**unit times what is observed."""
+    if not observed.size:
+        return nothing(observed)
+    count = identified(count, observed)
+    result = estimated(observed, count, lower, iterate)
+    found = rotated(result.state, observed, count, rotation, scores)
+    if not observed.equal:
+        note_heywood(found, lower, names)
+    found = replace(found, fit=figures(result.state, found, observed, unit, names))
+    if observed.equal:
+        return found
+    values = [log_likelihood(-value, observed, unit) for value in result.trace]
+    return replace(found, fit=found.fit | result.facts, trace=result.trace if None in values else np.array(values))
+
+
+def most_factors(columns: int, equal: bool) -> int:
+    """As many factors as leave the model no more parameters than the covariance has (Ledermann's bound)."""
+    return columns - 1 if equal else int(columns + 0.5 - sqrt(2 * columns + 0.25))
+
+
+def identified(count: int, observed: Observed) -> int:
+    """As many factors as the columns that vary can tell apart, one at least; raises GeometryError for one column."""
+    if observed.size < 2:
+        raise GeometryError("COLUMNS", "one column varies, and there is none that it could share a factor with",
+                            where="method.name", hint="give three columns or more, or use pca")
+    most = most_factors(observed.size, observed.equal)
+    if most < 1:
+        note("W-NOT-IDENTIFIED", "two columns vary: one factor fits them in many ways, and this is one of them")
+        return 1
+    if count > most:
+        note("W-RANK", f"kept {most} of {count} factors: {observed.size} columns vary")
+    return min(count, most)
+
+
+def estimated(observed: Observed, factors: int, lower: float, iterate: Iterate) -> Iterated[Estimate]:
+    """The maximum of the likelihood, with a note on factors that carry nothing."""
+    if observed.equal:
+        state = equal_noise(observed.moments, factors)
+        result = Iterated(state, np.zeros(0), True)
+        if state.noiseless:
+            note_no_noise()
+    else:
+        result = maximum_likelihood(observed.moments, factors, Bounds.of(observed.moments, lower), iterate)
+    if result.state.active < factors:
+        note("W-RANK", f"{factors - result.state.active} of {factors} factors carry nothing: their loadings are zero")
+    return result
+
+
+def rotated(state: Estimate, observed: Observed, factors: int, rotation: Rotation, scores: Scores) -> Factors:
+    """Loadings Λ T, scores weighted by B T⁻ᵀ, and correlations T⁻¹ T⁻ᵀ of the factors."""
+    theta, deviations = state.values[: state.active], observed.deviations[observed.columns, None]
+    turn = rotation.turn(state.loadings)
+    back = inverse(turn).T
+    whitened = state.vectors[:, : state.active] / np.sqrt(state.uniquenesses)[:, None]
+    shrinkage = np.sqrt(theta - 1) / theta if scores == "regression" else 1 / np.sqrt(theta - 1)
+    loadings, weights = state.loadings @ turn, (whitened * shrinkage) @ back
+    squares = (loadings**2).sum(axis=0)
+    order = np.argsort(-squares, kind="stable")
+    correlations = np.eye(factors)
+    correlations[: state.active, : state.active] = (back.T @ back)[np.ix_(order, order)]
+    uniquenesses = np.full(len(observed.deviations), np.nan)
+    uniquenesses[observed.columns] = state.uniquenesses / observed.moments.variances
+    return Factors(widened(loadings[:, order] * deviations, observed, factors),
+                   widened(weights[:, order] / deviations, observed, factors),
+                   np.pad(squares[order] * observed.unit**2, (0, factors - state.active)), uniquenesses, correlations)
+
+
+def widened(values: Array, observed: Observed, factors: int) -> Array:
+    """Rows for all columns, zero for constant ones; and columns for all factors, zero for idle ones."""
+    whole = np.zeros((len(observed.deviations), factors))
+    whole[observed.columns, : values.shape[1]] = values
+    return whole
+
+
+def nothing(observed: Observed) -> Factors:
+    """One factor without loadings, for data that does not vary."""
+    note("W-RANK", "no column varies: the embedding is zero")
+    zeros = np.zeros((len(observed.deviations), 1))
+    return Factors(zeros, zeros, np.zeros(1), np.full(len(zeros), np.nan), np.eye(1))
+
+
+def note_heywood(found: Factors, lower: float, names: Sequence[str]) -> None:
+    """Notes the columns whose uniqueness is the smallest allowed."""
+    at_bound = [names[column] for column in np.flatnonzero(found.uniquenesses <= lower * (1 + 1e-9)).tolist()]
+    if at_bound:
+        more = ", ..." if len(at_bound) > 5 else ""
+        note("W-HEYWOOD", f"uniquenesses at their lower bound {lower:g}: {', '.join(at_bound[:5])}{more}; there may be "
+             "too many factors or too few points", columns=at_bound[:100])
+
+
+def log_likelihood(f: float, observed: Observed, unit: int) -> float | None:
+    """-n/2 (d ln 2π + log |Σ| + tr Σ⁻¹S) of data in units of 2**unit; None where n is not known."""
+    if observed.observations is None:
+        return None
+    logs = 2 * float(np.log(observed.deviations[observed.columns]).sum())
+    return -0.5 * observed.observations * (observed.size * (log(2 * pi) + 2 * unit * log(2)) + logs + f)
+
+
+def figures(state: Estimate, found: Factors, observed: Observed, unit: int, names: Sequence[str]) -> dict[str, Any]:
+    """The entries of a model's `fit`."""
+    factors = len(found.correlations)
+    unbounded = observed.equal and state.noiseless
+    given: dict[str, Any] = {"log_likelihood": None if unbounded else log_likelihood(state.f, observed, unit)}
+    if observed.equal:
+        given["noise_variance"] = scaled_number(float(state.uniquenesses[0]) * observed.unit**2, 2 * unit)
+    else:
+        given |= likelihood_ratio(state.f, observed, factors)
+    return given | {"uniquenesses": dict(zip(names, found.uniquenesses.tolist(), strict=True))}
+
+
+def likelihood_ratio(f: float, observed: Observed, factors: int) -> dict[str, float | None]:
+    """The test that this many factors are enough, with Bartlett's correction, as R's factanal makes it."""
+    size, determinant = observed.size, observed.moments.log_determinant
+    freedom = ((size - factors) ** 2 - size - factors) // 2
+    discrepancy = None if determinant is None else max(f - determinant - size, 0.0)
+    chi_square = p_value = None
+    if discrepancy is not None and observed.observations is not None and freedom >= 0:
+        chi_square = (observed.observations - 1 - (2 * size + 5) / 6 - 2 * factors / 3) * discrepancy
+        if freedom > 0:
+            from scipy.special import gammaincc
+
+            p_value = float(gammaincc(freedom / 2, max(chi_square, 0.0) / 2))
+    return {"discrepancy": discrepancy, "chi_square": chi_square, "degrees_of_freedom": freedom, "p_value": p_value}

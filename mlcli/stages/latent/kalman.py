@@ -1,0 +1,179 @@
+"""The linear-Gaussian state-space model: exact log-likelihood and smoothed states by Kalman's recursions.
+
+    x₁ ~ N(start, Q),   xₜ₊₁ ~ N(A xₜ, Q),   yₜ ~ N(C xₜ, diag(noise)),   yₜ with cells missing where NaN.
+
+The start is a parameter of each sequence, found by generalized least squares; the state before the
+first row is thus an unknown constant. All recursions are in the information form of a diagonal
+noise, where the number of columns enters through K x K matrices only.
+"""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.algebra.linalg import EPS, require_finite, symmetric_eigen
+
+
+@frozen
+class StateSpace:
+    """The parameters of the model but for the start."""
+
+    transition: Array  # A, K x K
+    innovation: Array  # Q, K x K
+    loadings: Array  # C, d x K
+    noise: Array  # d, variances
+
+
+@frozen
+class Sequence:
+    """Rows that follow each other, with what is known once and for all of their missing cells."""
+
+    values: Array  # n x d, zero where missing
+    present: AnyArray  # n x d, true where a cell is there
+    kinds: AnyArray  # g x d: the patterns of cells that rows have
+    kind: Indices  # n: which of them a row has
+    variances: Array  # d
+    least: Array  # d: below which the noise of a column is not let fall
+
+    @classmethod
+    def of(cls, points: Array, floor: float = 0.0) -> "Sequence":
+        """The sequence of points (n x d; NaN where missing), noise kept above `floor` times a column's variance."""
+        present = ~np.isnan(points)
+        variances = np.nanvar(points, axis=0)
+        if present.all():
+            once = np.zeros(len(points), dtype=np.int64)
+            return cls(points, present, present[:1], once, variances, floor * variances)
+        kinds, kind = np.unique(present, axis=0, return_inverse=True)
+        return cls(np.where(present, points, 0.0), present, kinds, kind.reshape(-1).astype(np.int64),
+                   variances, floor * variances)
+
+
+@frozen
+class Evidence:
+    """What each row says about its state: precision Cᵀ R⁻¹ C and Cᵀ R⁻¹ y, over the cells that are there."""
+
+    precisions: Array  # g x K x K, for each pattern of missing cells
+    pull: Array  # n x K
+
+    @classmethod
+    def of(cls, sequence: Sequence, model: StateSpace) -> "Evidence":
+        """The evidence of a sequence."""
+        weighted = model.loadings / model.noise[:, None]
+        precisions = np.stack([(model.loadings * kind[:, None]).T @ weighted for kind in sequence.kinds])
+        return cls(precisions, sequence.values @ weighted)
+
+
+@frozen
+class Filtered:
+    """Predictions of each row's state from the rows before it."""
+
+    means: Array  # n x K
+    covariances: Array  # n x K x K
+    shrink: Array  # n x K x K: W = (I + J P)⁻¹
+    step: Array  # n x K x K: A Wᵀ, from one prediction to the next
+    start: Array  # K
+    log_likelihood: float
+
+
+@frozen
+class Smoothed:
+    """States given all rows."""
+
+    means: Array  # n x K
+    covariances: Array  # n x K x K
+    following: Array  # n-1 x K x K: cov(xₜ₊₁, xₜ)
+    start: Array  # K
+    log_likelihood: float
+
+
+def smoothed(sequence: Sequence, model: StateSpace) -> Smoothed:
+    """The states of a sequence given all of it, and its log-likelihood.
+
+    The backward recursion is that of de Jong and of Durbin and Koopman, which inverts nothing.
+    """
+    evidence = Evidence.of(sequence, model)
+    forward = filtered(sequence, evidence, model)
+    count, size = forward.means.shape
+    pulls = np.einsum("tij,tj->ti", forward.shrink, evidence.pull
+                      - np.einsum("tij,tj->ti", evidence.precisions[sequence.kind], forward.means))
+    weights = forward.shrink @ evidence.precisions[sequence.kind]
+    push, force = np.empty((count, size)), np.empty((count + 1, size, size))
+    force[count], later = 0.0, np.zeros(size)
+    for t in range(count - 1, -1, -1):
+        turn = forward.step[t].T
+        later = push[t] = pulls[t] + turn @ later
+        force[t] = weights[t] + turn @ force[t + 1] @ turn.T
+    before = forward.covariances
+    means = forward.means + np.einsum("tij,tj->ti", before, push)
+    covariances = before - before @ force[:count] @ before
+    following = (np.eye(size) - before[1:] @ force[1:count]) @ forward.step[:-1] @ before[:-1]
+    return Smoothed(means, (covariances + covariances.transpose(0, 2, 1)) / 2, following, forward.start,
+                    forward.log_likelihood)
+
+
+def filtered(sequence: Sequence, evidence: Evidence, model: StateSpace) -> Filtered:
+    """Kalman's filter, started where the sequence is most likely."""
+    covariances, shrink, step = _covariances(sequence, evidence, model)
+    precisions = evidence.precisions[sequence.kind]
+    gains = model.transition @ covariances @ shrink
+    drift = np.einsum("tij,tj->ti", gains, evidence.pull)
+    origin = _propagated(np.zeros(len(model.transition)), step, drift)
+    start = _start(evidence, precisions, shrink, step, origin)
+    means = _propagated(start, step, drift)
+    return Filtered(means, covariances, shrink, step, start,
+                    _log_likelihood(sequence, model, means, covariances, shrink))
+
+
+def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> tuple[Array, Array, Array]:
+    """Predicted covariances P, (I + J P)⁻¹ and the steps A (I + P J)⁻¹, none computed again once they repeat."""
+    count, size = evidence.pull.shape
+    covariances, shrink, step = (np.empty((count, size, size)) for _ in range(3))
+    now, identity, settled = model.innovation, np.eye(size), False
+    for t in range(count):
+        kind = sequence.kind[t]
+        settled = settled and kind == sequence.kind[t - 1]
+        if settled:
+            covariances[t], shrink[t], step[t] = covariances[t - 1], shrink[t - 1], step[t - 1]
+            continue
+        precision = evidence.precisions[kind]
+        covariances[t], shrink[t] = now, np.linalg.inv(identity + precision @ now)
+        step[t] = model.transition @ shrink[t].T
+        after = step[t] @ now @ model.transition.T + model.innovation
+        after = (after + after.T) / 2
+        settled = bool(np.abs(after - now).max() <= EPS * np.abs(now).max())
+        now = after
+    require_finite(now, "the predicted covariance of the state")
+    return covariances, shrink, step
+
+
+def _propagated(start: Array, step: Array, drift: Array) -> Array:
+    """The predictions m₁ = start, mₜ₊₁ = stepₜ mₜ + driftₜ (n x K, or n x K x b without drift)."""
+    means = np.empty((len(step), *start.shape))
+    now = start
+    for t in range(len(step)):
+        means[t] = now
+        now = step[t] @ now + drift[t]
+    return means
+
+
+def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
+    """The start of largest likelihood; its part that no row tells of is zero."""
+    size = len(step[0])
+    reach = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
+    weights = shrink @ precisions
+    rest = evidence.pull - np.einsum("tij,tj->ti", precisions, origin)
+    information = np.einsum("tki,tkl,tlj->ij", reach, weights, reach)
+    target = np.einsum("tki,tkl,tl->i", reach, shrink, rest)
+    values, vectors = symmetric_eigen((information + information.T) / 2)
+    told = values > size * EPS * 10 * values[0]
+    return vectors[:, told] @ ((vectors[:, told].T @ target) / values[told])
+
+
+def _log_likelihood(sequence: Sequence, model: StateSpace, means: Array, covariances: Array, shrink: Array) -> float:
+    """Σ log p(yₜ | y₁ .. yₜ₋₁), constants included, by the lemmas on inverse and determinant of a sum."""
+    errors = np.where(sequence.present, sequence.values - means @ model.loadings.T, 0.0)
+    pull = errors @ (model.loadings / model.noise[:, None])
+    explained = np.einsum("ti,tij,tj->", pull, covariances @ shrink, pull)
+    squares = float(np.sum(errors**2 / model.noise)) - float(explained)
+    spread = float(np.sum(sequence.present @ np.log(2 * np.pi * model.noise)))
+    return -0.5 * (squares + spread - float(np.sum(np.linalg.slogdet(shrink)[1])))

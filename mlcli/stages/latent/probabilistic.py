@@ -1,0 +1,100 @@
+"""Probabilistic PCA fitted: in closed form, or by expectation and maximization."""
+
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.signs import leading_signs
+from mlcli.base.types import Array
+from mlcli.errors import ConfigError
+from mlcli.stages.algebra.iterate import Iterate
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.latent.em import expectation_maximization, random_start
+from mlcli.stages.latent.model import (
+    Grouped,
+    Latent,
+    closed_form,
+    closed_log_likelihood,
+    mean_of_discarded,
+    negligible,
+    note_no_noise,
+    posterior,
+)
+
+
+@frozen
+class Fitted:
+    """Where a fit ended."""
+
+    latent: Latent  # orthogonal loadings
+    means: Array  # n x q, posterior
+    spectrum: Spectrum
+    log_likelihood: float | None  # None where it has no maximum
+    cells: int  # that the likelihood is of
+    spreads: Array | None = None  # n x q x q, posterior, where they differ
+    trace: Array | None = None
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: Compute) -> Fitted:
+    """W = U (Λ - σ²)^½ from the eigenpairs of the covariance."""
+    kernel = Factored.of(points)
+    rows, columns = points.shape
+    spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
+    noise, kept = mean_of_discarded(spectrum, columns), spectrum.kept / rows
+    latent = closed_form(kernel.centering.means, spectrum.feature_directions(), kept, noise)
+    shrinkage = np.divide(latent.lengths, kept, out=np.zeros_like(kept), where=kept > 0)  # 1 - σ²/λ
+    value = bounded(closed_log_likelihood(kept, noise, rows, columns) if noise > 0 else None)
+    return Fitted(latent, spectrum.vectors * np.sqrt(rows * shrinkage), spectrum, value, points.size)
+
+
+def by_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, compute: Compute) -> Fitted:
+    """The maximum that EM finds from random loadings, or, with missing cells, from the closed form of means in them."""
+    count = eigensolve.components
+    if not isinstance(count, int):
+        raise ConfigError("SHARE", "em needs a count of axes, not a share of the variance",
+                          where="method.eigensolve.components", hint="give a count of axes, such as 2")
+    center = np.nanmean(points, axis=0)
+    centered = points - center
+    filled = np.nan_to_num(centered)
+    start = in_closed_form(filled, eigensolve, limit, compute)
+    data = Grouped.of(centered)
+    complete = bool(data.observed.all())
+    if start.latent.noise == 0 and complete:
+        return replace(start, latent=replace(start.latent, mean=start.latent.mean + center))
+    if start.latent.noise == 0:
+        return ended(start.latent, data, center, complete, None, {})
+    first = random_start(data, start.means.shape[1], compute.generator()) if complete else start.latent
+    result = expectation_maximization(data, first, iterate)
+    return ended(result.state.model.principal(), data, center, complete, result.trace, result.facts)
+
+
+def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
+          facts: dict[str, Any]) -> Fitted:
+    """The fit of a model of centered points with orthogonal loadings, its axes turned by the sign rule."""
+    found = posterior(latent, data)
+    means = np.empty_like(found.means)
+    means[data.order] = found.means
+    signs = leading_signs(means)
+    spreads = None
+    if not complete:
+        spreads = np.empty((len(means), *found.covariances.shape[1:]))
+        spreads[data.order] = found.covariances[data.group]
+        spreads *= signs[:, None] * signs
+    variances = latent.variances()
+    spectrum = Spectrum.given(variances, float(variances.sum()), complete=True)
+    value = bounded(found.log_likelihood if latent.noise > negligible(variances, len(variances)) else None)
+    moved = Latent(latent.mean + center, latent.loadings * signs, latent.noise)
+    return Fitted(moved, means * signs, spectrum, value, data.cells, spreads, trace, facts)
+
+
+def bounded(log_likelihood: float | None) -> float | None:
+    """The log-likelihood, with a note where there is none because no noise is left to bound it."""
+    if log_likelihood is None:
+        note_no_noise()
+    return log_likelihood

@@ -1,0 +1,1 @@
+"""Linear maps of white data: canonical correlations, discriminants, slow features, independent components."""

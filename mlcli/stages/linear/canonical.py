@@ -1,0 +1,84 @@
+"""Canonical correlations: what two views of the same rows have in common."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Input, TwoViews
+from mlcli.base.scaling import scaled
+from mlcli.base.stage import note, stage
+from mlcli.base.types import Array
+from mlcli.stages.algebra.linalg import singular
+from mlcli.stages.eigen.axes import first
+from mlcli.stages.linear.whitening import Whitening
+
+ALIKE = 1e-12  # 1 - ρ² below which a correlation is taken for 1
+
+
+@frozen
+class Canonical:
+    """Pairs of directions of two white views, and the correlations of the pairs."""
+
+    correlations: Array  # r, descending, in 0..1
+    first: Array  # rank of the first view x r, orthonormal columns
+    second: Array  # rank of the second view x r, orthonormal columns
+
+    def turns(self, count: int) -> list[Array]:
+        """The leading directions of each view, zero where there are no more."""
+        return [first(self.first, count), first(self.second, count)]
+
+
+def stacked(loadings: Sequence[Array], data: TwoViews) -> Array:
+    """The loadings of both views' columns in the data's own units, those of the first view and then of the second."""
+    units = (data.exponent, data.view.exponent)
+    return np.vstack([scaled(part, unit) for part, unit in zip(loadings, units, strict=True)])
+
+
+def most_pairs(data: Input) -> int:
+    """How many canonical pairs there may be: the smaller of n - 1 and the columns of the smaller view."""
+    others = data.view.values.shape[1] if isinstance(data, TwoViews) else 1
+    return min(len(data.values) - 1, data.values.shape[1], others)
+
+
+@stage("correlate")
+def canonical(first: Whitening, second: Whitening) -> Canonical:
+    """The canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub)."""
+    rows = len(first.points)
+    spare = first.rank + second.rank - (rows - 1)
+    if spare > 0 and first.rank and second.rank:
+        note("W-SATURATED", f"with {first.rank} and {second.rank} independent columns in {rows} rows, {spare} "
+             "correlations are 1 whatever the data", correlations=spare)
+    if not first.rank or not second.rank:
+        return Canonical(np.zeros(0), np.zeros((first.rank, 0)), np.zeros((second.rank, 0)))
+    left, sizes, right = singular(first.points.T @ second.points / rows)
+    return Canonical(np.minimum(sizes, 1.0), left, right.T)
+
+
+def posterior_means(variates: Sequence[Array], correlations: Array) -> Array:
+    """Means of the shared factors given the canonical variates (n x r) of one view, or of both."""
+    if len(variates) == 1:
+        return np.sqrt(correlations) * variates[0]
+    return np.sqrt(correlations) / (1 + correlations) * (variates[0] + variates[1])
+
+
+def posterior_variances(correlations: Array, both: bool) -> Array:
+    """The variances of those means."""
+    return 2 * correlations / (1 + correlations) if both else correlations
+
+
+def log_likelihood(views: Sequence[Whitening], correlations: Array, exponents: Sequence[int]) -> float | None:
+    """The largest log-likelihood of shared factors with these correlations, of 2**exponents times the data.
+
+    None where it has no limit: a view has dependent columns, or a correlation is 1.
+    """
+    dependent = any(view.rank < len(view.means) for view in views)
+    if dependent or np.any(1 - correlations**2 <= ALIKE):
+        note("W-UNBOUNDED", "the likelihood has no limit: " + (
+            "the columns of a view depend on each other" if dependent else "a canonical correlation is 1"))
+        return None
+    columns = sum(view.rank for view in views)
+    spread = sum(2 * float(np.linalg.slogdet(view.back)[1]) for view in views)
+    units = 2 * float(np.log(2.0)) * sum(view.rank * exponent for view, exponent in zip(views, exponents, strict=True))
+    shared = float(np.sum(np.log1p(-(correlations**2))))
+    return -0.5 * len(views[0].points) * (columns * (1 + float(np.log(2 * np.pi))) + spread + units + shared)

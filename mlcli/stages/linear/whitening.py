@@ -1,0 +1,104 @@
+"""Centered data made white: uncorrelated coordinates of unit variance that span it, and the way there and back."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.signs import leading_signs
+from mlcli.base.types import Array
+from mlcli.errors import DataError
+from mlcli.stages.algebra.linalg import EPS, require_finite, singular
+
+SLACK = 10.0  # multiples of the rounding error below which a direction counts as none
+FAINT = 2.0**-900  # of the largest number: what smaller ones are divided by leaves the range of doubles
+
+
+@frozen
+class Whitening:
+    """White coordinates of points (variance 1 over n), their means, and the maps between both."""
+
+    means: Array  # d
+    points: Array  # n x r, of mean zero and with identity covariance
+    into: Array  # d x r: (x - means) @ into are white coordinates
+    back: Array  # r x d: white coordinates @ back + means are the points again
+    variances: Array  # r, descending: of the principal components that were made white
+
+    @property
+    def rank(self) -> int:
+        """The number of directions in which the data extends."""
+        return self.points.shape[1]
+
+    @property
+    def condition(self) -> float:
+        """How much more rounding white coordinates have than the largest principal component."""
+        return float(np.sqrt(self.variances[0] / self.variances[-1])) if self.rank else 1.0
+
+
+def whitened(points: Array, *, equal_columns: bool) -> Whitening:
+    """The whitening of points (n x d) by singular values, in the directions that stand above rounding.
+
+    With equal columns each is first brought to length one, so that a column's unit does not
+    decide whether it counts; without, directions are the principal components. Raises DataError
+    where equal columns are asked for and one is too small beside the largest.
+    """
+    means, centered = centered_columns(points)
+    if equal_columns:
+        require_no_faint(centered, points)
+    lengths = column_lengths(centered)
+    scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
+    left, sizes, right = singular(centered / scale)
+    rank = int(np.sum(sizes > negligible(points, scale, float(sizes.max(initial=0.0)))))
+    left, sizes, right = recentered(left[:, :rank]), sizes[:rank], right[:rank]
+    signs, root = leading_signs(left), np.sqrt(len(points))
+    white = root * left * signs
+    into = (right.T / scale[:, None]) * (signs * root / sizes)
+    return Whitening(means, white, into, ((sizes * signs / root)[:, None] * right) * scale, sizes**2 / len(points))
+
+
+def recentered(left: Array) -> Array:
+    """Orthonormal columns (n x r) of mean zero near some whose means are the rounding of means taken away before."""
+    orthonormal, triangle = np.linalg.qr(left - left.mean(axis=0))
+    return np.asarray(orthonormal) * np.where(np.diag(triangle) < 0, -1.0, 1.0)
+
+
+def centered_columns(points: Array) -> tuple[Array, Array]:
+    """The means of columns and the points without them, exactly zero in a column that is constant to rounding."""
+    require_finite(points, "the data")
+    means = points.mean(axis=0)
+    centered = points - means
+    rest = centered.mean(axis=0)
+    centered -= rest
+    return means + rest, without_rounding(centered, points)
+
+
+def without_rounding(deviations: Array, points: Array) -> Array:
+    """Deviations of points from means, exactly zero in a column where they are rounding only."""
+    largest = np.abs(points).max(axis=0, initial=0.0)
+    lengths = np.linalg.norm(deviations / np.where(largest > 0, largest, 1.0), axis=0)
+    return np.where(lengths > SLACK * EPS * np.sqrt(len(points)), deviations, 0.0)
+
+
+def column_lengths(values: Array) -> Array:
+    """The Euclidean length of every column (n x d), whose squares cannot vanish."""
+    sizes = np.abs(values).max(axis=0, initial=0.0)
+    return np.asarray(sizes * np.linalg.norm(values / np.where(sizes > 0, sizes, 1.0), axis=0))
+
+
+def require_no_faint(deviations: Array, points: Array, least: float = FAINT) -> None:
+    """Refuses columns (n x d) that vary too little beside the largest number to be counted like the others."""
+    sizes = np.abs(deviations).max(axis=0, initial=0.0)
+    faint = np.flatnonzero((sizes > 0) & (sizes < least * np.abs(points).max(initial=0.0)))
+    if len(faint):
+        raise DataError("COLUMN-SCALES", f"{len(faint)} of {len(sizes)} columns vary by less than {least:.0e} of the "
+                        "largest number in any column: too little for double precision",
+                        where=f"column {faint[0] + 1} of the data",
+                        hint="bring all columns to one unit with --scale standard, or leave some out with --columns")
+
+
+def negligible(points: Array, scale: Array, largest: float) -> float:
+    """The singular value of centered points over `scale` up to which there is rounding only.
+
+    Beside the largest singular value, what counts are digits that were lost before: those of a
+    column far from the origin.
+    """
+    lost = float((np.abs(points).max(axis=0, initial=0.0) / scale).max(initial=0.0))
+    return SLACK * EPS * max(max(points.shape) * largest, float(np.sqrt(len(points))) * lost)

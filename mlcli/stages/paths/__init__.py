@@ -1,0 +1,1 @@
+"""Shortest paths on the neighbor graph, by three algorithms."""

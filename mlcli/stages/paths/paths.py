@@ -1,0 +1,143 @@
+"""Shortest paths on the neighbor graph: geodesic distances (Tenenbaum, de Silva and Langford, 2000)."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.options import Options, option
+from mlcli.base.stage import note, stage
+from mlcli.base.steps import Step
+from mlcli.base.threads import allowed
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.costs import PASSES
+from mlcli.stages.algebra.distances import row_blocks
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.kernels.forms import Dense, over_tiles
+from mlcli.stages.kernels.square import lower_of_both, square_array
+from mlcli.stages.kernels.streamed import AHEAD, Streamed
+from mlcli.stages.paths.elimination import EliminationRows
+from mlcli.stages.paths.floyd import floyd_warshall
+from mlcli.stages.paths.geodesics import (
+    LANDMARKS,
+    SWEEP_WIDTH,
+    DijkstraRows,
+    Engine,
+    all_rows,
+    dijkstra_rows,
+    halved_squares,
+    streamed,
+)
+from mlcli.stages.paths.plan import Algorithm, PathPlan, Precision, Store, plan_landmarks, plan_paths
+
+FEWER = "use fewer landmarks"
+REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
+OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # the one way from them
+TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are found in every pass
+
+
+class Paths(Options):
+    """How geodesic distances are found and kept; every choice gives the same distances."""
+
+    algorithm: Algorithm = option(
+        "auto", "Shortest-path algorithm: from each point in turn (dijkstra), all at once (floyd), by sparse "
+        "elimination, or the cheapest (auto).")
+    store: Store = option(
+        "auto", "Where distances are kept: in memory, in a temporary file (disk), nowhere (streamed), or by size.")
+    precision: Precision = option(
+        "auto", "Precision of distances (auto: double where they are stored; streamed, single with sums in double); "
+        "only elimination has float32.")
+
+    @stage("paths")
+    def kernel(self, graph: Graph, compute: Compute, plan: PathPlan | None = None) -> Dense | Streamed:
+        """The centered kernel -H D² H / 2 of the graph's geodesic distances, by a plan made before or a new one."""
+        plan = plan or self.plan(graph, compute)
+        note("F-PATHS", plan.reason, algorithm=plan.algorithm, store=plan.store, precision=plan.precision,
+             seconds_predicted=round(plan.seconds, 3), fill=plan.elimination.native.fill if plan.elimination else None)
+        if plan.store == "streamed":
+            return streamed(_engine(graph, plan), graph, TOLERANCE[plan.precision])
+        kernel = self._distances(graph, plan, compute)
+        over_tiles(lambda rows: halved_squares(kernel[rows]), len(kernel))
+        return Dense.of(kernel, TOLERANCE[plan.precision] if plan.precision == "float32" else 0.0)
+
+    @stage("paths")
+    def distances(self, graph: Graph, compute: Compute) -> Array:
+        """Lengths of the shortest paths between all points (n x n); infinite between pieces."""
+        return self._distances(graph, self.plan(graph, compute), compute)
+
+    @stage("paths")
+    def from_landmarks(self, graph: Graph, landmarks: Indices) -> Array:
+        """Lengths of the shortest paths from some points to all (m x n)."""
+        return dijkstra_rows(graph, landmarks)
+
+    def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None) -> list[Step]:
+        """What `kernel` by a plan and its spectrum would cost; with a share, so many blocks of a pass are timed."""
+        if plan.store == "landmarks":
+            return [Step("paths", plan.reason, plan.seconds, 3 * plan.memory, remedy=FEWER),
+                    eigensolve.step(plan.landmarks, allowed(), plan.memory + 8.0 * plan.landmarks**2, remedy=FEWER)]
+        measured = None if share is None or plan.algorithm == "floyd" else _measured(_engine(graph, plan), graph, share)
+        once = plan.cost.preparation
+        steps = [Step("paths", plan.reason, once if plan.store == "streamed" else once + plan.cost.seconds, plan.memory,
+                      None if plan.store == "streamed" else measured, REMEDY, square=plan.store != "streamed")]
+        if plan.store != "streamed":
+            return [*steps, eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
+        held = SWEEP_WIDTH * 2.0 * (PASSES + 1) + LANDMARKS + (SWEEP_WIDTH + 1) * (allowed() + AHEAD + 1)
+        stored = 3.0 * graph.size if eigensolve.components == "all" else 0.0
+        return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes", plan.passes * plan.cost.seconds,
+                             plan.memory + 8.0 * graph.size * max(held, stored),
+                             None if measured is None else plan.passes * measured, REMEDY)]
+
+    @stage("choose paths")
+    def plan(self, graph: Graph, compute: Compute, landmarks: int | None = None) -> PathPlan:
+        """What `kernel`, or `from_landmarks`, will do, and at what cost."""
+        if landmarks is not None:
+            return plan_landmarks(graph, landmarks)
+        return plan_paths(graph, self.algorithm, self.store, self.precision, compute)
+
+    def _distances(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
+        distances = square_array(graph.size, plan.store, compute)
+        if plan.algorithm == "floyd":
+            floyd_warshall(graph, distances)
+        else:
+            all_rows(_engine(graph, plan), distances)
+        if plan.precision == "float32":
+            lower_of_both(distances)  # both ways along a path are its length, added up in another order
+        return distances
+
+
+def _measured(engine: Engine, graph: Graph, share: float) -> float:
+    """Seconds of a whole pass, from pairs of pieces spread evenly over it: of two in turn one may have much work."""
+    pairs = max(2 * allowed(), round(share * engine.groups / 2))
+    firsts = np.linspace(0, engine.groups - 1, pairs).astype(int) // 2 * 2
+    numbers = sorted({min(number, engine.groups - 1) for first in firsts.tolist() for number in (first, first + 1)})
+    count = len(numbers)
+    block = np.ones((graph.size, SWEEP_WIDTH))
+    engine.fold(0, block)  # for the memory that is taken the first time
+
+    def timed(number: int) -> float:
+        started = time.perf_counter()
+        engine.fold(number, block)
+        return time.perf_counter() - started
+
+    with ThreadPoolExecutor(allowed()) as pool:
+        return sum(pool.map(timed, numbers)) * engine.groups / (count * min(count, allowed()))
+
+
+def _engine(graph: Graph, plan: PathPlan) -> Engine:
+    if plan.elimination is not None:
+        return EliminationRows(plan.elimination, plan.precision, plan.keep)
+    return DijkstraRows(graph)
+
+
+def paths_of_new(graph: Graph, lists: Lists) -> Array:
+    """Path lengths (m x n) from new points, joined by their neighbor lists to the graph, to all of its points."""
+    size, new = graph.size, len(lists.starts) - 1
+    joined = Graph(np.concatenate([graph.starts, graph.starts[-1] + lists.starts[1:]]),
+                   np.concatenate([graph.indices, lists.indices]), np.concatenate([graph.lengths, lists.lengths]))
+    paths = np.empty((new, size))
+    for block in row_blocks(new, 16 * size):
+        paths[block] = dijkstra_rows(joined, np.arange(size + block.start, size + block.stop))[:, :size]
+    return paths

@@ -1,0 +1,138 @@
+"""Which algorithm finds the geodesics, where they are kept and how precisely, and why."""
+
+from dataclasses import replace
+from typing import Literal
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import allowed
+from mlcli.errors import ConfigError
+from mlcli.native import Precision as Kind
+from mlcli.native import available as native_available
+from mlcli.native import describe
+from mlcli.stages.algebra import ordering
+from mlcli.stages.algebra.costs import PASSES, WHOLE, Cost, dijkstra_cost, elimination_cost, floyd_cost
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.kernels.streamed import STORED
+from mlcli.stages.paths.elimination import Analysis
+
+Algorithm = Literal["auto", "dijkstra", "floyd", "elimination"]
+Precision = Literal["auto", "float32", "float64"]
+Store = Literal["auto", "memory", "disk", "streamed"]
+
+BYTES = {"float32": 4.0, "float64": 8.0}
+DEAR = 2e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
+
+
+@frozen
+class PathPlan:
+    """A choice among algorithms, stores and precisions, with what it is predicted to cost."""
+
+    algorithm: str
+    store: str
+    precision: Kind
+    cost: Cost
+    memory: float  # bytes of distances, or of what computes them
+    reason: str
+    elimination: Analysis | None = None
+    keep: bool = False  # whether a stream's first pass is kept in memory for those that follow
+    landmarks: int = 0  # points whose paths to all others are all that is found
+
+    @property
+    def passes(self) -> int:
+        """How often all distances are found."""
+        return PASSES if self.store == "streamed" and not self.keep else 1
+
+    @property
+    def seconds(self) -> float:
+        """The whole of the passes, and what goes before them."""
+        return self.cost.preparation + self.cost.seconds * self.passes
+
+
+def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Precision, compute: Compute) -> PathPlan:
+    """The cheapest way that the options allow; raises ConfigError where they allow none."""
+    if precision == "float32":
+        algorithm = _in_single_precision(algorithm)
+    elimination = _elimination(graph, algorithm)
+    costs = _costs(graph, elimination)
+    chosen = min(costs.values(), key=lambda c: c.preparation + c.seconds) if algorithm == "auto" else costs[algorithm]
+    stored = _store(graph.size, store, chosen, compute)
+    narrow = precision == "float32" or (precision == "auto" and stored == "streamed")
+    kind: Kind = "float32" if narrow and chosen.algorithm == "elimination" else "float64"
+    eliminated = elimination if chosen.algorithm == "elimination" else None
+    keep = store == "auto" and stored == "streamed" and _worth_keeping(graph.size, chosen, kind, compute)
+    others = ", ".join(f"{c.algorithm} {c.seconds + c.preparation:.2g} s" for c in costs.values() if c is not chosen)
+    held = ", the first pass kept" if keep else ""
+    reason = (f"{chosen.algorithm}, {stored}{held}, {kind}: a pass over {graph.size} points and {graph.edges} "
+              f"edges is predicted at {chosen.seconds + chosen.preparation:.2g} s" + (f" ({others})" if others else ""))
+    memory = _memory(graph, stored, kind, eliminated, keep)
+    return PathPlan(chosen.algorithm, stored, kind, chosen, memory, reason, eliminated, keep)
+
+
+def _in_single_precision(algorithm: Algorithm) -> Algorithm:
+    """The one algorithm that has it; raises ConfigError where another one was asked for, or it is not there."""
+    if algorithm not in ("auto", "elimination"):
+        raise ConfigError("PRECISION", f"{algorithm} finds distances in double precision only",
+                          where="method.paths.precision", hint="use float64, or elimination")
+    if missing := _missing():
+        raise ConfigError("PRECISION", f"distances in single precision need {missing}, absent here",
+                          where="method.paths.precision", hint="use float64, or install mlcli with a compiler and "
+                          "pymetis present")
+    return "elimination"
+
+
+def _missing() -> str | None:
+    """What elimination needs and is not there."""
+    if not native_available():
+        return "native kernels"
+    return None if ordering.available() else "pymetis"
+
+
+def plan_landmarks(graph: Graph, count: int) -> PathPlan:
+    """Paths from some points to all."""
+    whole = dijkstra_cost(graph.size, graph.edges, allowed(), native_available())
+    cost = replace(whole, seconds=whole.seconds * count / graph.size)
+    return PathPlan("dijkstra", "landmarks", "float64", cost, 8.0 * count * graph.size,
+                    f"dijkstra, from {count} landmarks to {graph.size} points", landmarks=count)
+
+
+def _elimination(graph: Graph, algorithm: Algorithm) -> Analysis | None:
+    """The analysis of the graph, where it can be had and may be wanted."""
+    missing = _missing()
+    if algorithm == "elimination" and missing:
+        raise ConfigError("ELIMINATION", f"elimination needs {missing}, absent here", where="method.paths.algorithm",
+                          hint="use dijkstra, or install mlcli with a compiler and pymetis present")
+    return Analysis.of(graph) if not missing and algorithm in ("auto", "elimination") else None
+
+
+def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:
+    native, threads = native_available(), allowed()
+    costs = {"dijkstra": dijkstra_cost(graph.size, graph.edges, threads, native),
+             "floyd": floyd_cost(graph.size, threads, native)}
+    if elimination is not None:
+        work = elimination.native
+        costs["elimination"] = elimination_cost(graph.size, work.relaxations("float32"), work.work, describe(), threads)
+    return costs
+
+
+def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
+    """In memory where the whole spectrum is wanted; streamed where it is not, or does not fit."""
+    if store != "auto":
+        return store
+    if cost.algorithm == "elimination" and size > WHOLE:
+        return "streamed"
+    return "memory" if 8.0 * size * size <= compute.memory_bytes() / 2 else "streamed"
+
+
+def _worth_keeping(size: int, cost: Cost, precision: Kind, compute: Compute) -> bool:
+    """Whether a distance is dear to find again, and all of them take little enough memory."""
+    dear = cost.algorithm == "elimination" and cost.seconds * cost.threads > DEAR * float(size) ** 2
+    return dear and BYTES[precision] * float(size) ** 2 / 2 <= min(STORED, compute.memory_bytes() / 2)
+
+
+def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None, keep: bool) -> float:
+    tables = float(graph.bytes)
+    if elimination is not None:
+        tables += graph.bytes + elimination.bytes(precision, store != "streamed")  # which holds a graph of its own
+    kept = BYTES[precision] / 2 if keep else 8.0 if store == "memory" else 0.0
+    return tables + kept * graph.size**2

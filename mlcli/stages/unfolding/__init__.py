@@ -1,0 +1,1 @@
+"""Maximum variance unfolding: the semidefinite program, its solvers and its proof."""

@@ -1,0 +1,226 @@
+"""Unfoldings of many points: kernels V A Vᵀ over the smoothest vectors on the neighbor graph.
+
+V holds bottom eigenvectors of the graph's Laplacian (Weinberger, Sha, Zhu and Saul, 2006), so A is
+small whatever the number of points, and the semidefinite program is solved over A.
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.krylov import SPARE, krylov
+from mlcli.stages.algebra.linalg import cholesky, orthonormal, positive_solver, symmetric_eigen
+from mlcli.stages.kernels.forms import Inverse
+from mlcli.stages.unfolding.cone import (
+    Program,
+    Solution,
+    climb,
+    inverse_root,
+    longest,
+    longest_linear,
+    relative_gap,
+    symmetric,
+)
+from mlcli.stages.unfolding.pairs import Pairs, squared_norms
+
+TOLERANCE = 1e-8  # residual of the basis's eigenvectors
+LEAST = 1e-7  # a step shorter than this moves nothing
+SMALL = 600  # groups of points up to which a Laplacian is solved whole
+
+
+def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute) -> Array:
+    """Orthonormal mean-free columns (n x q): bottom vectors of the Laplacian of the pairs among groups of points."""
+    from scipy import sparse
+
+    merged = pairs.merged(groups)
+    count = min(count, merged.size - 1)
+    rows, signs = np.repeat(np.arange(len(merged)), 2), np.tile([1.0, -1.0], len(merged))
+    columns = np.stack([merged.left, merged.right], axis=1).ravel()
+    root = sparse.csr_array((signs, (rows, columns)), shape=(len(merged), merged.size))
+    if merged.size <= SMALL:
+        bottom = symmetric_eigen((root.T @ root).toarray())[1][:, ::-1][:, 1 : count + 1]
+    else:
+        start = compute.generator().standard_normal((merged.size, count + SPARE))
+        bottom = krylov(Inverse(root).apply, start, count, TOLERANCE).vectors[:, :count]
+    spread = bottom[groups] - bottom[groups].mean(axis=0)
+    return orthonormal(spread)
+
+
+@frozen
+class Penalized(Program):
+    """Maximize tr A - κ/2 Σ r² over positive semidefinite A, with r what each distance is off by.
+
+    So few unknowns cannot keep all distances. Where none may grow, r is what one has grown by. The
+    dual: minimize bᵀy + yᵀy/2κ over the weights of the program without r.
+    """
+
+    penalty: float = 1.0  # κ
+
+    def value(self, root: Array) -> float:
+        """The objective of A = L Lᵀ."""
+        excess = squared_norms(self.rows @ root) - self.squared
+        off = excess if self.equal else np.maximum(excess, 0.0)
+        return float(np.sum(root**2) - self.penalty / 2 * (off @ off))
+
+    def bound(self, weights: Array, least: float) -> float:
+        """The dual objective of y/λ, for Σ y vvᵀ whose smallest eigenvalue is λ."""
+        even = weights / least
+        return float(self.squared @ even + even @ even / (2 * self.penalty))
+
+
+@frozen
+class Small:
+    """The program with A as a vector: a product for each pair and entry, and A's entries in order."""
+
+    program: Penalized
+    upper: tuple[Indices, Indices]
+    weights: Array  # q (q + 1) / 2: what makes the entries of A an orthonormal basis
+    products: Array  # m x q (q + 1) / 2
+
+    @classmethod
+    def of(cls, program: Penalized) -> "Small":
+        """The products of every two entries of each row."""
+        i, j = np.triu_indices(program.rows.shape[1])
+        weights = np.where(i == j, 1.0, np.sqrt(2.0))
+        return cls(program, (i, j), weights, program.rows[:, i] * program.rows[:, j] * weights)
+
+    def vector(self, matrix: Array) -> Array:
+        """The entries of a symmetric matrix."""
+        return np.asarray(matrix[self.upper] * self.weights)
+
+    def matrix(self, vector: Array) -> Array:
+        """The symmetric matrix of such entries."""
+        size = self.program.rows.shape[1]
+        full = np.zeros((size, size))
+        full[self.upper] = vector / self.weights
+        return full + np.triu(full, 1).T
+
+    def sandwich(self, left: Array, right: Array) -> Array:
+        """The matrix of D -> (P D Q + Q D P)/2 on such entries."""
+        i, j = self.upper
+        halves = self.weights / 2
+        a, b = np.ix_(i, i), np.ix_(j, j)
+        c, d = np.ix_(i, j), np.ix_(j, i)
+        total = left[b] * right[a] + left[d] * right[c] + left[a] * right[b] + left[c] * right[d]
+        return np.asarray(total * halves[:, None] * halves)
+
+
+@frozen
+class Iterate:
+    """A point inside the cones."""
+
+    kernel: Array  # q x q, A
+    weights: Array  # m, y
+    slack: Array  # m; left alone where distances are kept
+
+
+@frozen
+class Frame:
+    """What one iteration computes of its iterate before it looks for directions."""
+
+    small: Small
+    now: Iterate
+    root: Array  # L with A = L Lᵀ
+    cost_root: Array  # L with Σ y vvᵀ - I = L Lᵀ
+
+    @property
+    def weights(self) -> Array:
+        """The weights of the dual."""
+        return self.now.weights
+
+    @cached_property
+    def value(self) -> float:
+        """The penalized trace."""
+        return self.small.program.value(self.root)
+
+    @cached_property
+    def bound(self) -> float:
+        """The dual objective."""
+        return self.small.program.bound(self.weights, 1.0)
+
+    @property
+    def merit(self) -> float:
+        """The relative gap."""
+        return relative_gap(self.value, self.bound, float(np.trace(self.now.kernel)))
+
+
+@frozen
+class Direction:
+    """Where to go from an iterate."""
+
+    kernel: Array
+    weights: Array
+    slack: Array
+    cost: Array
+
+    def step(self, root: Array, cost_root: Array, now: Iterate, equal: bool) -> float:
+        """The largest step, of kernel and weights alike, that stays inside."""
+        most = min(longest(root, self.kernel), longest(cost_root, self.cost))
+        if equal:
+            return most
+        return min(most, longest_linear(now.slack, self.slack), longest_linear(now.weights, self.weights))
+
+
+def maximize_over_basis(program: Penalized, tolerance: float, limit: int) -> Solution:
+    """The penalized program solved until its gap is below `tolerance`, or as far as rounding allows."""
+    now = _start(program)
+    start = _frame(Small.of(program), now)
+    if start is None:
+        return Solution(np.zeros_like(now.kernel), now.weights, np.zeros(0))
+    return climb(start, _step, tolerance, limit)
+
+
+def _start(program: Penalized) -> Iterate:
+    """Weights that are dual feasible, and a multiple of the identity of about the lengths asked for."""
+    size = program.rows.shape[1]
+    share = program.squared.sum() / np.sum(program.rows**2)
+    return Iterate(share * np.eye(size), program.dual_start(), np.full(len(program.rows), program.squared.mean()))
+
+
+def _frame(small: Small, now: Iterate) -> Frame | None:
+    """The factorizations of an iterate; None where it lies on the boundary to rounding."""
+    cost = small.program.weighted(now.weights) - np.eye(len(now.kernel))
+    root, cost_root = cholesky(now.kernel), cholesky(cost)
+    return None if root is None or cost_root is None else Frame(small, now, root, cost_root)
+
+
+def _step(frame: Frame) -> Frame | None:
+    """A predictor says how far to center, a corrector goes; None where the system cannot be solved."""
+    small, now, root, cost_root = frame.small, frame.now, frame.root, frame.cost_root
+    program, equal = small.program, small.program.equal
+    kernel, cost, half = now.kernel, cost_root @ cost_root.T, inverse_root(root)
+    inverse = half.T @ half
+    paired = np.zeros(0) if equal else now.slack * now.weights
+    mean = (float(np.sum(kernel * cost)) + float(paired.sum())) / (len(root) + len(paired))
+    miss = program.squared - squared_norms(program.rows @ root) + now.weights / program.penalty
+    miss -= 0.0 if equal else now.slack
+    stiffness = program.penalty * np.ones_like(miss)
+    if not equal:
+        stiffness = now.weights / (now.slack + now.weights / program.penalty)
+    weighted = small.products * np.sqrt(stiffness)[:, None]
+    solver = positive_solver(small.sandwich(cost, inverse) + weighted.T @ weighted)
+    if solver is None:
+        return None
+
+    def direction(target: float, bend: Array, slack_bend: Array) -> Direction:
+        aim = -stiffness * miss if equal else (
+            stiffness * ((target - slack_bend) / now.weights - now.slack - miss))
+        vector = solver(small.vector(target * inverse - cost - bend) - small.products.T @ aim)
+        change = small.products @ vector
+        weights = aim + stiffness * change
+        return Direction(small.matrix(vector), weights, miss - change + weights / program.penalty,
+                         program.weighted(weights))
+
+    predictor = direction(0.0, np.zeros_like(kernel), np.zeros_like(miss))
+    length = min(1.0, predictor.step(root, cost_root, now, equal))
+    share = min(1.0, max(1e-6, (1 - length) ** 3)) if length > 0.1 else 0.5
+    bend = symmetric(predictor.cost @ predictor.kernel @ inverse)
+    corrector = direction(share * mean, bend, predictor.slack * predictor.weights)
+    length = min(1.0, (0.9 + 0.08 * length) * corrector.step(root, cost_root, now, equal))
+    if length < LEAST:
+        return None
+    return _frame(small, Iterate(symmetric(kernel + length * corrector.kernel),
+                                 now.weights + length * corrector.weights, now.slack + length * corrector.slack))

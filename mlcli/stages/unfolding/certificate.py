@@ -1,0 +1,151 @@
+"""What proves an unfolding: its trace, its bound from the dual, and the verdict where they do not meet."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import scaled_number, shown
+from mlcli.base.stage import note
+from mlcli.base.types import Array
+from mlcli.errors import NumericalError
+from mlcli.stages.graph.graph import undirected
+from mlcli.stages.paths.geodesics import dijkstra_rows
+from mlcli.stages.unfolding.basis import Penalized
+from mlcli.stages.unfolding.cone import Program, Solution, relative_gap
+from mlcli.stages.unfolding.pairs import Pairs
+
+RUNAWAY = 100.0  # times that the terms of the bound exceed their sum where the dual is not attained
+NEAR = 1e-2  # largest gap, and violation, of an answer that rounding kept from the tolerance
+SOURCES = 64  # points whose paths are found at once
+
+
+@frozen
+class Soft:
+    """What a kernel over a basis pays for distances that are off."""
+
+    vectors: int  # of the basis
+    value: float  # the trace less the penalty
+    spread: float  # root mean square of what squared distances are off by, relative to their mean
+    bound_without_basis: float  # no kernel at all that keeps the distances has a larger trace
+
+
+@frozen
+class Certificate:
+    """How good a kernel is, in the units that it was solved in."""
+
+    trace: float
+    bound: float  # no kernel of the program solved does better; infinite where nothing is known
+    violation: float  # what squared distances are off by at most, relative to their mean
+    iterations: int
+    tolerance: float
+    runaway: float  # the sum of sizes of the bound's terms over the bound
+    pairs: int
+    soft: Soft | None = None  # of a program over a basis, whose bound is that of the penalized trace
+
+    @property
+    def gap(self) -> float:
+        """How far the trace, or the penalized trace, may be from the largest, relatively."""
+        if not np.isfinite(self.bound):
+            return float("inf")
+        return relative_gap(self.soft.value if self.soft else self.trace, self.bound, self.trace)
+
+    @property
+    def off(self) -> float:
+        """The gap, or where distances are no matter of a penalty the violation if that is larger."""
+        return max(self.gap, 0.0 if self.soft else self.violation)
+
+    @property
+    def converged(self) -> bool:
+        """Whether gap and violation are within the tolerance."""
+        return self.off <= self.tolerance
+
+    def facts(self, exponent: int) -> dict[str, Any]:
+        """The figures of run.json, for data that are 2**exponent times those solved."""
+
+        def whole(value: float) -> float | None:
+            found = scaled_number(value, 2 * exponent)
+            return found if np.isfinite(found) else None
+
+        facts = {"trace": whole(self.trace), "dual_bound": whole(self.bound),
+                 "duality_gap": self.gap if np.isfinite(self.gap) else None, "constraint_violation": self.violation,
+                 "iterations": self.iterations, "converged": self.converged, "pairs": self.pairs}
+        if self.soft is None:
+            return facts
+        return {**facts, "penalized_trace": whole(self.soft.value), "constraint_violation_rms": self.soft.spread,
+                "basis": self.soft.vectors, "bound_without_basis": whole(self.soft.bound_without_basis)}
+
+
+def certificate(program: Program, solution: Solution, factor: Array, pairs: Pairs, tolerance: float) -> Certificate:
+    """The figures of K = F Fᵀ, measured again from F and the weights alone."""
+    least = program.least_curvature(solution.weights)
+    bound = program.bound(solution.weights, least) if least > 0 else float("inf")
+    terms = float(program.squared @ np.abs(solution.weights)) / max(least, np.finfo(float).tiny)
+    off = pairs.misses(factor, program.equal)
+    return Certificate(float(np.sum(factor**2)), bound, float(off.max(initial=0.0)), len(solution.trace), tolerance,
+                       terms / max(abs(bound), np.finfo(float).tiny), len(pairs))
+
+
+def softened(found: Certificate, program: Penalized, solution: Solution, reach: float, misses: Array) -> Certificate:
+    """The certificate of a kernel over a basis, with a warning of how far its distances are off."""
+    spread = float(np.sqrt(np.mean(misses**2)))
+    note("W-SOFT", f"over {program.rows.shape[1]} vectors distances are kept by a penalty only: squared, they are off "
+         f"by {spread:.1%} of their mean (root mean square), and by {found.violation:.1%} at worst", rms=spread,
+         worst=found.violation)
+    return replace(found, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, reach))
+
+
+def require_feasible(found: Certificate, floor: float, exponent: int) -> None:
+    """Raises NumericalError where the bound lies below a trace that every kernel with these distances has."""
+    if found.bound < floor:
+        raise NumericalError("INFEASIBLE", "no points have these distances between neighbors: the trace of their "
+                             f"kernel would be at most {shown(found.bound, 2 * exponent)}, and the distances alone "
+                             f"make it {shown(floor, 2 * exponent)}", where="method.constraints",
+                             hint="set method.constraints to at_most, or use fewer neighbors")
+
+
+def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, exponent: int) -> None:
+    """Raises NumericalError where two neighbors are farther apart than a way through other neighbors is long."""
+    lengths = np.sqrt(pairs.squared)
+    graph = undirected(pairs.size, pairs.left, pairs.right, lengths, "union")
+    shortest = np.empty(len(pairs))
+    for start in range(0, pairs.size, SOURCES):
+        mine = np.flatnonzero((pairs.left >= start) & (pairs.left < start + SOURCES))
+        rows = dijkstra_rows(graph, np.arange(start, min(start + SOURCES, pairs.size)))
+        shortest[mine] = rows[pairs.left[mine] - start, pairs.right[mine]]
+    excess = lengths - shortest
+    worst = int(excess.argmax())
+    if excess[worst] > tolerance * lengths[worst]:
+        names = f"{str(ids[pairs.left[worst]])[:40]} and {str(ids[pairs.right[worst]])[:40]}"
+        raise NumericalError("INFEASIBLE", f"no points have these distances between neighbors: {names} are "
+                             f"{shown(float(lengths[worst]), exponent)} apart, and "
+                             f"{shown(float(shortest[worst]), exponent)} by way of other neighbors",
+                             where="method.constraints",
+                             hint="set method.constraints to at_most, or use fewer neighbors")
+
+
+def require_trust(found: Certificate, equal: bool, exponent: int, accepted: bool, limit: int) -> None:
+    """Raises NumericalError unless gap and violation are within the tolerance; a warning where that is accepted.
+
+    Where distances are kept and rounding, not the limit of iterations, ended the solution near the optimum, the
+    warning states gap and violation: the kernel hardly has room to move, and no more of it can be proven.
+    """
+    if found.converged:
+        return
+    trace, bound = shown(found.trace, 2 * exponent), shown(found.bound, 2 * exponent)
+    said = (f"trace {trace}, bound {bound}, relative gap {found.gap:.1e}, violation {found.violation:.1e} "
+            f"after {found.iterations} iterations")
+    near = equal and found.iterations < limit and found.off <= NEAR
+    if accepted or near:
+        note("W-UNCONVERGED", f"the unfolding is not proven to be the best: {said}", gap=found.gap,
+             violation=found.violation)
+        return
+    if equal and found.runaway > RUNAWAY:
+        raise NumericalError("DEGENERATE", f"the kernel has no room to move and the dual is not attained: {said}",
+                             where="method.constraints",
+                             hint="set method.constraints to at_most, or method.accept_uncertified to true")
+    raise NumericalError("GAP", f"the semidefinite program was not solved to {found.tolerance:.1e}: {said}",
+                         where="method.tolerance", hint="set method.tolerance or method.iterations higher, "
+                         "or method.accept_uncertified to true")

@@ -1,0 +1,83 @@
+"""The pairs of points whose distances an unfolding keeps."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Features
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.distances import pair_distances
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighbors import Spatial
+
+
+@frozen
+class Pairs:
+    """Pairs of points, each once, with the squared distances that they have in the data."""
+
+    size: int  # points
+    left: Indices  # m
+    right: Indices  # m
+    squared: Array  # m
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def take(self, places: Indices) -> "Pairs":
+        """Some of the pairs."""
+        return Pairs(self.size, self.left[places], self.right[places], self.squared[places])
+
+    def differences(self, columns: Array) -> Array:
+        """Rows xᵢ - xⱼ (m x r) of a matrix with a row for each point."""
+        return np.asarray(columns[self.left] - columns[self.right])
+
+    def misses(self, factor: Array, equal: bool) -> Array:
+        """What the squared distances of K = F Fᵀ are off by, relative to the mean of those to keep (m)."""
+        excess = squared_norms(self.differences(factor)) - self.squared
+        return np.asarray((np.abs(excess) if equal else np.maximum(excess, 0.0)) / self.squared.mean())
+
+    def between(self, groups: Indices) -> Indices:
+        """Places of pairs, one for every two groups of points that any pair joins: the shortest."""
+        low, high = np.sort(np.stack([groups[self.left], groups[self.right]]), axis=0)
+        apart = np.flatnonzero(low != high)
+        order = apart[np.lexsort((self.squared[apart], high[apart], low[apart]))]
+        low, high = low[order], high[order]
+        return order[np.append(True, (low[1:] != low[:-1]) | (high[1:] != high[:-1]))[: len(order)]]
+
+    def merged(self, groups: Indices) -> "Pairs":
+        """The pairs among groups of points, each once, at the least of their distances."""
+        places = self.between(groups)
+        low, high = np.sort(np.stack([groups[self.left[places]], groups[self.right[places]]]), axis=0)
+        return Pairs(int(groups.max()) + 1, low, high, self.squared[places])
+
+
+def neighbor_pairs(graph: Graph, data: Spatial, common: bool) -> Pairs:
+    """The edges of the neighbor graph, and with `common` all pairs that have a neighbor in common."""
+    rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
+    once = rows < graph.indices
+    if not common:
+        return Pairs(graph.size, rows[once], graph.indices[once], graph.lengths[once] ** 2)
+    pattern = graph.matrix()
+    pattern.data = np.ones_like(pattern.data)
+    joined = (pattern + pattern @ pattern).tocoo()
+    above = joined.row < joined.col
+    left, right = joined.row[above].astype(np.int64), joined.col[above].astype(np.int64)
+    order = np.lexsort((right, left))
+    left, right = left[order], right[order]
+    squared = (pair_distances(data.values, data.values, left, right) if isinstance(data, Features)
+               else data.values[left, right] ** 2)
+    return Pairs(graph.size, left, right, squared)
+
+
+def coincident(pairs: Pairs) -> Indices:
+    """The group of each point, where points joined by pairs of distance zero are one (n)."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    zero = pairs.squared == 0
+    links = coo_array((np.ones(int(zero.sum())), (pairs.left[zero], pairs.right[zero])), shape=(pairs.size,) * 2)
+    return connected_components(links, directed=False)[1].astype(np.int64)
+
+
+def squared_norms(rows: Array) -> Array:
+    """Squared lengths of the rows of a matrix."""
+    return np.asarray(np.einsum("ij,ij->i", rows, rows))

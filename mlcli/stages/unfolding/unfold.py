@@ -1,0 +1,208 @@
+"""Maximum variance unfolding: the kernel of the largest trace that keeps the distances of neighbors."""
+
+from collections.abc import Iterator
+from contextlib import nullcontext
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Dissimilarities, Features
+from mlcli.base.stage import note, stage
+from mlcli.base.steps import Step
+from mlcli.base.threads import single_threaded_blas
+from mlcli.base.types import Array, Indices
+from mlcli.errors import ConfigError, GeometryError
+from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighbors import Spatial
+from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.forms import uncentered
+from mlcli.stages.paths.paths import Paths
+from mlcli.stages.unfolding.basis import Penalized, laplacian_basis, maximize_over_basis
+from mlcli.stages.unfolding.certificate import (
+    Certificate,
+    certificate,
+    require_feasible,
+    require_metric,
+    require_trust,
+    softened,
+)
+from mlcli.stages.unfolding.cone import Program
+from mlcli.stages.unfolding.faces import DEPENDENT, IMPLIED, centered_basis, face_basis, independent
+from mlcli.stages.unfolding.interior import COPIES, maximize
+from mlcli.stages.unfolding.pairs import Pairs, coincident, neighbor_pairs
+from mlcli.stages.unfolding.stress import open_basis
+from mlcli.stages.unfolding.unfolded import Unfolded
+
+FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
+MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
+VECTORS = 50  # of the basis where there are more
+UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
+GIVE = 0.1  # share of the tolerance that distances may give way by where they are kept
+SOFTNESS = 0.03  # by default
+USUAL = 25  # iterations of most programs
+
+
+@frozen
+class Outcome:
+    """A learned kernel, how good it is, and how it was found."""
+
+    unfolded: Unfolded
+    certificate: Certificate
+    trace: Array  # the objective after each iteration
+
+    @property
+    def kernel(self) -> Factored:
+        """The kernel to be solved."""
+        return Factored(self.unfolded.factor, "auto", uncentered(self.unfolded.factor.shape[1]))
+
+
+@frozen
+class Unfolding:
+    """The semidefinite program of Weinberger and Saul (2006), and how far it must be solved."""
+
+    equal: bool  # distances are kept, rather than kept from growing
+    common: bool  # also those of pairs with a neighbor in common
+    basis: int | None  # vectors of the Laplacian basis; None: by the number of pairs; 0: no basis
+    softness: float  # with a basis, about how much squared distances may be off
+    tolerance: float
+    limit: int
+    accepted: bool  # a result that is not proven within the tolerance
+
+    @stage("unfold")
+    def __call__(self, graph: Graph, data: Spatial, compute: Compute) -> Outcome:
+        """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
+        pairs = neighbor_pairs(graph, data, self.common)
+        if not pairs.squared.any():
+            raise GeometryError("ALL-EQUAL", f"the {graph.size} points of the neighbor graph are all equal",
+                                where="method.neighbors", hint="use more neighbors, or leave repeated rows out")
+        count = self._vectors(len(pairs))
+        if count and self.basis is None:
+            note("N-BASIS", f"with {len(pairs)} pairs the kernel is sought over {count} vectors of the graph's "
+                 "Laplacian; method.basis changes that")
+        if not count and self.softness != SOFTNESS:
+            self._refuse_softness()
+        with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
+            found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
+                     else self._whole(pairs, data))
+        require_trust(found.certificate, self.equal, data.exponent, self.accepted, self.limit)
+        return found
+
+    def step(self, graph: Graph, data: Spatial, compute: Compute) -> Step:
+        """What the program would cost."""
+        pairs = len(neighbor_pairs(graph, data, self.common))
+        count, rate = self._vectors(pairs), product_rate(compute.thread_count())
+        if count:
+            unknowns = count * (count + 1) / 2
+            return Step("unfold", f"semidefinite program over {count} vectors, {pairs} pairs, about {USUAL} iterations",
+                        USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count),
+                        remedy="set method.basis lower")
+        work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
+        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
+                    USUAL * work / rate, _whole_memory(pairs, graph.size),
+                    remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
+
+    def _refuse_softness(self) -> None:
+        """Distances that are kept are not softened: a contradiction where no basis was asked for, else not needed."""
+        if self.basis == 0:
+            raise ConfigError("UNUSED", "softness was chosen and without a basis distances are kept",
+                              where="method.softness", hint="leave it out")
+        note("N-SOFTNESS", "softness was not needed: so few pairs are kept without a basis")
+
+    def _vectors(self, pairs: int) -> int:
+        """How many vectors the basis has, 0 for none."""
+        return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
+
+    def _whole(self, pairs: Pairs, data: Spatial) -> Outcome:
+        """The best of all kernels; an attempt that does not end well is followed by one that needs less room."""
+        floor = -np.inf
+        if self.equal and isinstance(data, Dissimilarities):
+            require_metric(pairs, data.ids, self.tolerance, data.exponent)
+            floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
+        outcomes, tried = [], np.zeros(0, dtype=np.int64)
+        for basis, rest, give in self._attempts(pairs, data):
+            program, places = self._program(pairs, basis, rest, give)
+            if give and np.array_equal(tried, places):
+                continue  # the same program again
+            tried = places if give else tried
+            outcomes.append(self._solved(program, places, pairs, basis, floor))
+            found = outcomes[-1].certificate
+            if self._well(found) or found.bound < floor or found.iterations >= self.limit:
+                break
+        best = min(outcomes, key=lambda one: (not self._well(one.certificate), one.certificate.off))
+        require_feasible(best.certificate, floor, data.exponent)
+        return best
+
+    def _well(self, found: Certificate) -> bool:
+        """Whether a solution has converged to a trace within its bound: one above is paid for by violations."""
+        return found.converged and found.trace <= (1 + GIVE * self.tolerance) * found.bound
+
+    def _attempts(self, pairs: Pairs, data: Spatial) -> Iterator[tuple[Array, float, float]]:
+        """Bases (n x r) of the kernels, what of a pair others imply, and how far distances may give way.
+
+        Where distances are kept, groups of neighbors close directions of the kernel. Stresses of the whole graph may
+        close others; they are expensive to find, so they are used, and distances give way a little, only then.
+        """
+        groups = coincident(pairs)
+        if not self.equal:
+            yield centered_basis(groups), DEPENDENT, 0.0
+            return
+        points = data.values if isinstance(data, Features) else None
+        basis = face_basis(pairs, groups, points, self.tolerance)
+        yield basis, DEPENDENT, 0.0
+        basis = basis if points is None else open_basis(pairs.take(pairs.between(groups)), basis, points)
+        for rest in (IMPLIED, DEPENDENT):
+            yield basis, rest, GIVE * self.tolerance
+
+    def _program(self, pairs: Pairs, basis: Array, rest: float, give: float) -> tuple[Program, Indices]:
+        """The program over kernels V R Vᵀ, and its pairs: on a face, without those others imply but for `rest`."""
+        groups = coincident(pairs)
+        places = pairs.between(groups)
+        rows, squared = pairs.take(places).differences(basis), pairs.squared[places]
+        program = Program(rows, squared, self.equal, give=give, usual=float(pairs.squared.mean()))
+        if basis.shape[1] < groups.max():
+            chosen, even = independent(rows, rest)
+            others = np.setdiff1d(np.arange(len(rows)), chosen)
+            program = replace(program, rows=rows[chosen], squared=squared[chosen], even=even,
+                              implied=(rows[others], squared[others]))
+            places = places[chosen]
+        return program, places
+
+    def _solved(self, program: Program, places: Indices, pairs: Pairs, basis: Array, floor: float) -> Outcome:
+        """The best of the kernels V R Vᵀ."""
+        solution = maximize(program, self.tolerance, self.limit, floor)
+        factor = basis @ solution.root
+        face = basis if basis.shape[1] < pairs.size - 1 else None
+        unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, face)
+        return Outcome(unfolded, certificate(program, solution, factor, pairs, self.tolerance), solution.trace)
+
+    def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> Outcome:
+        """The best of the kernels over a Laplacian basis; `reach` bounds the trace of all kernels.
+
+        The penalty is such that a usual weight, trace over pairs and mean, is worth `softness`.
+        """
+        groups = coincident(pairs)
+        basis = laplacian_basis(pairs, groups, count, compute)
+        places = pairs.between(groups)
+        squared = pairs.squared[places]
+        program = Penalized(pairs.take(places).differences(basis), squared, self.equal,
+                            penalty=reach / (self.softness * len(squared) * float(squared.mean()) ** 2))
+        solution = maximize_over_basis(program, self.tolerance, self.limit)
+        factor = basis @ solution.root
+        found = certificate(program, solution, factor, pairs, self.tolerance)
+        found = softened(found, program, solution, reach, pairs.misses(factor, self.equal))
+        unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, basis, program.penalty)
+        return Outcome(unfolded, found, solution.trace)
+
+
+def _whole_memory(pairs: int, size: int) -> float:
+    """Bytes of a program over all kernels."""
+    return 8.0 * (COPIES * pairs**2 + 3.0 * pairs * size + 12.0 * size**2)
+
+
+def _basis_memory(pairs: int, count: int) -> float:
+    """Bytes of a program over a basis."""
+    unknowns = count * (count + 1) / 2
+    return 8.0 * (2 * pairs * unknowns + 6 * unknowns**2)
