@@ -10,10 +10,10 @@ from mlcli.base.steps import Step
 from mlcli.base.types import Indices
 from mlcli.methods.base import Method, Model, Projector
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph
 from mlcli.stages.kernels.forms import Dense
-from mlcli.stages.kernels.landmarks import choose_landmarks
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
 from mlcli.stages.similarities import Geodesics
 

@@ -11,11 +11,10 @@ from mlcli.base.steps import Step
 from mlcli.methods.base import Method, Model, Projector, Units
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.eigen.solvers import WHOLE_SVD
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_lists
 from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
-from mlcli.stages.kernels.forms import Inverse
+from mlcli.stages.kernels.inverse import WHOLE_SVD, Inverse
 from mlcli.stages.similarities import Barycenters
 
 FLAT = 3  # columns up to which the factor of the costs has little fill
@@ -65,7 +64,8 @@ class LLE(Method):
         lists, kept = connected_lists(data, self.neighbors)
         data = data if kept is None else data.take(kept)
         weights = barycentric_weights(data.values, data.values, lists, self.ridge)
-        kernel = Inverse(residual_matrix(weights, lists))
+        kernel = Inverse(residual_matrix(weights, lists), where="method.ridge",
+                         hint="use a larger ridge or more neighbors")
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         embedding = spectrum.vectors * np.sqrt(len(data.values))
         similarity = Barycenters(self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)

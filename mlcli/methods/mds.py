@@ -13,9 +13,9 @@ from mlcli.methods.base import Method, Model, Projector, existing, linear_decode
 from mlcli.stages.algebra.costs import kernel_cost
 from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.forms import Dense
-from mlcli.stages.kernels.landmarks import choose_landmarks
 from mlcli.stages.similarities import Distances, GivenDistances
 
 COPIES = {"none": 2.0, "lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once

@@ -12,9 +12,10 @@ from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
 from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector
 from mlcli.stages.algebra.costs import singular_step
-from mlcli.stages.eigen.eigensolve import Eigensolve, side_steps
+from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.factored import Factored, Route
 from mlcli.stages.kernels.forms import Dense, uncentered
+from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.similarities import Columns
 
 

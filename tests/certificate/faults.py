@@ -353,7 +353,7 @@ FAULTS: dict[str, Fault] = {
                                                                                                      "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(
-        LLE, replacing("mlcli.stages.eigen.solvers._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"}),
+        LLE, replacing("mlcli.stages.kernels.inverse._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"}),
     "the model's means are off": Fault(
         GAUSSIAN, solving("kpca", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
     "the decoder's mean is off": Fault(

@@ -9,7 +9,7 @@ from mlcli import pipeline
 from mlcli.base.compute import Compute
 from mlcli.base.types import Array
 from mlcli.methods import METHODS
-from mlcli.stages.eigen.solvers import _in_turns
+from mlcli.stages.kernels.inverse import _in_turns
 from tests.certificate.support import certificate, configured
 from tests.support import features
 

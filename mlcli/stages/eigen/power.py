@@ -1,21 +1,17 @@
 """Power iteration with deflation: the textbook way to the leading eigenvectors."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
-
-if TYPE_CHECKING:
-    from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.eigen.demand import Demand
 
 POWER_TOLERANCE = 1e-10  # residual at which an eigenvector counts as found, relative to the largest eigenvalue
 LIMIT = 50_000  # steps for one eigenvector; two eigenvalues closer than 1 - 23/LIMIT of each other need more
 
 
-def power_iteration(matrix: Array, options: "Eigensolve", rank: int, tolerance: float,
+def power_iteration(matrix: Array, demand: Demand, rank: int, tolerance: float,
                     generator: np.random.Generator) -> tuple[Array, Array]:
     """Leading eigenpairs of a positive semidefinite matrix: as many as are to be kept or reported.
 
@@ -24,17 +20,17 @@ def power_iteration(matrix: Array, options: "Eigensolve", rank: int, tolerance: 
     vectors = np.zeros((len(matrix), 0))
     values: list[float] = []
     trace = float(np.trace(matrix))
-    while len(values) < rank and not _enough(values, trace, options):
+    while len(values) < rank and not _enough(values, trace, demand):
         value, vector = _next(matrix, vectors, values, tolerance, generator)
         values.append(value)
         vectors = np.column_stack([vectors, vector])
-        advance(len(values), options.wanted(rank))
+        advance(len(values), demand.wanted(rank))
     return np.array(values), vectors
 
 
-def _enough(values: list[float], trace: float, options: "Eigensolve") -> bool:
-    least = max(options.components if isinstance(options.components, int) else 1, options.report or 1)
-    return len(values) >= least and options.reached(sum(values), trace)
+def _enough(values: list[float], trace: float, demand: Demand) -> bool:
+    least = max(demand.components if isinstance(demand.components, int) else 1, demand.report or 1)
+    return len(values) >= least and demand.reached(sum(values), trace)
 
 
 def _next(matrix: Array, found: Array, values: list[float], tolerance: float,

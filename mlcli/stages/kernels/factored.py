@@ -9,11 +9,15 @@ from typing import Literal
 
 import numpy as np
 
+from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.threads import each, in_order
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import EPS, triangle_of
+from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.kernels.forms import Centering, uncentered
+from mlcli.stages.kernels.sides import solve_factor
 
 BLOCK = 1 << 19  # numbers of a factor multiplied by themselves at once
 THIN = 1 << 17  # numbers multiplied by a few vectors at once: what a core has a cache for
@@ -39,6 +43,9 @@ class Factored:
     means: tuple[Array, ...] = ()  # d each: what is taken from the rows of `factor`, and the small rest of their mean
     held: Array | None = None  # FᵀF, where it is known already
     digits: bool = False  # whether eigenvalues far below the first have digits to keep, as those of data have
+
+    definite, by_factor, tolerance = True, True, 0.0
+    remedy = "method.route auto or svd keeps them"
 
     @property
     def by_columns(self) -> bool:
@@ -178,8 +185,40 @@ class Factored:
         return Factored(factor, self.route, self.centering, digits=self.digits)
 
     @property
-    def rank(self) -> int:
-        """The most eigenvalues that centered data can have: one less than there are rows, one for a varying column."""
+    def name(self) -> str:
+        """The way it is solved."""
+        return f"the {self.route} route"
+
+    def solve(self, demand: Demand, compute: Compute) -> Solved:
+        """By the smaller side, or by F itself where that loses digits."""
+        return solve_factor(self, demand, compute)
+
+    def closeness(self, solved: Solved) -> Closeness:
+        """Turned axes are orthogonal only as far as eigenvalues are equal, so these must be nearer than elsewhere."""
+        return Closeness.of(solved, near=2, wide=4)
+
+    def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array:
+        """K v - λ v, times √(λ / λ₁): for FᵀF w = λ w is what was solved, and 1 / √λ the noise of v = F w / √λ.
+
+        Its size is that of F (Fᵀ v - √λ w), which FᵀF tells without another pass.
+        """
+        if not self.means or directions is None:
+            gaps = np.linalg.norm(self.apply(vectors) - vectors * values, axis=0)
+        else:
+            kept = values > 0  # an axis without extent has a direction, but no vector
+            apart = self.lowered(vectors) - np.where(kept, directions, 0.0) * np.sqrt(values)
+            gaps = np.sqrt(np.maximum(np.einsum("ij,ij->j", apart, self.side @ apart), 0.0))
+        top = float(values.max(initial=0.0))
+        return np.asarray(gaps * np.sqrt(values / top) if top > 0 else gaps)
+
+    @property
+    def rank(self) -> int | None:
+        """The most eigenvalues that centered data can have: one less than there are rows, one for a varying column.
+
+        None where the factor is no data, whose smallest eigenvalues need no digits.
+        """
+        if not self.digits:
+            return None
         squares = np.diag(self.side) if self.by_columns else np.einsum("ij,ij->j", self.factor, self.factor)
         varying = np.sqrt(squares) > EPS / 4 * np.abs(self.centering.means)  # the least that one number can differ
         return min(len(self.factor) - 1, int(np.sum(varying)))

@@ -6,8 +6,6 @@ feature space to the mean of the points: H K H with H = I - 11ᵀ/n.
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,11 +13,12 @@ from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.costs import WHOLE
 from mlcli.stages.algebra.distances import inner_products
-from mlcli.stages.algebra.factorization import Factorization, factorization
-
-if TYPE_CHECKING:
-    from scipy import sparse
+from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.landmarks import MOST
+from mlcli.stages.eigen.solved import Closeness, Solved
+from mlcli.stages.eigen.solvers import STORED, solve_symmetric
 
 
 @frozen
@@ -48,18 +47,40 @@ class Dense:
     centering: Centering
     tolerance: float = 0.0  # relative error of its entries beyond the rounding of double precision
 
+    definite, by_factor, rank, remedy, name = False, False, None, "", "the kernel matrix"
+    width, landmarks, residual = 0, MOST, STORED
+    quick_rows = None  # the uncentered rows were overwritten
+    apply_rough = None
+
     @property
     def size(self) -> int:
         """The number of points."""
         return len(self.matrix)
 
+    @property
+    def passed(self) -> bool:
+        """Whether its whole spectrum takes more than seconds."""
+        return self.size > WHOLE
+
     def rows(self, chosen: Indices) -> Array:
         """Some rows of the kernel (m x n)."""
         return self.matrix[chosen]
 
-    @property
-    def quick_rows(self) -> None:
-        """Rows that are not centered are no longer there."""
+    def stored(self, compute: Compute) -> "Dense":
+        """Itself."""
+        return self
+
+    def solve(self, demand: Demand, compute: Compute) -> Solved:
+        """The whole spectrum, or of a large matrix its top."""
+        return solve_symmetric(self, demand, compute)
+
+    def closeness(self, solved: Solved) -> Closeness:
+        """Equal eigenvalues differ by rounding of the largest."""
+        return Closeness.of(solved)
+
+    def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array:
+        """The sizes of K v - λ v."""
+        return np.asarray(np.linalg.norm(self.apply(vectors) - vectors * values, axis=0))
 
     def apply(self, block: Array) -> Array:
         """K times a block of vectors (n x b)."""
@@ -99,58 +120,6 @@ def over_tiles(work: Callable[[slice], object], size: int, step: int = 64) -> No
     with ThreadPoolExecutor(allowed()) as pool:
         for _ in pool.map(work, (slice(start, min(start + step, size)) for start in range(0, size, step))):
             pass
-
-
-@frozen
-class Inverse:
-    """K = M⁺ for a sparse cost M = RᵀR whose null vector is the constant one (LLE, a graph's Laplacian).
-
-    `trace` is unknown until the whole spectrum is computed.
-    """
-
-    root: "sparse.csr_array"  # R, m x n, rows that sum to zero
-
-    trace = float("nan")
-
-    @property
-    def size(self) -> int:
-        """The number of points."""
-        return int(self.root.shape[1])
-
-    @property
-    def centering(self) -> Centering:
-        """Nothing to remove: the constant vector is no part of M⁺."""
-        return uncentered(self.size)
-
-    @cached_property
-    def shift(self) -> float:
-        """A tiny positive addition to M that makes it safe to factor."""
-        return 1e-10 * float((self.root.multiply(self.root)).sum()) / self.size
-
-    @property
-    def noise(self) -> float:
-        """The relative error of (M + shift)⁻¹ x in double precision: eps ‖M‖ / shift."""
-        root = abs(self.root)
-        size = float(root.sum(axis=0).max()) * float(root.sum(axis=1).max())
-        return float(np.finfo(np.float64).eps) * size / self.shift
-
-    @cached_property
-    def factors(self) -> Factorization:
-        """M + shift, factored once."""
-        from scipy import sparse
-
-        shifted = (self.root.T @ self.root + self.shift * sparse.eye_array(self.size)).tocsr()
-        return factorization(shifted, where="method.ridge", hint="use a larger ridge or more neighbors")
-
-    def apply(self, block: Array) -> Array:
-        """(M + shift)⁻¹ times a block of vectors, off the constant vector before and after."""
-        solved = self.factors.solve(block - block.mean(axis=0))
-        return solved - solved.mean(axis=0)
-
-    def costs(self, vectors: Array) -> Array:
-        """vᵀMv of unit vectors, as a sum of squares: exact where M's smallest eigenvalues drown in rounding."""
-        residuals = self.root @ vectors
-        return np.einsum("ij,ij->j", residuals, residuals)
 
 
 def square_memory(compute: Compute, size: int, copies: float, method: str, hint: str) -> None:

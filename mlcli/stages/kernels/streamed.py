@@ -11,6 +11,9 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import advance, note, running
 from mlcli.base.threads import allowed, single_threaded_blas
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.solved import Closeness, Solved
+from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.kernels.folding import Fold, Parts
 from mlcli.stages.kernels.forms import Centering, Dense, square_memory
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial, against
@@ -28,6 +31,9 @@ class Streamed:
     `rough`, where there is one, folds the same kernel in single precision, and `quick_rows` finds rows of it in the
     precision of a pass.
     """
+
+    definite, by_factor, rank, remedy, name = False, False, None, "", "the kernel matrix"
+    passed = True
 
     def __init__(self, size: int, blocks: int, fold: Fold, rows: RowsOf, width: int, landmarks: int,
                  tolerance: float = 1e-6, rough: Fold | None = None, order: Indices | None = None,
@@ -59,6 +65,22 @@ class Streamed:
         """The same kernel held whole, where memory allows it."""
         square_memory(compute, self.size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
         return Dense.of(self.rows(np.arange(self.size)))
+
+    @property
+    def residual(self) -> float:
+        """The residual that its precision allows and its passes are worth."""
+        return self.tolerance
+
+    def solve(self, demand: Demand, compute: Compute) -> Solved:
+        """The top of the spectrum by passes, or the whole one where it is asked for and memory allows it."""
+        return solve_symmetric(self, demand, compute)
+
+    def closeness(self, solved: Solved) -> Closeness:
+        """Equal eigenvalues differ by rounding of the largest."""
+        return Closeness.of(solved)
+
+    def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
+        """They are known from the passes themselves."""
 
     def _centered(self, fold: Fold, block: Array) -> Array:
         product = self._pass(fold, block - block.mean(axis=0))

@@ -13,7 +13,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.krylov import SPARE, krylov
 from mlcli.stages.algebra.linalg import cholesky, orthonormal, positive_solver, symmetric_eigen
-from mlcli.stages.kernels.forms import Inverse
+from mlcli.stages.kernels.inverse import Inverse
 from mlcli.stages.unfolding.cone import (
     Program,
     Solution,

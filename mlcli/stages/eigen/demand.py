@@ -1,0 +1,63 @@
+"""What is asked of an eigensolver: how many axes, which solver, how exact, and how many eigenvalues are reported."""
+
+from typing import Literal, Self
+
+from mlcli.base.options import Options, option
+from mlcli.base.steps import Step
+from mlcli.errors import ConfigError
+from mlcli.stages.algebra.costs import WHOLE, eigensolve_step
+from mlcli.stages.algebra.krylov import SPARE
+from mlcli.stages.eigen.axes import Count, Share, clipped
+
+GUESS = 8  # eigenvalues that a share of the variance is first looked for among
+
+
+class Demand(Options):
+    """How many axes to keep, and how the eigenvalues are computed."""
+
+    components: Count | Share | Literal["all"] = option(
+        2, "Axes to keep: a count, a share of the variance such as 0.95, or all with a positive eigenvalue (all).")
+    solver: Literal["auto", "dense", "krylov"] = option(
+        "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
+    tolerance: float | None = option(
+        None, "Residual of an iterative solver, relative to the top eigenvalue (default: by store and precision).",
+        gt=0, lt=1)
+    report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
+
+    def settled(self, limit: int, size: int) -> Self:
+        """With a default count clipped to `limit` axes; raises ConfigError for an explicit one.
+
+        Likewise for a report of more eigenvalues than the `size` that there are, and a tolerance without iteration.
+        """
+        if self.solver == "dense":
+            self.refuse_unused("the dense solver has no iterations", "tolerance", where="method.eigensolve")
+        if self.report is not None and self.report > size:
+            raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
+                              where="method.eigensolve.report", hint=f"ask for at most {size}")
+        return clipped(self, self.components, limit) if isinstance(self.components, int) else self
+
+    def whole(self, size: int) -> bool:
+        """Whether the whole spectrum of a matrix in memory is computed, as far as that is known before."""
+        return (self.components == "all" or self.solver == "dense" or (self.solver == "auto" and size <= WHOLE)
+                or self.wanted(size) + SPARE > size // 4)
+
+    def step(self, size: int, threads: int, held: float, times: int = 1, remedy: str = "", *,
+             square: bool = False) -> Step:
+        """What the spectrum of a matrix in memory would cost, beside `held` bytes, itself included."""
+        return eigensolve_step(size, threads, whole=self.whole(size), vectors=self.wanted(size) > size // 4,
+                               held=held, times=times, remedy=remedy, square=square)
+
+    def wanted(self, size: int) -> int:
+        """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""
+        count = size if self.components == "all" else self.components if isinstance(self.components, int) else GUESS
+        return min(max(count, self.report or 0), size)
+
+    def reported(self, computed: int) -> int:
+        """How many of the eigenvalues computed are written."""
+        return computed if self.report is None else min(max(self.report, self.wanted(computed)), computed)
+
+    def reached(self, total: float, trace: float) -> bool:
+        """Whether leading eigenvalues that sum to `total` reach the share asked for: always for a count, never for all.
+        """
+        return isinstance(self.components, int) or (
+            isinstance(self.components, float) and total >= self.components * trace)

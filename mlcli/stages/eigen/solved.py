@@ -1,0 +1,104 @@
+"""What a solver gives, and what a kernel offers to be solved."""
+
+from collections.abc import Callable
+from dataclasses import field
+from typing import Protocol
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array
+from mlcli.stages.algebra.linalg import EPS
+from mlcli.stages.eigen.demand import Demand
+
+Take = Callable[[int], tuple[Array, Array | None]]
+
+
+@frozen
+class Solved:
+    """Eigenvalues (descending), and the first axes on demand: vectors (n x q) and directions (d x q) or None."""
+
+    values: Array
+    take: Take
+    size: int  # n, or the smaller side of a factor: what rounding grows with
+    complete: bool
+    floor: float  # eigenvalues up to here are zero in this arithmetic
+    tolerance: float = 0.0  # residuals that an iterative solver leaves, relative
+    by_roots: bool = False  # whether rounding is relative to the largest root (singular values), not eigenvalue
+    own_digits: bool = False  # whether small eigenvalues have digits of their own, beside the rounding of the largest
+    iterative: bool = False  # whether the solver's tolerance ended it
+    residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
+    trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
+    at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `values`
+
+    @property
+    def positive(self) -> Array:
+        """The eigenvalues that are not zero in this arithmetic."""
+        return self.values[self.values > self.floor]
+
+
+@frozen
+class Closeness:
+    """Which eigenvalues count as equal: numbers that all have the same rounding, and how far apart they may be."""
+
+    sizes: Array  # eigenvalues, or their roots, that are not zero
+    near: float  # how far apart equal neighbors are
+    wide: float  # how far apart the ends of a run of equal ones are
+
+    @classmethod
+    def of(cls, solved: Solved, near: float = 100, wide: float = 50) -> "Closeness":
+        """Eigenvalues or roots, in so many roundings of the largest."""
+        sizes = np.sqrt(solved.positive) if solved.by_roots else solved.positive
+        rounding = solved.size * EPS * float(sizes[:1].max(initial=0.0))
+        return cls(sizes, near * rounding, wide * rounding)
+
+
+class Kernel(Protocol):
+    """A symmetric linear operator on n points, centered: what every form of it offers to the eigensolver."""
+
+    @property
+    def definite(self) -> bool:
+        """Whether it has no negative eigenvalues, whatever the data."""
+
+    @property
+    def tolerance(self) -> float:
+        """The relative error of its entries beyond the rounding of double precision."""
+
+    @property
+    def by_factor(self) -> bool:
+        """Whether its axes are turned as coordinates √λ v = F w, which then stay F w."""
+
+    @property
+    def name(self) -> str:
+        """What messages call the matrix that is solved."""
+
+    @property
+    def remedy(self) -> str:
+        """What keeps the digits of small eigenvalues, where there is such a way."""
+
+    @property
+    def trace(self) -> float:
+        """The sum of the eigenvalues; NaN where only the whole spectrum tells it."""
+
+    @property
+    def frobenius(self) -> float:
+        """The root of the sum of squared eigenvalues; NaN where only the whole spectrum tells it."""
+
+    @property
+    def rank(self) -> int | None:
+        """The most eigenvalues that data can have, where all that are reported shall have digits; else None."""
+
+    def solve(self, demand: Demand, compute: Compute) -> Solved:
+        """The top of the spectrum, by the solver that fits form and size."""
+
+    def closeness(self, solved: Solved) -> Closeness:
+        """Which eigenvalues count as equal."""
+
+    def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array | None:
+        """The sizes of K v - λ v; None where solving told them."""
+
+
+def floor_of(values: Array, size: int) -> float:
+    """Eigenvalues up to here are rounding of the largest."""
+    return 10 * size * EPS * float(np.abs(values).max(initial=0.0))

@@ -1,0 +1,154 @@
+"""The kernel K = M⁺ of a sparse cost M, whose smallest eigenvalues are K's largest."""
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array
+from mlcli.stages.algebra.factorization import Factorization, factorization
+from mlcli.stages.algebra.krylov import SPARE, Apply, krylov
+from mlcli.stages.algebra.linalg import EPS, singular
+from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.solved import Closeness, Solved
+from mlcli.stages.eigen.solvers import STORED, tell
+from mlcli.stages.kernels.forms import Centering, uncentered
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
+LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
+CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
+
+
+@frozen
+class Inverse:
+    """K = M⁺ for a sparse cost M = RᵀR with one null vector (LLE, a graph's Laplacian).
+
+    Trace and Frobenius norm are unknown until the whole spectrum is computed.
+    """
+
+    root: "sparse.csr_array"  # R, m x n
+    null: Array | None = None  # n, of unit length, with R null = 0; None: the constant vector
+    where: str = "method"  # the option, and what to do about it, where M cannot be factored
+    hint: str = "the graph may be connected by edges of no weight"
+
+    definite, by_factor, rank, remedy, name = True, False, None, "", "M⁺"
+    tolerance, trace, frobenius = 0.0, float("nan"), float("nan")
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return int(self.root.shape[1])
+
+    @property
+    def centering(self) -> Centering:
+        """Nothing to remove: the null vector is no part of M⁺."""
+        return uncentered(self.size)
+
+    @cached_property
+    def shift(self) -> float:
+        """A tiny positive addition to M that makes it safe to factor."""
+        return 1e-10 * float((self.root.multiply(self.root)).sum()) / self.size
+
+    @property
+    def noise(self) -> float:
+        """The relative error of (M + shift)⁻¹ x in double precision: eps ‖M‖ / shift."""
+        root = abs(self.root)
+        size = float(root.sum(axis=0).max()) * float(root.sum(axis=1).max())
+        return float(np.finfo(np.float64).eps) * size / self.shift
+
+    @cached_property
+    def factors(self) -> Factorization:
+        """M + shift, factored once."""
+        from scipy import sparse
+
+        shifted = (self.root.T @ self.root + self.shift * sparse.eye_array(self.size)).tocsr()
+        return factorization(shifted, where=self.where, hint=self.hint)
+
+    def apply(self, block: Array) -> Array:
+        """(M + shift)⁻¹ times a block of vectors, off the null vector before and after."""
+        return self.off_null(self.factors.solve(self.off_null(block)))
+
+    def off_null(self, block: Array) -> Array:
+        """Vectors (n x b) without their part along the null vector."""
+        if self.null is None:
+            return block - block.mean(axis=0)
+        return block - np.outer(self.null, self.null @ block)
+
+    def solve(self, demand: Demand, compute: Compute) -> Solved:
+        """The smallest costs of M, null vector apart, as the largest eigenvalues of M⁺."""
+        return _solve_inverse(self, demand, compute)
+
+    def closeness(self, solved: Solved) -> Closeness:
+        """Singular values of R, of size 1, are compared: a zero of M makes eigenvalues of M⁺ without end."""
+        rounding = solved.size * EPS
+        return Closeness(1 / np.sqrt(solved.positive), 100 * rounding, 50 * rounding)
+
+    def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
+        """Eigenvalues are computed from the vectors."""
+
+    def costs(self, vectors: Array) -> Array:
+        """vᵀMv of unit vectors, as a sum of squares: exact where M's smallest eigenvalues drown in rounding."""
+        residuals = self.root @ vectors
+        return np.einsum("ij,ij->j", residuals, residuals)
+
+
+def _solve_inverse(kernel: Inverse, demand: Demand, compute: Compute) -> Solved:
+    size, tolerance = kernel.size, demand.tolerance or STORED
+    complete = demand.components == "all" or (
+        size <= WHOLE_SVD if demand.solver == "auto" else demand.solver == "dense")
+    if complete:
+        vectors, tolerance, following = _smallest_costs(kernel), STORED, np.zeros(0)
+    else:
+        count = min(demand.wanted(size) + 1, size - 1)
+        start = compute.generator().standard_normal((size, min(count + SPARE, size - 1)))
+        start = kernel.off_null(start)  # which would be found as well, at cost zero
+        noise = max(kernel.noise, LATER)
+        vectors, tolerance, following = _in_turns(kernel.apply, start, count, demand.tolerance or STORED, noise)
+    costs = kernel.costs(vectors)
+    order = np.argsort(costs, kind="stable")
+    costs, vectors = costs[order], vectors[:, order]
+    noise = float((kernel.root.multiply(kernel.root)).sum()) / size * EPS**2
+    values = np.append(1 / np.maximum(costs, noise), [0.0] if complete else [])
+    return Solved(values, lambda q: (vectors[:, :q], None), size, complete, 0.0,
+                  STORED if complete else tolerance, own_digits=True, iterative=not complete, at_least=following)
+
+
+def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float,
+              ) -> tuple[Array, float, Array]:
+    """The top `count` eigenvectors, those far above the rest first: beside them the rest would be called converged.
+
+    With them the largest residual of the first, relative to their largest eigenvalue, and lower bounds of the
+    eigenvalues that follow.
+
+    Components that hardly hang together have costs of nearly zero, and M⁺ then has eigenvalues without end.
+    """
+    found, first, following = np.empty((len(start), 0)), tolerance, np.zeros(0)
+
+    def rest(block: Array) -> Array:
+        return block - found @ (found.T @ block)
+
+    while found.shape[1] < count:
+        left = count - found.shape[1]
+        turn = krylov(lambda block: rest(apply(rest(block))), rest(start)[:, : left + SPARE], left, tolerance,
+                      noise, CLEAR)
+        tell(turn)
+        clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
+        first = first if found.shape[1] else max(tolerance, float(turn.residuals[:clear].max(initial=0.0)))
+        found = np.column_stack([found, turn.vectors[:, :clear]])
+        following = turn.at_least if clear == len(turn.values) else np.zeros(0)
+    return found, first, following
+
+
+def _smallest_costs(kernel: Inverse) -> Array:
+    """All right singular vectors of R off the null one: squares of small σ keep their digits."""
+    root = kernel.root.toarray()
+    size = kernel.size
+    null = np.ones(size) if kernel.null is None else kernel.null
+    basis = np.linalg.qr(np.column_stack([null, np.eye(size)[:, : size - 1]]))[0][:, 1:]
+    _, _, right = singular(root @ basis)
+    return basis @ right.T[:, ::-1]

@@ -1,0 +1,136 @@
+"""How a kernel F Fᵀ is solved: by the matrix of the smaller side of F, or by the singular values of F itself."""
+
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.steps import Step
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.algebra.linalg import EPS, orthonormal, singular
+from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.solved import Solved, Take
+from mlcli.stages.eigen.solvers import solve_by_power, solve_symmetric
+from mlcli.stages.kernels.forms import Dense, uncentered
+
+NARROW = 1e-5  # share of the largest eigenvalue below which FᵀF leaves another fewer than ten digits
+
+
+class Factor(Protocol):
+    """A factor F (n x d), its columns of mean zero."""
+
+    @property
+    def factor(self) -> Array:
+        """F, or F before its means are taken away."""
+
+    @property
+    def route(self) -> str:
+        """Which matrix is solved."""
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether FᵀF is solved, rather than FFᵀ."""
+
+    @property
+    def side(self) -> Array:
+        """The one that is solved."""
+
+    @property
+    def rank(self) -> int | None:
+        """The most eigenvalues that data can have; None where F is no data."""
+
+    def lifted(self, directions: Array) -> Array:
+        """F times a block of vectors (d x b)."""
+
+    def lowered(self, vectors: Array) -> Array:
+        """Fᵀ times a block of vectors (n x b)."""
+
+    def triangle(self, order: Indices) -> Array:
+        """R of F = Q R with F's columns in this order (d x d)."""
+
+
+def side_steps(shape: tuple[int, ...], route: str, demand: Demand, threads: int) -> list[Step]:
+    """What the matrix of one side of the data, the columns' or the rows', and its spectrum would cost."""
+    rows, columns = shape
+    side = {"covariance": columns, "dual": rows}.get(route, min(rows, columns))
+    held = 8.0 * (side**2 + (0 if side == columns else rows * columns))  # the rows' side takes centered points
+    how = f"{route}: the side of the {'columns' if side == columns else 'rows'} ({side})"
+    remedy = "use method.route=auto, which takes the smaller side; or leave rows or columns out"
+    return [Step("covariance", how, 2.0 * rows * columns * side / product_rate(threads), held, remedy=remedy),
+            demand.step(side, threads, held, remedy=remedy)]
+
+
+def solve_factor(kernel: Factor, demand: Demand, compute: Compute) -> Solved:
+    """The smaller side's matrix, or F itself where that has digits of reported eigenvalues which its products lost."""
+    if kernel.route == "svd":
+        return _solve_svd(kernel)
+    solved = _solve_side(kernel, demand, compute)
+    if kernel.rank is None or kernel.route != "auto" or demand.solver == "krylov":
+        return solved
+    reported = solved.values[: min(demand.reported(len(solved.values)), kernel.rank)]
+    if np.all(reported >= NARROW * solved.values[:1]):
+        return solved
+    return _solve_triangle(kernel) if kernel.by_columns else _solve_svd(kernel)
+
+
+def _solve_side(kernel: Factor, demand: Demand, compute: Compute) -> Solved:
+    """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
+    size, sides = max(kernel.factor.shape), min(kernel.factor.shape)
+    side = kernel.side
+    lift = _from_directions if kernel.by_columns else _from_vectors
+    if kernel.route == "power":
+        solved = solve_by_power(side, sides, demand, compute)
+    else:
+        solved = solve_symmetric(Dense(side, uncentered(len(side))), demand, compute)
+    values = solved.values[:sides]
+    floor = 10 * size * EPS * float(values[:1].max(initial=0.0))
+    return replace(solved, values=values, take=lambda q: lift(kernel, values[:q], solved.take(q)[0], floor),
+                   size=size, floor=floor, trace=None)
+
+
+def _from_directions(kernel: Factor, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
+    """V = F W / √λ from the eigenvectors W of FᵀF."""
+    return _over_roots(kernel.lifted(directions), values, floor), directions
+
+
+def _from_vectors(kernel: Factor, values: Array, vectors: Array, floor: float) -> tuple[Array, Array]:
+    """W = FᵀV / √λ from the eigenvectors V of FFᵀ, made orthonormal again, and V = F W / √λ from those.
+
+    Errors of V along the leading axes grow by the ratio of roots in FᵀV, and making W orthonormal removes them.
+    """
+    positive = int(np.sum(values > floor))
+    directions = np.zeros((kernel.factor.shape[1], vectors.shape[1]))
+    directions[:, :positive] = orthonormal(kernel.lowered(vectors[:, :positive]))
+    return _over_roots(kernel.lifted(directions), values, floor), directions
+
+
+def _over_roots(columns: Array, values: Array, floor: float) -> Array:
+    above = values > floor
+    return np.divide(columns, np.sqrt(np.where(above, values, 1.0)), out=np.zeros_like(columns), where=above)
+
+
+def _solve_svd(kernel: Factor) -> Solved:
+    """λ = σ² of F itself: small eigenvalues keep the digits that a Gram matrix loses."""
+    left, sizes, right = singular(kernel.factor)
+    return _of_roots(kernel, sizes, lambda q: (left[:, :q], right[:q].T.copy()))
+
+
+def _solve_triangle(kernel: Factor) -> Solved:
+    """The same by F's triangle, made without a second copy of F; its columns descend, so that none spoils a smaller."""
+    order = np.argsort(-np.diag(kernel.side), kind="stable")
+    _, sizes, right = singular(kernel.triangle(order))
+    directions = right.T[np.argsort(order)]
+    values, floor = sizes**2, _noise(kernel, sizes) ** 2
+    return _of_roots(kernel, sizes, lambda q: _from_directions(kernel, values[:q], directions[:, :q], floor))
+
+
+def _of_roots(kernel: Factor, sizes: Array, take: Take) -> Solved:
+    return Solved(sizes**2, take, max(kernel.factor.shape), True, _noise(kernel, sizes) ** 2,
+                  by_roots=True, own_digits=True)
+
+
+def _noise(kernel: Factor, sizes: Array) -> float:
+    """Singular values up to here are zero in this arithmetic."""
+    return 10 * max(kernel.factor.shape) * EPS * float(sizes[:1].max(initial=0.0))
