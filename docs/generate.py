@@ -1,9 +1,11 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/config.md, docs/errors.md, configs/mlcli.schema.json.
+Made here: docs/methods/*.md, docs/config.md, docs/errors.md, configs/mlcli.schema.json, and the table of methods
+in the README.
 """
 
 import ast
+import inspect
 import json
 import sys
 from functools import cache
@@ -19,13 +21,7 @@ from mlcli.methods import METHODS, Method
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
-TITLES = {"pca": "Principal component analysis", "ppca": "Probabilistic principal component analysis",
-          "fa": "Factor analysis", "mds": "Classical multidimensional scaling (PCoA)",
-          "kpca": "Kernel PCA", "isomap": "Isomap", "lle": "Locally linear embedding",
-          "sde": "Semidefinite embedding (maximum variance unfolding)",
-          "lda": "Linear discriminant analysis", "cca": "Canonical correlation analysis",
-          "ibfa": "Inter-battery factor analysis", "sfa": "Slow feature analysis",
-          "lgssm": "Linear-Gaussian state-space model", "ica": "Independent component analysis"}
+TABLE = "<!-- methods: made by `python docs/generate.py` -->"
 
 
 def pages() -> dict[Path, str]:
@@ -33,6 +29,7 @@ def pages() -> dict[Path, str]:
     made = {ROOT / "docs" / "methods" / f"{name}.md": method_page(name, kind) for name, kind in METHODS.items()}
     made[ROOT / "docs" / "config.md"] = config_page()
     made[ROOT / "docs" / "errors.md"] = errors_page()
+    made[ROOT / "README.md"] = readme()
     made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
     return made
 
@@ -43,8 +40,25 @@ def method_page(name: str, kind: type[Method]) -> str:
     inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
     takes = f"Takes: {inputs}. `spectrum.csv` holds {kind.ranked_by}."
-    return "\n\n".join([f"# {TITLES[name]}: `{name}`", *paragraphs, takes, "## Options", table(own),
+    called = [f"Also called {' or '.join(f'`{alias}`' for alias in kind.aliases)}."] if kind.aliases else []
+    return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
+
+
+def title(kind: type[Method]) -> str:
+    """What the field calls a method: the first line of its file."""
+    return (inspect.getdoc(sys.modules[kind.__module__]) or "").splitlines()[0].rstrip(".")
+
+
+def readme() -> str:
+    """The README with its table of methods made anew."""
+    before, _, rest = (ROOT / "README.md").read_text(encoding="utf-8").partition(f"{TABLE}\n")
+    lines = ["| method | name | takes | in one sentence |", "|---|---|---|---|"]
+    for name, kind in METHODS.items():
+        inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
+        sentence = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
+        lines.append(f"| [`{name}`](docs/methods/{name}.md) | {title(kind)} | {inputs} | {sentence} |")
+    return before + "\n".join([TABLE, *lines]) + rest[rest.index("\n\n"):]
 
 
 def config_page() -> str:
@@ -200,7 +214,7 @@ def main() -> int:
     """Writes the pages, or with --check names those that are stale."""
     stale = []
     for path, text in pages().items():
-        whole = text if path.suffix == ".json" else MADE + text
+        whole = text if path.suffix == ".json" or path.name == "README.md" else MADE + text
         if not path.is_file() or path.read_text(encoding="utf-8") != whole:
             stale.append(path)
             if "--check" not in sys.argv:

@@ -28,7 +28,7 @@ from mlcli.readback import contents, embedding_of, show
 from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
 from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
-from mlcli.report.quality import Measured, kept_space, quality, shepard_table
+from mlcli.report.quality import Measured, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
 from mlcli.rundir.draft import draft, failed_name
@@ -109,7 +109,7 @@ def compute(config: RunConfig) -> Run:
 def assess(result: Run) -> Findings:
     """What the run directory says of the embedding beyond itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
-    axes = dimension(config.method, model, table.data(), config.compute.seed) if config.report.dimension else None
+    axes = dimension(config.method, model, table.data(), config.compute) if config.report.dimension else None
     return Findings(quality=measured(result), dimension=axes)
 
 
@@ -125,8 +125,9 @@ def measured(result: Run) -> Measured | None:
         table, embedding = table.take(whole), embedding[whole]
     if not table.rows:
         return None
-    return quality(table.data(), embedding, kept=kept_space(result.model), labels=table.labels, decode=projector.decode,
-                   neighbors=asked.neighbors, sample=asked.sample, generator=result.config.compute.generator())
+    return quality(table.data(), embedding, kept=result.model.space(result.config.compute), labels=table.labels,
+                   decode=projector.decode, neighbors=asked.neighbors, sample=asked.sample,
+                   generator=result.config.compute.generator())
 
 
 def coordinates(table: Table, values: Array) -> Table:

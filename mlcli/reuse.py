@@ -13,7 +13,7 @@ from mlcli.data.read import read_coordinates, read_new
 from mlcli.data.table import Table
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods import Projector, decoding
-from mlcli.methods.base import existing
+from mlcli.methods.model import existing
 from mlcli.pipeline import coordinates
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest, require_intact

@@ -22,7 +22,7 @@ from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.errors import ConfigError
 from mlcli.methods import Model
-from mlcli.methods.base import Loadings
+from mlcli.methods.model import Loadings
 from mlcli.readback import config_of, read_embedding, rows_of, without_rows
 from mlcli.rundir import archive, names
 from mlcli.rundir.manifest import read_manifest

@@ -30,7 +30,7 @@ class Sums:
 
 def with_gaps(subject: Subject, budget: Budget, loose: float) -> Iterator[Check]:
     """Posteriors of all rows that there is time for; of all rows, the likelihood, and that no direction raises it."""
-    points, latent = subject.data.values, subject.projector.similarity.latent  # type: ignore[union-attr]
+    points, latent = subject.data.values, subject.projector.similarity.latent  # type: ignore[attr-defined]
     size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
     if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
         yield skipped("posterior", "the noise is no more than rounding, and the likelihood has no maximum")

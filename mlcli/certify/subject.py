@@ -14,7 +14,7 @@ from mlcli.base.scaling import largest_of, pieces, scaled
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array, Indices
 from mlcli.methods import Method, Model, Projector
-from mlcli.methods.base import existing
+from mlcli.methods.model import existing
 
 TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots
 

@@ -186,7 +186,7 @@ def _pairs(again: Again, budget: Budget) -> Iterator[Check]:
     if method.common_neighbors:
         yield skipped("neighbors", "pairs with a neighbor in common are not looked for again")
         return
-    near = Near(subject, method.neighbors, subject.projector.similarity.radius)  # type: ignore[union-attr]
+    near = Near(subject, method.neighbors, subject.projector.similarity.radius)  # type: ignore[attr-defined]
     graph = undirected(subject.size, unfolded.left, unfolded.right, np.sqrt(again.held), "union")
     yield from (check for check in graph_checks(subject, graph, near, method.graph, budget)
                 if check.name != "edge lengths")  # which are the input's here, not the model's

@@ -6,6 +6,7 @@ from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import stage
 from mlcli.base.types import Array
 from mlcli.checkup.report import Corrections, Euclidean
+from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 from mlcli.stages.kernels.corrections import cailliez_constant, is_euclidean, lingoes_constant
 from mlcli.stages.kernels.forms import Dense
@@ -19,7 +20,7 @@ def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
     exponent = exponent_of(distances)
     normalized = scaled(distances, -exponent)
     squared = normalized**2
-    kernel = Dense.of(-0.5 * squared).matrix
+    kernel = Dense.of(gower(squared)).matrix
     values = symmetric_eigenvalues(kernel)
     right = is_euclidean(values)
     in_units = scaled(values, 2 * exponent)
@@ -27,7 +28,7 @@ def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
     negative = values < -zero
     sizes = float(np.abs(values).sum())
     # roots of Euclidean distances are Euclidean (Schoenberg, 1938)
-    roots = right or is_euclidean(symmetric_eigenvalues(Dense.of(-0.5 * normalized).matrix))
+    roots = right or is_euclidean(symmetric_eigenvalues(Dense.of(gower(normalized)).matrix))
     found = Euclidean(right, float(in_units[-1]), float(in_units[0]), int(negative.sum()),
                       float(np.abs(values[negative]).sum() / sizes) if sizes > 0 else 0.0, roots)
     if right:

@@ -12,7 +12,7 @@ from mlcli.cli.output import print_json
 from mlcli.config.describe import Row, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import UsageError
-from mlcli.methods import METHODS
+from mlcli.methods import ALIASES, METHODS
 
 Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, help="A method, to see its options.")]
 
@@ -24,6 +24,7 @@ def methods(name: Name = None, json: Json = False) -> None:
     mlcli methods
     mlcli methods isomap
     """
+    name = ALIASES.get(name or "", name)
     if name is not None and name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
@@ -44,7 +45,8 @@ def page(name: str) -> str:
     """A method's page: what it is, what it takes, its options."""
     accepts = ", ".join(dict.fromkeys(kind.described() for kind in METHODS[name].accepts))
     takes = f"Takes {accepts}; spectrum.csv holds {METHODS[name].ranked_by}."
-    parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, "Options:"]
+    other = [f"Also called {' or '.join(METHODS[name].aliases)}."] if METHODS[name].aliases else []
+    parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, *other, "Options:"]
     return "\n\n".join([*parts, *(option(row) for row in options_of(name))])
 
 
@@ -73,4 +75,4 @@ def facts(name: str) -> dict[str, Any]:
                 "sentence": row.sentence, "only": row.only} for row in options_of(name)]
     accepts = list(dict.fromkeys(kind.kind for kind in METHODS[name].accepts))
     return {"name": name, "sentence": paragraphs(name)[0], "accepts": accepts,
-            "ranked_by": METHODS[name].ranked_by, "options": options}
+            "aliases": list(METHODS[name].aliases), "ranked_by": METHODS[name].ranked_by, "options": options}

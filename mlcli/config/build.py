@@ -72,9 +72,16 @@ def named(options: type[Options], values: Any) -> Any:
             continue
         if len(found) > 1 and TAG not in section:
             section = {TAG: tag_of(type(info.default)), **section}
-        kind = next((kind for kind in found if len(found) == 1 or tag_of(kind) == section[TAG]), None)
+        kind = next((kind for kind in found if len(found) == 1 or section[TAG] in (tag_of(kind), *aliases(kind))), None)
+        if kind is not None and len(found) > 1:
+            section = {**section, TAG: tag_of(kind)}
         filled[key] = section if kind is None else named(kind, section)
     return filled
+
+
+def aliases(kind: type[Options]) -> tuple[str, ...]:
+    """Other names that people type for one of several kinds."""
+    return getattr(kind, "aliases", ())
 
 
 def write(config: RunConfig) -> str:

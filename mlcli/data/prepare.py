@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import stage
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.data import missing
 from mlcli.data.scales import Scale, fitted, times_power
@@ -27,6 +28,7 @@ class Dropped:
     reason: str
 
 
+@stored("preparation", exponent="k", center="k", spread="k")
 @frozen
 class Preparation:
     """How a table was prepared: what new rows need, and what leads back to the input's units."""

@@ -1,33 +1,47 @@
 """The methods: one file each, and the table that names them."""
 
-from typing import Annotated
+from importlib import import_module
+from typing import TYPE_CHECKING, Annotated, Any, Union
 
 from pydantic import Field
 
-from mlcli.methods.base import Method, Model, Projector
-from mlcli.methods.cca import CCA
-from mlcli.methods.fa import FA
-from mlcli.methods.ibfa import IBFA
-from mlcli.methods.ica import ICA
-from mlcli.methods.isomap import Isomap
-from mlcli.methods.kpca import KernelPCA
-from mlcli.methods.lda import LDA
-from mlcli.methods.lgssm import LGSSM
-from mlcli.methods.lle import LLE
-from mlcli.methods.mds import MDS
-from mlcli.methods.pca import PCA
-from mlcli.methods.ppca import PPCA
-from mlcli.methods.sde import SDE
-from mlcli.methods.sfa import SFA
+from mlcli.methods.base import Method
+from mlcli.methods.model import Model, Projector
 
-METHODS: dict[str, type[Method]] = {"pca": PCA, "ppca": PPCA, "fa": FA, "mds": MDS, "kpca": KernelPCA,
-                                    "isomap": Isomap, "lle": LLE, "sde": SDE, "lda": LDA, "cca": CCA, "ibfa": IBFA,
-                                    "sfa": SFA, "lgssm": LGSSM, "ica": ICA}
+NAMES = (
+    "pca",
+    "ppca",
+    "fa",
+    "mds",
+    "kpca",
+    "isomap",
+    "lle",
+    "sde",
+    "lda",
+    "cca",
+    "ibfa",
+    "sfa",
+    "lgssm",
+    "ica",
+)
 
-AnyMethod = Annotated[PCA | PPCA | FA | MDS | KernelPCA | Isomap | LLE | SDE | LDA | CCA | IBFA | SFA | LGSSM | ICA,
-                      Field(discriminator="name")]
 
-__all__ = ["METHODS", "AnyMethod", "Method", "Model", "Projector", "decoding"]
+def declared(name: str) -> type[Method]:
+    """The method of this name: the one that its file declares."""
+    kinds: list[Any] = list(vars(import_module(f"mlcli.methods.{name}")).values())
+    return next(kind for kind in kinds if isinstance(kind, type) and issubclass(kind, Method)
+                and "name" in kind.model_fields and kind.model_fields["name"].default == name)
+
+
+METHODS = {name: declared(name) for name in NAMES}
+ALIASES = {alias: name for name, kind in METHODS.items() for alias in kind.aliases}
+
+if TYPE_CHECKING:
+    AnyMethod = Method
+else:
+    AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
+
+__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "decoding"]
 
 
 def decoding() -> str:

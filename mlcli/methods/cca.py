@@ -6,8 +6,8 @@ from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import TwoViews
 from mlcli.base.signs import leading_signs
-from mlcli.methods.base import Decoder, Loadings, Model, Projector
 from mlcli.methods.identities.second_moments import explained, regressed, uncorrelated, unit_variances
+from mlcli.methods.model import Decoder, Loadings, Model, Projector
 from mlcli.methods.two_views import OfTwoViews
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum

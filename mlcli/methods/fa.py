@@ -10,7 +10,9 @@ from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.methods.base import Method
+from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
@@ -34,6 +36,14 @@ class FA(Method):
     accepts: ClassVar = (Features, Covariance)
     proof: ClassVar = "latent"
     ranked_by: ClassVar[str] = "sums of squared loadings"
+    rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
+    columns_model: ClassVar = "own noise"
+    ways: ClassVar = (
+        way("", "rotation", "quick", iterate={"tolerance": 1e-13}),
+        way("varimax", "rotation", "quick", rotation={"name": "varimax"}, scores="bartlett",
+            iterate={"tolerance": 1e-13}),
+        way("promax", "rotation", "quick", rotation={"name": "promax"}, iterate={"tolerance": 1e-13}),
+        way("equal", "constant column", noise="equal"))
     name: Literal["fa"] = "fa"
     eigensolve: Axes = Axes()
     rotation: Rotation = option(Unrotated(), "Turn of the factors.")

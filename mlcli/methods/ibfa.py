@@ -1,6 +1,6 @@
 """Inter-battery factor analysis."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import TwoViews
 from mlcli.base.options import option
 from mlcli.base.signs import leading_signs
-from mlcli.methods.base import Decoder, Loadings, Model, Projector
 from mlcli.methods.identities.second_moments import regressed, uncorrelated
+from mlcli.methods.model import Decoder, Loadings, Model, Projector
 from mlcli.methods.two_views import OfTwoViews
+from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.forms import Centering
@@ -34,6 +35,7 @@ class IBFA(OfTwoViews):
     1979; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.
     """
 
+    ways: ClassVar = (way(), way("first", given="first"))
     name: Literal["ibfa"] = "ibfa"
     given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
     eigensolve: Axes = Axes()

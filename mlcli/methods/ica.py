@@ -11,8 +11,10 @@ from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.methods.base import Method
 from mlcli.methods.identities.second_moments import regressed, uncorrelated, unit_variances
+from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes, first
@@ -39,6 +41,8 @@ class ICA(Method):
 
     accepts: ClassVar = (Features,)
     ranked_by: ClassVar = "nothing"
+    rules: ClassVar = ()
+    ways: ClassVar = (way(), way("deflation", "quick", algorithm="deflation", contrast="cube"))
     name: Literal["ica"] = "ica"
     algorithm: Order = option("symmetric", "All directions at once (symmetric), or one after the other (deflation).")
     contrast: Contrast = option("logcosh", "The function G that tells Gaussian from other values.")

@@ -1,14 +1,19 @@
-"""Isomap: classical scaling of geodesic distances."""
+"""Isomap."""
 
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
+
+import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
-from mlcli.methods.base import Method, Model, Projector
+from mlcli.methods.base import Method
+from mlcli.methods.model import Model
+from mlcli.methods.ways import way
+from mlcli.stages.algebra.distances import gower
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.graph.neighbors import Neighbors
@@ -31,6 +36,14 @@ class Isomap(Method):
     accepts: ClassVar = (Features, Dissimilarities)
     proof: ClassVar = "kernel"
     decodes: ClassVar = None
+    rules: ClassVar = ("residual_variance", "two_nn", "broken_stick")
+    isometric: ClassVar = True
+    ways: ClassVar = (
+        way("", neighbors={"count": 9}), way("radius", neighbors={"radius": 2.9, "pieces": "connect"}),
+        way("mutual", neighbors={"count": 20, "pieces": "connect"}, graph="mutual"),
+        way("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed", "precision": "float64"},
+            eigensolve={"tolerance": 1e-12}),
+        way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30))
     name: Literal["isomap"] = "isomap"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -57,17 +70,16 @@ class Isomap(Method):
             return self._by_landmarks(similarity, kept, compute)
         kernel = self.paths.kernel(graph, compute, plan)
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
-        return Model(spectrum.coordinates(), spectrum,
-                     Projector(similarity, kernel.centering, spectrum.inverse_roots()), kept, rows=kernel.quick_rows)
+        return Model.of_kernel(spectrum, similarity, kernel.centering, kept=kept, rows=kernel.quick_rows)
 
     def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
         """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
         landmarks = choose_landmarks(similarity.graph.size, self.landmarks or 0, compute.generator())
-        rows = -0.5 * self.paths.from_landmarks(similarity.graph, landmarks).T ** 2
+        rows = gower(np.square(self.paths.from_landmarks(similarity.graph, landmarks).T))
         kernel = Dense.of(rows[landmarks])
         spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
-        projector = Projector(replace(similarity, landmarks=landmarks), kernel.centering, spectrum.inverse_roots())
-        return Model(spectrum.coordinates(), spectrum, projector, kept).placing(rows)
+        similarity = replace(similarity, landmarks=landmarks)
+        return Model.of_kernel(spectrum, similarity, kernel.centering, kept=kept).placing(rows)
 
     def reproduces(self) -> bool:
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""

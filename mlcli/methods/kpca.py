@@ -9,7 +9,9 @@ from mlcli.base.inputs import Features, Input, Similarities
 from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
-from mlcli.methods.base import Method, Model, Projector, Units, linear_decoder
+from mlcli.methods.base import Method
+from mlcli.methods.model import Model, Units, linear_decoder
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import PASSES, kernel_cost, tiles_cost
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -32,6 +34,10 @@ class KernelPCA(Method):
     accepts: ClassVar = (Features, Similarities)
     proof: ClassVar = "kernel"
     decodes: ClassVar = "linear kernel"
+    rules: ClassVar = ("broken_stick", "elbow")
+    ways: ClassVar = (
+        way(), way("gaussian", kernel={"name": "gaussian", "rate": 0.05}), way("linear", kernel={"name": "linear"}),
+        way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}))
     name: Literal["kpca"] = "kpca"
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
@@ -55,8 +61,7 @@ class KernelPCA(Method):
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         linear = isinstance(data, Features) and isinstance(self.kernel, Linear)
         decoder = linear_decoder(data.values, spectrum) if linear else None
-        return Model(spectrum.coordinates(), spectrum,
-                     Projector(similarity, kernel.centering, spectrum.inverse_roots(), decoder))
+        return Model.of_kernel(spectrum, similarity, kernel.centering, decoder=decoder)
 
     def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
         if isinstance(data, Similarities):

@@ -10,8 +10,9 @@ from mlcli.base.inputs import Input, Labeled
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
-from mlcli.methods.base import Loadings, Method, Model, Projector, Units
+from mlcli.methods.base import Method
 from mlcli.methods.identities.second_moments import separated
+from mlcli.methods.model import Loadings, Model, Projector, Units
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -38,6 +39,7 @@ class LDA(Method):
     accepts: ClassVar = (Labeled,)
     ranked_by: ClassVar = "ratios of variance between classes to that within"
     decodes: ClassVar = None
+    rules: ClassVar = ()
     name: Literal["lda"] = "lda"
     eigensolve: Axes = Axes()
 

@@ -10,8 +10,10 @@ from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units, existing
+from mlcli.methods.base import Method
 from mlcli.methods.identities.smoothing_equations import never_less_likely, of_states
+from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units, existing
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -42,6 +44,9 @@ class LGSSM(Method):
     accepts: ClassVar = (Features,)
     missing: ClassVar = True
     ranked_by: ClassVar = "variances carried by the states"
+    rules: ClassVar = ()
+    digits: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
+    ways: ClassVar = (way("", "permutation", "rotation", "alone", "twins", "quick", iterate={"tolerance": 1e-11}),)
     name: Literal["lgssm"] = "lgssm"
     floor: float = option(1e-4, "Share of a column's variance that its noise is not let fall below.", gt=0, lt=1)
     iterate: Iterate = Iterate()

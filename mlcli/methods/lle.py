@@ -8,7 +8,9 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.steps import Step
-from mlcli.methods.base import Method, Model, Projector, Units
+from mlcli.methods.base import Method
+from mlcli.methods.model import Model, Projector, Units
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
@@ -37,6 +39,11 @@ class LLE(Method):
     accepts: ClassVar = (Features,)
     proof: ClassVar = "weights"
     decodes: ClassVar = None
+    rules: ClassVar = ("two_nn", "maximum_likelihood")
+    scaleless: ClassVar = True
+    digits: ClassVar = 1e-5  # gaps of M⁺ are small beside rounding in the weights
+    ways: ClassVar = (way("", "twins", neighbors={"count": 9}),
+                      way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
     name: Literal["lle"] = "lle"
     neighbors: Neighbors = Neighbors()
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)

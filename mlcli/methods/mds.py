@@ -2,16 +2,16 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
-from mlcli.methods.base import Method, Model, Projector, existing, linear_decoder
+from mlcli.methods.base import Method
+from mlcli.methods.model import Model, existing, linear_decoder
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import kernel_cost
-from mlcli.stages.algebra.distances import squared_distances
+from mlcli.stages.algebra.distances import gower, squared_distances
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.kernels.corrections import correction_for
@@ -36,6 +36,11 @@ class MDS(Method):
     accepts: ClassVar = (Dissimilarities, Features)
     proof: ClassVar = "kernel"
     decodes: ClassVar = "features, no correction"
+    aliases: ClassVar = ("pcoa", "cmdscale")
+    rules: ClassVar = ("broken_stick", "residual_variance", "elbow")
+    isometric: ClassVar = True
+    ways: ClassVar = (way(), way("lingoes", correction="lingoes"), way("landmarks", "permutation", landmarks=30),
+                      way("krylov", "whole", eigensolve={"solver": "krylov"}))
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
@@ -65,9 +70,8 @@ class MDS(Method):
         points = data.values if isinstance(data, Features) else None
         squared = data.values**2 if points is None else squared_distances(points, points)
         correction = correction_for(squared, self.correction, data.exponent)
-        kernel = Dense.of(np.multiply(correction.off_diagonal(squared), -0.5))
+        kernel = Dense.of(gower(correction.off_diagonal(squared)))
         spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
         similarity = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
         decoder = None if points is None or correction.constant else linear_decoder(points, spectrum)
-        return Model(spectrum.coordinates(), spectrum,
-                     Projector(similarity, kernel.centering, spectrum.inverse_roots(), decoder))
+        return Model.of_kernel(spectrum, similarity, kernel.centering, decoder=decoder)

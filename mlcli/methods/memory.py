@@ -4,7 +4,7 @@ The figures beside the steps' own were measured as resident memory of whole proc
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
@@ -13,15 +13,28 @@ from mlcli.base.inputs import Input
 from mlcli.base.limits import resident
 from mlcli.base.steps import Step
 
-if TYPE_CHECKING:
-    from mlcli.methods.base import Method
-
 EXACT = 2000  # rows up to which quality and certificate take all pairs of points
 PAIRS, KERNEL = 3.2, 4.4  # arrays of all these pairs that they hold at once, and more where a kernel is found again
 SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is found again
 
 
-def peak(steps: Sequence[Step], data: Input, method: "Method", compute: Compute) -> float:
+class Planned(Protocol):
+    """What a method says of itself that decides on memory."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+
+    @property
+    def reach(self) -> int:
+        """Binary exponents of data that it takes without a scaled copy."""
+
+    @property
+    def proof(self) -> str:
+        """What the certificate holds the result to."""
+
+
+def peak(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) -> float:
     """The most bytes that a process holds while it reads the data, takes these steps and checks the result.
 
     Beside the data as read there is a copy in other units for as long as a fit takes, unless within `reach`.
@@ -31,7 +44,7 @@ def peak(steps: Sequence[Step], data: Input, method: "Method", compute: Compute)
     return resident(compute.thread_count()) + max(2 * table, held * table + fit)
 
 
-def checks_memory(method: "Method", rows: int, table: float) -> float:
+def checks_memory(method: Planned, rows: int, table: float) -> float:
     """Bytes of quality and certificate, beside the data."""
     kernel = method.proof == "kernel"
     if rows <= EXACT:
@@ -39,7 +52,7 @@ def checks_memory(method: "Method", rows: int, table: float) -> float:
     return float(SAMPLED + WITNESSES * kernel)
 
 
-def require_memory(steps: Sequence[Step], data: Input, method: "Method", compute: Compute) -> None:
+def require_memory(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) -> None:
     """Refuses a fit before it starts; raises RefusedByPlan with the remedy of the step that takes most."""
     most, needed = max(steps, key=lambda step: step.memory), peak(steps, data, method, compute)
     hint = most.remedy or "use fewer rows, or raise compute.memory_limit"

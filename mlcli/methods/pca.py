@@ -10,7 +10,9 @@ from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector
+from mlcli.methods.base import Method
+from mlcli.methods.model import Decoder, Loadings, Model, Projector
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.factored import Factored, Route
@@ -35,6 +37,11 @@ class PCA(Method):
     accepts: ClassVar = (Features, Covariance)
     proof: ClassVar = "kernel"
     reach: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
+    rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick")
+    columns_model: ClassVar = "equal noise"
+    isometric: ClassVar = True
+    ways: ClassVar = (way(), way("covariance", route="covariance", divisor="n-1"), way("dual", route="dual"),
+                      way("svd", route="svd"), way("power", "whole", route="power"))
     name: Literal["pca"] = "pca"
     route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), the data (svd), by power "
                           "iteration (power), or the smaller side, and the data where that loses digits (auto).")

@@ -9,7 +9,9 @@ from mlcli.base.options import option
 from mlcli.base.scaling import all_finite, scaled, scaled_number
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.methods.base import Method
+from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -32,6 +34,10 @@ class PPCA(Method):
     missing: ClassVar[bool] = True
     proof: ClassVar = "latent"
     ranked_by: ClassVar[str] = "eigenvalues of the covariance"
+    rules: ClassVar = ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map")
+    columns_model: ClassVar = "equal noise"
+    ways: ClassVar = (way("", "constant column"), way("em", "constant column", "share", "quick", solver="em",
+                                                      iterate={"tolerance": 1e-12}))
     name: Literal["ppca"] = "ppca"
     solver: Literal["auto", "closed", "em"] = option(
         "auto", "In closed form, by expectation and maximization (em), or em where cells are missing (auto).")

@@ -8,7 +8,9 @@ from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
-from mlcli.methods.base import Method, Model, Projector
+from mlcli.methods.base import Method
+from mlcli.methods.model import Model, Projector
+from mlcli.methods.ways import way
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph
@@ -36,6 +38,11 @@ class SDE(Method):
     accepts: ClassVar = (Features, Dissimilarities)
     proof: ClassVar = "spectrum"
     decodes: ClassVar = None
+    aliases: ClassVar = ("mvu",)
+    ways: ClassVar = (
+        way("", "quick", neighbors={"count": 6}),
+        way("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
+        way("basis", "quick", neighbors={"count": 6}, basis=12))
     name: Literal["sde"] = "sde"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(

@@ -9,8 +9,10 @@ from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
-from mlcli.methods.base import Decoder, Loadings, Method, Model, Projector, Units
+from mlcli.methods.base import Method
 from mlcli.methods.identities.second_moments import regressed, steps_of, uncorrelated, unit_variances
+from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
+from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -38,6 +40,8 @@ class SFA(Method):
     accepts: ClassVar = (Features,)
     ranked_by: ClassVar = "slownesses, the smallest first"
     decodes: ClassVar = "degree 1"
+    rules: ClassVar = ()
+    ways: ClassVar = (way("", "permutation", "descending"), way("quadratic", "permutation", "descending", degree=2))
     name: Literal["sfa"] = "sfa"
     degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
     eigensolve: Axes = Axes()

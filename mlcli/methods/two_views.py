@@ -5,7 +5,8 @@ from typing import ClassVar
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input, TwoViews
 from mlcli.base.steps import Step
-from mlcli.methods.base import Method, Units
+from mlcli.methods.base import Method
+from mlcli.methods.model import Units
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.linear.canonical import most_pairs
 
@@ -15,6 +16,7 @@ class OfTwoViews(Method):
 
     accepts: ClassVar = (TwoViews,)
     ranked_by: ClassVar = "canonical correlations"
+    rules: ClassVar = ()
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and the columns of the smaller view."""

@@ -1,7 +1,7 @@
 """Models on disk: a JSON header and plain arrays, no pickle anywhere.
 
 `model.json` holds the tree of frozen values with a tag for each type, and names the arrays in
-`model.npz` by their place in it. Only the tags in `TYPES` exist; a file cannot name code.
+`model.npz` by their place in it. Only the tags that classes declared exist; a file cannot name code.
 """
 
 import hashlib
@@ -16,51 +16,18 @@ from typing import Any, BinaryIO, cast
 import numpy as np
 
 from mlcli.base.options import Options
+from mlcli.base.stored import BY_KIND, BY_TAG
 from mlcli.base.types import AnyArray
 from mlcli.data.npy import read_header, read_values, require_size
 from mlcli.data.npz import FAULTS
-from mlcli.data.prepare import Preparation
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.errors import DataError, UnsafeFile
-from mlcli.methods.base import Decoder, Projector
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import Unfit, require_finite, require_fit, require_types
 from mlcli.rundir.reading import is_intact, raw_json
-from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.kernels.corrections import Correction
-from mlcli.stages.kernels.forms import Centering
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
-from mlcli.stages.latent.kalman import StateSpace
-from mlcli.stages.latent.model import Latent
-from mlcli.stages.similarities import (
-    Barycenters,
-    Columns,
-    Completed,
-    Distances,
-    Geodesics,
-    GivenBarycenters,
-    GivenDistances,
-    KernelValues,
-    Monomials,
-    Smoother,
-)
-from mlcli.stages.unfolding.unfolded import Unfolded
 
 FORMAT = 1
 LARGEST_HEADER = 2**20  # bytes
-
-TYPES: dict[str, type[Any]] = {
-    "preparation": Preparation, "projector": Projector, "decoder": Decoder, "centering": Centering,
-    "columns": Columns, "completed": Completed, "latent": Latent, "kernel-values": KernelValues,
-    "distances": Distances, "given-distances": GivenDistances,
-    "geodesics": Geodesics, "barycenters": Barycenters,
-    "given-barycenters": GivenBarycenters, "correction": Correction, "neighbors": Neighbors,
-    "graph": Graph, "linear": Linear, "polynomial": Polynomial, "gaussian": Gaussian,
-    "unfolded": Unfolded, "monomials": Monomials, "smoother": Smoother, "state-space": StateSpace,
-}
-TAGS = {kind: tag for tag, kind in TYPES.items()}
-
 
 def save(folder: Path, model: dict[str, Any]) -> None:
     """Writes model.json and model.npz for a mapping of names to values of archivable types."""
@@ -104,10 +71,10 @@ def _pack(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
         arrays[f"{place}.ends"] = np.cumsum([len(item) for item in encoded], dtype=np.int64)
         return {"texts": place}
     if isinstance(value, Options):
-        return {"type": TAGS[type(value)], "options": value.model_dump()}
+        return {"type": BY_KIND[type(value)].tag, "options": value.model_dump()}
     if is_dataclass(value):
         parts = {f.name: _pack(getattr(value, f.name), f"{place}.{f.name}", arrays) for f in fields(value)}
-        return {"type": TAGS[type(value)], "fields": parts}
+        return {"type": BY_KIND[type(value)].tag, "fields": parts}
     if isinstance(value, dict):
         return {"mapping": {key: _pack(item, f"{place}.{key}", arrays) for key, item in value.items()}}
     if value is None or isinstance(value, bool | int | float | str):
@@ -129,9 +96,9 @@ def _unpack(value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
         return tuple(whole[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise([0, *places]))
     if "mapping" in value:
         return {key: _unpack(item, f"{place}.{key}", arrays) for key, item in value["mapping"].items()}
-    if value.get("type") not in TYPES:
+    if value.get("type") not in BY_TAG:
         raise Unfit(f"{place} is of a type that no model has")
-    kind = TYPES[value["type"]]
+    kind = BY_TAG[value["type"]].kind
     if "options" in value:
         return _made(kind, value["options"], place)
     values = {name: _unpack(part, f"{place}.{name}", arrays) for name, part in value["fields"].items()}

@@ -9,38 +9,11 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 import numpy as np
 
 from mlcli.base.scaling import all_finite
+from mlcli.base.stored import BY_KIND, Storable
 from mlcli.data.prepare import Preparation
-from mlcli.methods.base import Decoder, Projector
+from mlcli.methods.model import Projector
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.kernels.forms import Centering
-from mlcli.stages.latent.kalman import StateSpace
-from mlcli.stages.latent.model import Latent
-from mlcli.stages.similarities import (
-    Barycenters,
-    Distances,
-    Geodesics,
-    GivenBarycenters,
-    GivenDistances,
-    KernelValues,
-    Monomials,
-    Similarity,
-    Smoother,
-)
 from mlcli.stages.unfolding.unfolded import Unfolded
-
-# Equal letters stand for equal lengths: k columns of the input, d numbers of a new row, c columns of its similarities,
-# p axes, n points of a graph; the others belong to one part.
-SHAPES: Mapping[type[Any], Mapping[str, str]] = {
-    Preparation: {"exponent": "k", "center": "k", "spread": "k"}, Projector: {"axes": "cp"}, Centering: {"means": "c"},
-    Decoder: {"mean": "d", "directions": "dp"}, Latent: {"mean": "d", "loadings": "dq"},
-    KernelValues: {"points": "cd", "origin": "d"}, Distances: {"points": "cd"}, GivenDistances: {"landmarks": "c"},
-    Geodesics: {"points": "nd", "landmarks": "c"}, Graph: {"starts": "s", "indices": "e", "lengths": "e"},
-    Barycenters: {"points": "cd"}, GivenBarycenters: {"distances": "cc"}, Monomials: {"means": "d", "into": "dr"},
-    Smoother: {"means": "d"}, StateSpace: {"transition": "cc", "innovation": "cc", "loadings": "dc", "noise": "d"},
-    Unfolded: {"factor": "uf", "left": "m", "right": "m", "counted": "w", "weights": "w", "basis": "ub"}}
-WITHIN: Mapping[type[Any], Mapping[str, str]] = {  # places: from 0 to below the length of the letter
-    GivenDistances: {"landmarks": "d"}, Geodesics: {"landmarks": "n"}, Graph: {"indices": "n"},
-    Unfolded: {"left": "u", "right": "u", "counted": "m"}}
 
 
 class Unfit(ValueError):
@@ -108,7 +81,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
         require_within(part, name, known)
     if preparation.fill.shape not in ((0,), (known["k"],)):
         raise Unfit("preparation.fill is of another length")
-    if projector is not None and width(projector.similarity, known["d"]) != known["c"]:
+    if projector is not None and projector.similarity.width(known["d"]) != known["c"]:
         raise Unfit("projector.centering.means is of another length")
 
 
@@ -120,9 +93,14 @@ def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
             yield from inside(getattr(value, part.name), f"{place}.{part.name}")
 
 
+def declaration(part: Any) -> Storable:
+    """What a part declares of its arrays; nothing where it is a part of options."""
+    return BY_KIND.get(type(part)) or Storable("", type(part), {}, {})
+
+
 def require_shape(part: Any, place: str, known: dict[str, int]) -> None:
     """Raises Unfit where an array has another shape than its letters say; letters met first are put down."""
-    for name, letters in SHAPES.get(type(part), {}).items():
+    for name, letters in declaration(part).shapes.items():
         array = getattr(part, name)
         if array is not None and (array.ndim != len(letters) or any(
                 known.setdefault(letter, size) != size for letter, size in zip(letters, array.shape, strict=True))):
@@ -131,7 +109,7 @@ def require_shape(part: Any, place: str, known: dict[str, int]) -> None:
 
 def require_within(part: Any, place: str, known: Mapping[str, int]) -> None:
     """Raises Unfit where an array of places names one that is not there."""
-    for name, letter in WITHIN.get(type(part), {}).items():
+    for name, letter in declaration(part).within.items():
         array = getattr(part, name)
         if array is not None and array.size and not (array.min() >= 0 and array.max() < known[letter]):
             raise Unfit(f"{place}.{name} names places that are not there")
@@ -145,18 +123,3 @@ def require_rows(graph: Graph, place: str) -> None:
         raise Unfit(f"{place}.starts does not cut the edges into rows")
     if graph.lengths.size and graph.lengths.min() < 0:
         raise Unfit(f"{place}.lengths holds a number below zero")
-
-
-def width(similarity: Similarity, given: int) -> int:
-    """The columns of the rows of a similarity, for new rows of so many numbers."""
-    if isinstance(similarity, KernelValues | Distances | Barycenters):
-        return len(similarity.points)
-    if isinstance(similarity, GivenDistances | Geodesics):
-        every = given if isinstance(similarity, GivenDistances) else similarity.graph.size
-        return every if similarity.landmarks is None else len(similarity.landmarks)
-    if isinstance(similarity, Monomials):
-        rank = similarity.into.shape[1]
-        return rank if similarity.degree == 1 else rank * (rank + 3) // 2
-    if isinstance(similarity, GivenBarycenters):
-        return len(similarity.distances)
-    return len(similarity.model.transition) if isinstance(similarity, Smoother) else given

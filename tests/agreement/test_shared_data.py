@@ -8,7 +8,7 @@ import pytest
 
 from mlcli.base.compute import Compute
 from mlcli.errors import NumericalError
-from mlcli.report.quality import kept_space, quality
+from mlcli.report.quality import quality
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.paths.paths import Paths
@@ -67,7 +67,7 @@ def test_neighborhoods_are_kept_as_other_tools_find(path: str, method: str, opti
     """Trustworthiness and continuity in neighborhoods of 12, two axes, unscaled."""
     points = support.features(np.load(DATA / path, allow_pickle=False))
     model = support.fit(method, points, **options)
-    found = quality(points, model.embedding, kept=kept_space(model),
+    found = quality(points, model.embedding, kept=model.space(Compute()),
                     generator=np.random.default_rng(0)).figures
     assert (round(found["trustworthiness"], 5), round(found["continuity"], 5)) == expected
 

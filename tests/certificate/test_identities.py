@@ -15,7 +15,7 @@ from mlcli.certify.certificate import numbers
 from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
-from mlcli.methods.base import Decoder
+from mlcli.methods.model import Decoder
 from mlcli.stages.similarities import Smoother
 from tests.support import names
 from tests.theorems.families import FAMILIES

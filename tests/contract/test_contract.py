@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.base.inputs import Dissimilarities, Features, Labeled
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, MlcliError
 from mlcli.methods import METHODS, Model
@@ -14,69 +15,19 @@ from mlcli.rundir import archive
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
-# Every method in every way of running it that computes something else.
+# Every method in every way of running it that computes something else, as its file declares them.
 CONFIGURATIONS: dict[str, tuple[str, dict[str, Any]]] = {
-    "pca": ("pca", {}),
-    "pca covariance": ("pca", {"route": "covariance", "divisor": "n-1"}),
-    "pca dual": ("pca", {"route": "dual"}),
-    "pca svd": ("pca", {"route": "svd"}),
-    "pca power": ("pca", {"route": "power"}),
-    "ppca": ("ppca", {}),
-    "ppca em": ("ppca", {"solver": "em", "iterate": {"tolerance": 1e-12}}),
-    "fa": ("fa", {"iterate": {"tolerance": 1e-13}}),
-    "fa varimax": ("fa", {"rotation": {"name": "varimax"}, "scores": "bartlett", "iterate": {"tolerance": 1e-13}}),
-    "fa promax": ("fa", {"rotation": {"name": "promax"}, "iterate": {"tolerance": 1e-13}}),
-    "fa equal": ("fa", {"noise": "equal"}),
-    "mds": ("mds", {}),
-    "mds lingoes": ("mds", {"correction": "lingoes"}),
-    "mds krylov": ("mds", {"eigensolve": {"solver": "krylov"}}),
-    "mds landmarks": ("mds", {"landmarks": 30}),
-    "kpca gaussian": ("kpca", {"kernel": {"name": "gaussian", "rate": 0.05}}),
-    "kpca median": ("kpca", {}),
-    "kpca linear": ("kpca", {"kernel": {"name": "linear"}}),
-    "kpca polynomial": ("kpca", {"kernel": {"name": "polynomial", "degree": 2, "gamma": 0.1}}),
-    "isomap": ("isomap", {"neighbors": 9}),
-    "isomap radius": ("isomap", {"neighbors": {"radius": 2.9, "pieces": "connect"}}),
-    "isomap mutual": ("isomap", {"neighbors": {"count": 20, "pieces": "connect"}, "graph": "mutual"}),
-    "isomap streamed": ("isomap", {"neighbors": 9, "paths": {"store": "streamed", "precision": "float64"},
-                                   "eigensolve": {"tolerance": 1e-12}}),
-    "isomap landmarks": ("isomap", {"neighbors": 9, "landmarks": 30}),
-    "lle": ("lle", {"neighbors": 9}),
-    "lle krylov": ("lle", {"neighbors": 9, "eigensolve": {"solver": "krylov"}}),
-    "sde": ("sde", {"neighbors": 6}),
-    "sde at most": ("sde", {"neighbors": 6, "constraints": "at_most"}),
-    "sde basis": ("sde", {"neighbors": 6, "basis": 12}),
-    "lda": ("lda", {}),
-    "cca": ("cca", {}),
-    "ibfa": ("ibfa", {}),
-    "ibfa first": ("ibfa", {"given": "first"}),
-    "sfa": ("sfa", {}),
-    "sfa quadratic": ("sfa", {"degree": 2}),
-    "lgssm": ("lgssm", {"iterate": {"tolerance": 1e-11}}),
-    "ica": ("ica", {}),
-    "ica deflation": ("ica", {"algorithm": "deflation", "contrast": "cube"}),
-}
-NEEDS_NEIGHBORS = ("isomap", "lle", "sde")
-# LLE's axes are eigenvectors of M⁺ whose gaps are small beside rounding in the weights; EM stops where the likelihood
-# is flat, and a state is the root of that
-LOOSE = {"lle": 1e-5, "lgssm": 1e-5}
-PARTIAL = ("mds krylov", "isomap streamed", "lle krylov", "pca power",  # only the top of the spectrum is computed
-           "fa", "fa varimax", "fa promax", "fa equal")  # or there is no more of it than axes
-AT_RANDOM = ("mds landmarks", "isomap landmarks")  # landmarks are chosen by row
-WITH_ORIGIN = ("kpca polynomial",)  # its constant fixes an origin
-WITH_NOISE = ("ppca", "ppca em", "fa equal")  # equal in all columns: rotations leave it so, constant ones lower it
-WITH_COLUMNS = ("fa", "fa varimax", "fa promax", "lgssm")  # each with noise of its own: a rotation changes the model
+    f"{method} {way.name}".strip(): (method, dict(way.options))
+    for method, kind in METHODS.items() for way in kind.ways}
+BROKEN = {f"{method} {way.name}".strip(): way.broken for method, kind in METHODS.items() for way in kind.ways}
+NEEDS_NEIGHBORS = [method for method, kind in METHODS.items() if "neighbors" in kind.model_fields]
+NEEDS_CLASSES = [method for method, kind in METHODS.items() if Labeled in kind.accepts]
 # what axes are ranked by is no decomposition of a variance
-RANKED = ("lda", "cca", "ibfa", "ibfa first", "sfa", "sfa quadratic", "lgssm", "ica", "ica deflation")
-NO_SHARE = ("lle krylov", "ppca em", "fa", "fa varimax", "fa promax", "fa equal", *RANKED)  # not the whole spectrum
-MOST = {"fa": 2, "fa varimax": 2, "fa promax": 2}  # factors that five columns can tell
-IN_ORDER = ("sfa", "sfa quadratic", "lgssm")  # rows are in time order
-ASCENDING = ("sfa", "sfa quadratic")  # the smallest is the best
-SEQUENCES = ("lgssm",)  # and a row's place depends on the others
+RANKED = [name for name, (method, _) in CONFIGURATIONS.items() if not METHODS[method].ranked_by.startswith("eigenval")]
 
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 every_method = pytest.mark.parametrize("method", METHODS)
-OPTIONS: dict[str, dict[str, Any]] = {"isomap": {"neighbors": 9}, "lle": {"neighbors": 9}, "sde": {"neighbors": 6}}
+OPTIONS: dict[str, dict[str, Any]] = {method: {"neighbors": 9} for method in NEEDS_NEIGHBORS}
 
 
 def model_of(name: str, points: Array = POINTS, **options: Any) -> Model:
@@ -85,10 +36,16 @@ def model_of(name: str, points: Array = POINTS, **options: Any) -> Model:
     return fit(method, points, **{**chosen, **options})
 
 
+def most(name: str) -> int:
+    """The most axes that the points can have."""
+    method, options = CONFIGURATIONS[name]
+    return METHODS[method](**options).limit(features(POINTS))
+
+
 def close(name: str, left: Array, right: Array) -> None:
     assert left.shape == right.shape
     scale = max(float(np.abs(left).max(initial=0.0)), 1e-300)
-    assert np.abs(left - right).max(initial=0.0) <= LOOSE.get(CONFIGURATIONS[name][0], 1e-9) * scale
+    assert np.abs(left - right).max(initial=0.0) <= METHODS[CONFIGURATIONS[name][0]].digits * scale
 
 
 @every_method
@@ -108,10 +65,8 @@ def test_the_same_run_gives_the_same_bits(name: str) -> None:
 
 @every_configuration
 def test_permuted_rows_give_permuted_rows(name: str) -> None:
-    if name in AT_RANDOM:
-        pytest.skip("landmarks are chosen by row")
-    if name in IN_ORDER:
-        pytest.skip("rows are in time order")
+    if "permutation" in BROKEN[name]:
+        pytest.skip("rows are in time order, or landmarks are chosen by row")
     order = np.random.default_rng(0).permutation(len(POINTS))
     close(name, model_of(name).embedding[order], model_of(name, POINTS[order]).embedding)
 
@@ -119,8 +74,8 @@ def test_permuted_rows_give_permuted_rows(name: str) -> None:
 @every_configuration
 def test_rotation_and_shift_change_nothing(name: str) -> None:
     rotation = np.linalg.qr(np.random.default_rng(1).standard_normal((5, 5)))[0]
-    rotation = np.eye(5) if name in WITH_COLUMNS else rotation
-    moved = POINTS @ rotation + (0 if name in WITH_ORIGIN else 1)
+    rotation = np.eye(5) if "rotation" in BROKEN[name] else rotation
+    moved = POINTS @ rotation + (0 if "shift" in BROKEN[name] else 1)
     close(name, distances(model_of(name).embedding), distances(model_of(name, moved).embedding))
 
 
@@ -131,14 +86,15 @@ def test_mirrored_points_give_the_same_embedding(name: str) -> None:
 
 @every_configuration
 def test_permuted_and_constant_columns_change_nothing(name: str) -> None:
-    constant = np.full((len(POINTS), 0 if name in WITH_NOISE else 2), 0.0 if name in WITH_ORIGIN else 3.25)
+    count, value = 0 if "constant column" in BROKEN[name] else 2, 0.0 if "shift" in BROKEN[name] else 3.25
+    constant = np.full((len(POINTS), count), value)
     wider = np.column_stack([POINTS[:, ::-1], constant])
     close(name, model_of(name).embedding, model_of(name, wider).embedding)
 
 
 @every_configuration
 def test_axes_follow_the_sign_rule(name: str) -> None:
-    for column in model_of(name, components=MOST.get(name, 3)).embedding.T:
+    for column in model_of(name, components=min(3, most(name))).embedding.T:
         assert column[np.abs(column).argmax()] > 0
 
 
@@ -178,7 +134,8 @@ def test_saved_and_loaded_models_project_the_same_bits(name: str, tmp_path: Any)
 @every_method
 def test_a_method_says_whether_coordinates_lead_back(method: str) -> None:
     models = [model_of(name) for name, (kind, _) in CONFIGURATIONS.items() if kind == method]
-    models += [fit("mds", dissimilarities(distances(POINTS)))] if method == "mds" else []
+    if Dissimilarities in METHODS[method].accepts:
+        models.append(fit(method, dissimilarities(distances(POINTS)), **OPTIONS.get(method, {})))
     condition = METHODS[method].decodes
     assert {model.projector.decoder is not None for model in models} == (
         {False} if condition is None else {True, False} if condition else {True})
@@ -186,7 +143,7 @@ def test_a_method_says_whether_coordinates_lead_back(method: str) -> None:
 
 @every_configuration
 def test_projection_does_not_depend_on_what_else_is_projected(name: str) -> None:
-    if name in SEQUENCES:
+    if "alone" in BROKEN[name]:
         pytest.skip("new rows are a sequence")
     model, new = model_of(name), POINTS[:7] + 0.01
     together = model.project(new)
@@ -197,11 +154,11 @@ def test_projection_does_not_depend_on_what_else_is_projected(name: str) -> None
 @every_configuration
 def test_the_spectrum_descends_and_its_shares_add_up(name: str) -> None:
     spectrum = model_of(name).spectrum
-    if name not in ASCENDING:
+    if "descending" not in BROKEN[name]:
         assert (np.diff(spectrum.values) <= 0).all()
     if name in RANKED:
         return
-    assert spectrum.complete == (name not in PARTIAL)
+    assert spectrum.complete == ("whole" not in BROKEN[name])
     if spectrum.complete:
         assert spectrum.proportions.sum() == pytest.approx(1, abs=1e-9)
         assert spectrum.frobenius == pytest.approx(np.linalg.norm(spectrum.values), rel=1e-12)
@@ -209,7 +166,7 @@ def test_the_spectrum_descends_and_its_shares_add_up(name: str) -> None:
 
 @every_configuration
 def test_a_share_of_the_variance_keeps_just_enough_axes(name: str) -> None:
-    if name in NO_SHARE:
+    if name in RANKED or "share" in BROKEN[name]:
         pytest.skip("takes no share")
     model = model_of(name, components=0.7)
     cumulative = np.cumsum(model.spectrum.proportions)
@@ -221,7 +178,7 @@ def test_a_share_of_the_variance_keeps_just_enough_axes(name: str) -> None:
 @every_method
 def test_one_point(method: str) -> None:
     data = features([[1.0, 2.0, 3.0]])
-    if method == "lda":
+    if method in NEEDS_CLASSES:
         with pytest.raises(GeometryError) as caught:
             fit(method, data)
         assert caught.value.code == "E-ONE-CLASS"
@@ -239,25 +196,25 @@ def test_one_point(method: str) -> None:
 
 @every_method
 def test_two_points_lie_on_a_line(method: str) -> None:
-    if method == "lda":
+    if method in NEEDS_CLASSES:
         with pytest.raises(GeometryError) as caught:
             fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
         assert caught.value.code == "E-WITHIN"
         return
     model = fit(method, features([[0.0, 0.0], [3.0, 4.0]]))
     assert model.embedding.shape == (2, 1)
-    if method in ("pca", "mds", "isomap"):
+    if METHODS[method].isometric:
         assert np.ptp(model.embedding) == pytest.approx(5, rel=1e-14)
 
 
 @every_method
 def test_three_points_keep_their_triangle(method: str) -> None:
-    if method == "lda":
+    if method in NEEDS_CLASSES:
         pytest.skip("three classes of one point each, as for two points")
     triangle = np.array([[0.0, 0.0, 1.0], [3.0, 0.0, 1.0], [0.0, 4.0, 1.0]])
     model = fit(method, features(triangle))
     assert model.embedding.shape[0] == 3
-    if method in ("pca", "mds", "isomap"):
+    if METHODS[method].isometric:
         assert np.allclose(distances(model.embedding), distances(triangle), rtol=1e-14)
 
 
@@ -281,13 +238,13 @@ def test_too_many_axes_are_an_error(name: str) -> None:
 
 @every_configuration
 def test_duplicates_share_their_coordinates(name: str) -> None:
-    if name in SEQUENCES:
+    if "alone" in BROKEN[name]:
         pytest.skip("a row's place depends on when it comes")
     doubled = np.repeat(POINTS, 2, axis=0)
     model = model_of(name, doubled)
     scale = np.abs(model.embedding).max()
     apart = np.abs(model.embedding[::2] - model.embedding[1::2]).max()
-    if CONFIGURATIONS[name][0] == "lle":  # equal points have equal weights only up to which twin they lean on
+    if "twins" in BROKEN[name]:  # equal points have equal weights only up to which twin they lean on
         assert apart <= 0.05 * scale
     else:
         assert apart <= 1e4 * EPS * scale
@@ -296,7 +253,7 @@ def test_duplicates_share_their_coordinates(name: str) -> None:
 @every_method
 def test_equal_points_give_zero_or_a_clear_error(method: str) -> None:
     equal = features(np.ones((20, 3)))
-    if method == "lda":
+    if method in NEEDS_CLASSES:
         with pytest.raises(GeometryError) as caught:
             fit(method, equal)
         assert caught.value.code == "E-ONE-CLASS"
@@ -314,11 +271,11 @@ def test_equal_points_give_zero_or_a_clear_error(method: str) -> None:
 
 @every_configuration
 def test_constant_columns_only_differ_from_none_by_name(name: str) -> None:
-    if name in WITH_NOISE:
+    if "constant column" in BROKEN[name]:
         pytest.skip("a constant column lowers the noise")
     points = POINTS.copy()
-    points[:, 4] = 0.0 if name in WITH_ORIGIN else 7.0
-    count = 1 if name in WITH_COLUMNS else 2
+    points[:, 4] = 0.0 if "shift" in BROKEN[name] else 7.0
+    count = 1 if "rotation" in BROKEN[name] else 2
     whole, without = (model_of(name, part, components=count) for part in (points, points[:, :4]))
     close(name, whole.embedding, without.embedding)
 
@@ -330,14 +287,15 @@ def test_many_more_columns_than_rows(name: str) -> None:
     assert model.embedding.shape == (40, 2)
     assert np.isfinite(model.embedding).all()
     # a new point joins its neighbors whether or not it would be theirs; of one view less is known than of two
-    if name not in ("isomap mutual", "ibfa"):
+    method, options = CONFIGURATIONS[name]
+    if METHODS[method](**options).reproduces():
         close(name, model.project(wide), model.embedding)
 
 
 @every_configuration
 def test_a_far_origin_costs_only_its_own_digits(name: str) -> None:
     """An offset of 1e8 takes 8 of the 16 digits of the data itself; the method must not take more."""
-    if name in WITH_ORIGIN:
+    if "shift" in BROKEN[name]:
         pytest.skip("a polynomial with a constant has an origin")
     points = np.round(POINTS, 3)
     moved = (points + 1e8) - 1e8  # what is left of the data after storing it at the offset
@@ -361,7 +319,7 @@ def test_options_round_trip_through_plain_values(method: str) -> None:
 
 @every_method
 def test_the_wrong_kind_of_input_is_refused_before_anything_runs(method: str) -> None:
-    from mlcli.base.inputs import Dissimilarities, Features, Similarities
+    from mlcli.base.inputs import Similarities
 
     square = distances(POINTS)
     for kind in (Features, Dissimilarities, Similarities):
@@ -375,10 +333,12 @@ def test_the_wrong_kind_of_input_is_refused_before_anything_runs(method: str) ->
 
 @every_method
 def test_memory_over_the_limit_is_refused(method: str) -> None:
-    options: dict[str, Any] = {"isomap": {"paths": {"store": "memory"}}}.get(method, {})
-    if method not in ("mds", "isomap"):
-        pytest.skip("needs no n x n memory")
+    options: dict[str, Any] = {"paths": {"store": "memory"}} if "paths" in METHODS[method].model_fields else {}
     data = features(np.random.default_rng(0).random((5000, 2)))
+    steps = () if data.kind not in {kind.kind for kind in METHODS[method].accepts if kind is Features} else (
+        METHODS[method](**options).steps(data, Compute(), None))
+    if not any(step.square for step in steps):
+        pytest.skip("needs no n x n memory")
     with pytest.raises(MlcliError) as caught:
         METHODS[method](**options).fit(data, Compute(memory_limit="250M"))
     assert caught.value.exit_code == 82

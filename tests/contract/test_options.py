@@ -10,7 +10,7 @@ from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import METHODS
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from tests.contract.option_values import Change, changes, plain, with_change
-from tests.contract.test_contract import CONFIGURATIONS, POINTS
+from tests.contract.test_contract import BROKEN, CONFIGURATIONS, NEEDS_NEIGHBORS, POINTS
 from tests.support import Notes, fit
 
 REFUSED = "refused"
@@ -18,15 +18,14 @@ FEW = POINTS[:40]
 # ways of running a method in which permissions matter
 NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{method} in pieces": (method, {"neighbors": {"radius": 1.0, "pieces": "connect"}})
-       for method in ("isomap", "lle", "sde")},
+       for method in NEEDS_NEIGHBORS},
     "sde unproven": ("sde", {"neighbors": {"count": 6}, "iterations": 3, "accept_uncertified": True}),
 }
-SHORT = {"lgssm": {"limit": 12}, "ppca em": {"limit": 40}}  # iterations enough to tell options apart
+SHORT = {"lgssm": {"limit": 12}, "ppca em": {"limit": 40}}  # iterations enough to tell options apart, where slow
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
-SLOW = ("sde", "sde at most", "sde basis", "lgssm", "ppca em", "fa", "fa varimax", "fa promax", "ica deflation",
-        "isomap streamed")  # seconds each
 in_every_context = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if name in SLOW else []) for name in CONFIGURATIONS])
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if "quick" in broken else [])
+             for name, broken in BROKEN.items()])
 # An option that says what happens where something goes wrong changes nothing where nothing does.
 PERMISSIONS = {"neighbors.pieces": "graphs in pieces", "accept_uncertified": "results that are not proven"}
 
@@ -90,8 +89,8 @@ def test_every_option_changes_something_or_is_refused(name: str) -> None:
     assert not wrong
 
 
-NEEDED = [("neighbors.pieces", "isomap in pieces"), ("neighbors.pieces", "lle in pieces"),
-          ("neighbors.pieces", "sde in pieces"), ("accept_uncertified", "sde unproven")]
+NEEDED = [*(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIGHBORS),
+          ("accept_uncertified", "sde unproven")]
 
 
 @pytest.mark.parametrize(("option", "name"), NEEDED)

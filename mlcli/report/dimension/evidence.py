@@ -2,24 +2,20 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 
+from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Dissimilarities, Features, Input, Similarities
 from mlcli.base.scaling import all_finite, scaled
-from mlcli.base.types import Array, Indices, RowsOf
-from mlcli.methods.base import Method, Model, existing
-from mlcli.methods.fa import FA
+from mlcli.base.types import Array, Indices
+from mlcli.methods.base import Method
+from mlcli.methods.model import Model, existing
 from mlcli.report.dimension.verdict import Evidence
-from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import nearest, nearest_in_matrix
-from mlcli.stages.kernels.corrections import Correction
-from mlcli.stages.paths.geodesics import dijkstra_rows
-from mlcli.stages.similarities import Barycenters, Completed, Distances, Geodesics, GivenDistances, KernelValues
+from mlcli.stages.similarities.spaces import input_space
 
 WIDEST = 300  # columns up to which the eigenvalues of their correlations are a trifle
 THE_MODELS = "the spectrum is the model's: all eigenvalues after those of its axes are its noise"
@@ -28,25 +24,25 @@ Points = Features | Dissimilarities | Similarities
 Pairs = Callable[[Indices, Indices], Array]  # distances from some points to some (s x t), in any unit
 
 
-def evidence_of(method: Method, model: Model, data: Input, seed: int) -> Evidence:
+def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> Evidence:
     """The evidence of a run; `data` holds the rows that were embedded."""
-    reason = without_eigenvalues(method)
+    reason, seed = without_eigenvalues(method), compute.seed
     if isinstance(data, Covariance):
         return of_matrix(method, model, data, seed)
     if not all_finite(data.values):  # no row can be told from another by its distance
-        return Evidence(method.name, model.spectrum, model.embedding, None, 1, None, None, seed,
+        return Evidence(method, model.spectrum, model.embedding, None, 1, None, None, seed,
                         no_eigenvalues=reason or THE_MODELS)
     width = data.values.shape[1] if isinstance(data, Features) else 1
-    found = Evidence(method.name, model.spectrum, axes_of(model), None, width, kept_distances(model, data),
+    found = Evidence(method, model.spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
                      lambda rows, count: nearest_among(data, rows, count), seed, observations=len(data.values),
                      no_eigenvalues=reason)
-    if isinstance(method, FA):
+    if method.columns_model == "own noise":
         return of_factors(found, some_rows(found, model, data), method.limit(data))
     if model.spectrum.directions is not None:
         return replace(found, points=some_rows(found, model, data), of_columns=True)
     if reason:  # such a method does not set out to keep distances either
         return replace(found, distances=None)
-    modeled = isinstance(existing(model.projector).similarity, Completed)
+    modeled = existing(model.projector).similarity.variances is not None
     return replace(found, no_eigenvalues=THE_MODELS) if modeled else found
 
 
@@ -68,9 +64,9 @@ def some_rows(evidence: Evidence, model: Model, data: Points) -> Array:
 def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
     """The evidence of a covariance: eigenvalues and columns, and no rows; of factor analysis the correlations'."""
     solved = scaled(data.values, data.exponent - model.spectrum.exponent)
-    found = Evidence(method.name, model.spectrum, model.embedding, None, len(data.values), None, None, seed,
+    found = Evidence(method, model.spectrum, model.embedding, None, len(data.values), None, None, seed,
                      of_columns=True, moments=solved, observations=data.observations)
-    if not isinstance(method, FA):
+    if method.columns_model != "own noise":
         return found
     found = replace(found, moments=data.normalized().values)
     found = replace(found, spectrum=of_correlations(found.correlations), factors=method.limit(data))
@@ -102,72 +98,32 @@ def axes_of(model: Model) -> Array:
     """Coordinates on the kept axes and on further ones that were computed (n x q), in the units of `solved`."""
     projector, further = existing(model.projector), model.spectrum.further
     kept = scaled(model.embedding, -projector.exponent_out)
-    if isinstance(projector.similarity, Completed):  # of unit variance, where distances are those of W x
+    variances = projector.similarity.variances
+    if variances is not None:
         whole = len(model.spectrum.vectors) == len(kept)
-        kept = model.spectrum.coordinates() if whole else kept * np.sqrt(projector.similarity.latent.lengths)
+        kept = model.spectrum.coordinates() if whole else kept * np.sqrt(variances)
     if len(further) != len(kept):
         return kept  # landmarks only, or none
     first = kept.shape[1]
     return np.column_stack([kept, further * np.sqrt(model.spectrum.solved[first: first + further.shape[1]])])
 
 
-def kept_distances(model: Model, data: Points) -> Pairs | None:
+def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None:
     """The distances that the method set out to keep; None for one that keeps none."""
-    similarity = existing(model.projector).similarity
-    if model.unfolded is not None:
-        factor = model.unfolded.factor
-        return lambda sources, targets: np.sqrt(squared_distances(factor[sources], factor[targets]))
-    if isinstance(similarity, Barycenters):
+    projector, space = existing(model.projector), model.space(compute)
+    if space is not None:
+        return space.between
+    similarity, own = projector.similarity, input_space(data, np.arange(0))
+    if not similarity.keeps_distances:
         return None
-    if isinstance(similarity, Geodesics):
-        paths = paths_of(model.rows, similarity.graph)
-        return lambda sources, targets: paths(sources)[:, targets]
-    if isinstance(similarity, KernelValues):
-        return lambda sources, targets: function_distances(similarity, sources, targets)
-    if isinstance(similarity, Distances | GivenDistances) and similarity.correction.constant:
-        return lambda sources, targets: corrected(similarity.correction, model, input_distances(data, sources, targets))
-    return lambda sources, targets: input_distances(data, sources, targets)
-
-
-def paths_of(rows: RowsOf | None, graph: Graph) -> RowsOf:
-    """Finds shortest paths from some points to all (s x n): from rows of the kernel -D²/2 where the fit gives them."""
-    return partial(dijkstra_rows, graph) if rows is None else lambda sources: np.sqrt(-2 * rows(sources))
-
-
-def corrected(correction: Correction, model: Model, distances: Array) -> Array:
-    """Dissimilarities as the method saw them, with its constant added to all but zeros."""
-    return np.sqrt(correction.squared(scaled(distances, -existing(model.projector).exponent_in) ** 2))
-
-
-def function_distances(similarity: KernelValues, sources: Indices, targets: Indices) -> Array:
-    """Distances in the feature space of a kernel function."""
-    function, left, right = similarity.function, similarity.points[sources], similarity.points[targets]
-    return from_products(function(left, right), function.diagonal(left), function.diagonal(right), sources, targets)
-
-
-def input_distances(data: Points, sources: Indices, targets: Indices) -> Array:
-    """The input's own distances; for features in the unit of their largest number among these."""
-    if isinstance(data, Dissimilarities):
-        return data.values[np.ix_(sources, targets)]
-    if isinstance(data, Similarities):
-        own = np.diag(data.values)
-        return from_products(data.values[np.ix_(sources, targets)], own[sources], own[targets], sources, targets)
-    right = data.take(targets).normalized()
-    left = data.take(sources)
-    return np.sqrt(squared_distances(scaled(left.values, -right.exponent), right.values))
-
-
-def from_products(products: Array, left: Array, right: Array, sources: Indices, targets: Indices) -> Array:
-    """The roots of K_ii + K_jj - 2 K_ij, exactly zero from a point to itself."""
-    squared = np.maximum(left[:, None] + right - 2 * products, 0.0)
-    squared[sources[:, None] == targets] = 0.0
-    return np.sqrt(squared)
+    return lambda sources, targets: similarity.seen(scaled(own.between(sources, targets), -projector.exponent_in))
 
 
 def nearest_among(data: Points, rows: Indices, count: int) -> Array:
     """Distances to the nearest others among some points (m x k), each of the places of duplicates once."""
     if not isinstance(data, Features):
-        return nearest_in_matrix(input_distances(data, rows, rows), count, own=True).lengths.reshape(-1, count)
+        apart = input_space(data, np.arange(0)).between(rows, rows)
+        return nearest_in_matrix(apart, count, own=True).lengths.reshape(-1, count)
     points = data.take(rows).normalized().values
     lengths = nearest(points, count).lengths.reshape(-1, count)
     if lengths[:, 0].all():

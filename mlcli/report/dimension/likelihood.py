@@ -13,7 +13,6 @@ from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
 from mlcli.stages.algebra.iterate import Iterate
 
 WIDEST = 500  # columns up to which d² logarithms are a trifle
-PCA = ("pca", "ppca")
 FOLDS = 3
 BUDGET = 0.2  # seconds that fits to folds may take
 STEP, CUBE = 1e-3, 7e-9  # seconds of one step of a fit, and for d³ numbers of it
@@ -32,7 +31,7 @@ def by_likelihood(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
 def variances(evidence: Evidence) -> tuple[Array, int] | LeftOut:
     """All eigenvalues of the covariance of the columns that vary, over n, and n."""
     rows, columns = evidence.observations, len(evidence.norms) if evidence.of_columns else 0
-    if evidence.method not in PCA or not evidence.of_columns:
+    if evidence.method.columns_model != "equal noise" or not evidence.of_columns:
         return LeftOut(evidence.no_eigenvalues or "it is the likelihood of probabilistic PCA, which pca and ppca have")
     if rows is None:
         return LeftOut("it needs the number of observations: input.observations")

@@ -1,31 +1,22 @@
 """One sentence of recommendation: the first rule of the method's own order that applies, and who disagrees."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlcli.report.dimension.verdict import Verdict
 
-# Why in this order: docs/dimension.md
-ORDER: dict[str, tuple[str, ...]] = {
-    "pca": ("parallel_analysis", "velicer_map", "broken_stick"),
-    "ppca": ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map"),
-    "fa": ("fa_cross_validation", "parallel_analysis", "velicer_map"),
-    "mds": ("broken_stick", "residual_variance", "elbow"),
-    "kpca": ("broken_stick", "elbow"),
-    "isomap": ("residual_variance", "two_nn", "broken_stick"),
-    "lle": ("two_nn", "maximum_likelihood"),
-    # neighborhoods tell the dimension of the input, not how many of these axes have a meaning
-    **dict.fromkeys(("lda", "cca", "ibfa", "sfa", "lgssm", "ica"), ())}
-ELSE = ("broken_stick", "elbow", "two_nn")
 WORDS = {"velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",
          "minka_evidence": "Minka's evidence", "ppca_bic": "BIC of ppca", "fa_cross_validation": "cross-validation"}
 
 
-def recommendation(method: str, verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
-    """The number of axes, the rule that it comes from, the rules that say otherwise, and the sentence."""
+def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
+    """The number of axes, the rule that it comes from, the rules that say otherwise, and the sentence.
+
+    `rules` are the method's own, best first; docs/dimension.md says why in this order.
+    """
     counts = {name: verdict.components for name, verdict in verdicts.items()
               if verdict.components is not None and not name.startswith("variance_")}
-    name = next((name for name in ORDER.get(method, ELSE) if name in counts), None)
+    name = next((name for name in rules if name in counts), None)
     if name is None:
         return {"components": None, "by": None, "differ": {}, "sentence": "No rule for the number of axes applies."}
     count = counts.pop(name)

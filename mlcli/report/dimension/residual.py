@@ -20,8 +20,8 @@ LEAST = 1e-3  # a residual variance below this counts as this: the rest is noise
 
 def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
     """The point of the curve's logarithm farthest below the chord from no axis, which leaves all, to the last."""
-    if evidence.method == "lle":
-        return LeftOut("the coordinates of lle have no scale, so their distances mean nothing")
+    if evidence.method.scaleless:
+        return LeftOut(f"the coordinates of {evidence.method.name} have no scale, so their distances mean nothing")
     if evidence.distances is None:
         return LeftOut("the method keeps no distances, or they are not at hand")
     sources, targets = compared(evidence)

@@ -6,10 +6,12 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input
 from mlcli.base.stage import stage
 from mlcli.base.threads import single_threaded_blas
-from mlcli.methods.base import Method, Model
+from mlcli.methods.base import Method
+from mlcli.methods.model import Model
 from mlcli.report.dimension.evidence import evidence_of
 from mlcli.report.dimension.intrinsic import estimates
 from mlcli.report.dimension.likelihood import by_likelihood
@@ -29,17 +31,17 @@ HEADER = ("rule", "components", "detail")
 
 
 @stage("dimension")
-def dimension(method: Method, model: Model, data: Input, seed: int) -> dict[str, Any]:
+def dimension(method: Method, model: Model, data: Input, compute: Compute) -> dict[str, Any]:
     """The content of dimension.json: recommendation, rules with their counts and figures, and those left out.
 
     `data` holds the rows that were embedded, as the method saw them.
     """
     with single_threaded_blas():  # products this small gain nothing from threads, which would decide their rounding
-        found = verdicts(evidence_of(method, model, data, seed))
+        found = verdicts(evidence_of(method, model, data, compute))
     applied = {name: verdict for name, verdict in found.items() if isinstance(verdict, Verdict)}
     return {
         "kept": model.embedding.shape[1],
-        "recommendation": recommendation(method.name, applied),
+        "recommendation": recommendation(method.rules, applied),
         "rules": {name: {"components": verdict.components, "rule": verdict.rule, "detail": verdict.detail,
                          "figures": verdict.figures} for name, verdict in applied.items()},
         "left_out": {name: verdict.reason for name, verdict in found.items() if isinstance(verdict, LeftOut)},

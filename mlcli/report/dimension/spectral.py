@@ -7,15 +7,15 @@ from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict, leading
 from mlcli.stages.algebra.linalg import EPS
 
 SEEN = 30  # eigenvalues among which an elbow is looked for: as many as the scree plot shows
-NOT_VARIANCES = "the eigenvalues of lle are no variances"
 
 
 def variance_kept(evidence: Evidence, share: float) -> Verdict | LeftOut:
     """The fewest axes whose eigenvalues sum to a share of the trace."""
-    if evidence.method == "lle":
-        return LeftOut(NOT_VARIANCES)
+    if evidence.method.scaleless:
+        return LeftOut(no_variances(evidence))
     if evidence.factors:
-        return LeftOut("the axes of fa are no principal components: their shares stand in spectrum.csv")
+        return LeftOut(f"the axes of {evidence.method.name} are no principal components: their shares stand in "
+                       "spectrum.csv")
     cumulative = np.cumsum(evidence.spectrum.proportions)
     if not np.isfinite(cumulative).all() or not len(cumulative):
         return LeftOut("the trace is zero or not known")
@@ -25,6 +25,11 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | LeftOut:
     count = int(reached.argmax()) + 1
     return Verdict(count, f"The fewest axes that keep {share:.0%} of the trace.",
                    f"{cumulative[count - 1]:.1%} kept", {"cumulative": float(cumulative[count - 1])})
+
+
+def no_variances(evidence: Evidence) -> str:
+    """Why rules about shares of a variance do not apply."""
+    return f"the eigenvalues of {evidence.method.name} are no variances"
 
 
 def elbow(evidence: Evidence) -> Verdict | LeftOut:
@@ -53,8 +58,8 @@ def broken_stick(evidence: Evidence) -> Verdict | LeftOut:
 
     Frontier, 1976; the lengths are MacArthur's, 1957: (total / p) (1/k + ... + 1/p).
     """
-    if evidence.method == "lle":
-        return LeftOut(NOT_VARIANCES)
+    if evidence.method.scaleless:
+        return LeftOut(no_variances(evidence))
     parts = evidence.parts
     if parts is None:
         return LeftOut("it needs the whole spectrum, and only its top is computed")

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.methods import Method
 from mlcli.stages.algebra.linalg import EPS
 from mlcli.stages.eigen.spectrum import Spectrum
 
@@ -37,7 +38,7 @@ class Evidence:
     Of factor analysis they are those of the correlations of the columns, which `points` then has at one variance.
     """
 
-    method: str
+    method: Method
     spectrum: Spectrum
     axes: Array  # n x q: coordinates on the kept axes and on further ones that were computed, in one unit
     points: Array | None  # where `of_columns`: all rows, or of very many a sample, in the units of `solved` (m x d)

@@ -6,7 +6,7 @@ from typing import Protocol
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.report.quality.sampling import Sums
-from mlcli.report.quality.spaces import Space
+from mlcli.stages.similarities.spaces import Space
 
 
 @frozen

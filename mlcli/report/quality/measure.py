@@ -18,7 +18,7 @@ from mlcli.report.quality.pairs import Pairs, in_units
 from mlcli.report.quality.reconstruction import Reconstruction
 from mlcli.report.quality.sampling import Anchors, Sums
 from mlcli.report.quality.shepard import Shepard
-from mlcli.report.quality.spaces import Euclidean, Space, input_space
+from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
 REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
 GROUP = 2**24  # distances of anchors that are held at once

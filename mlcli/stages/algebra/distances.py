@@ -43,6 +43,11 @@ def squared_distances(left: Array, right: Array) -> Array:
     return distances
 
 
+def gower(squared: Array, out: Array | None = None) -> Array:
+    """-D²/2 of squared distances, whose rows and columns centered are inner products (Gower, 1966)."""
+    return np.asarray(np.multiply(squared, -0.5, out=out))
+
+
 def inner_products(left: Array, right: Array) -> Array:
     """⟨xᵢ, yⱼ⟩ (m x n), the same for any number of threads."""
     products = np.empty((len(left), len(right)))

@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.stages.graph.nearest import Lists
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
+@stored("graph", starts="s", indices="e", lengths="e", within={"indices": "n"})
 @frozen
 class Graph:
     """An undirected graph of neighbor lengths in compressed rows; a zero length is an edge."""

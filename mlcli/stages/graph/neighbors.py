@@ -11,6 +11,7 @@ from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
+from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.costs import neighbors_cost
@@ -28,6 +29,7 @@ from mlcli.stages.graph.nearest import (
 Spatial = Features | Dissimilarities
 
 
+@stored("neighbors")
 class Neighbors(Options):
     """Who counts as a neighbor: the nearest few, or everyone within a radius."""
 

@@ -7,8 +7,10 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note, stage
+from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
+from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.linalg import EPS, lowest_eigenvector, symmetric_eigenvalues, threads_for
 from mlcli.stages.kernels.forms import Dense
 
@@ -16,6 +18,7 @@ Rule = Literal["none", "lingoes", "cailliez"]
 STEPS = 100  # of the search for Cailliez' constant, which takes about six
 
 
+@stored("correction")
 @frozen
 class Correction:
     """A constant added to squared dissimilarities (Lingoes) or to dissimilarities (Cailliez)."""
@@ -31,6 +34,10 @@ class Correction:
             return np.where(squared > 0, squared + 2 * self.constant, 0.0)
         return np.where(squared > 0, (np.sqrt(squared) + self.constant) ** 2, 0.0)
 
+    def of_distances(self, distances: Array) -> Array:
+        """The corrected dissimilarities themselves."""
+        return distances if self.constant == 0 else np.sqrt(self.squared(distances**2))
+
     def off_diagonal(self, squared: Array) -> Array:
         """The corrected squares of a square matrix: every entry but the diagonal gets the constant."""
         if self.constant == 0:
@@ -45,7 +52,7 @@ def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
     """The smallest constant that makes all eigenvalues nonnegative."""
     if rule == "none":
         return Correction("none", 0.0)
-    kernel = Dense.of(-0.5 * squared).matrix
+    kernel = Dense.of(gower(squared)).matrix
     with threads_for(len(kernel)):
         spectrum = symmetric_eigenvalues(kernel)
         if is_euclidean(spectrum):
@@ -75,7 +82,7 @@ def cailliez_constant(squared: Array, kernel: Array) -> float:
     root of v'(B + 2cB' + c²/2)v; the lowest eigenvectors at the roots of the ones before climb to it
     as Newton's method does. No root lies above: once D + c is Euclidean, it stays so for every larger c.
     """
-    roots = Dense.of(-0.5 * np.sqrt(squared)).matrix
+    roots = Dense.of(gower(np.sqrt(squared))).matrix
     constant = 0.0
     for _ in range(STEPS):
         shifted = kernel + 2 * constant * roots

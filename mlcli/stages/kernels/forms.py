@@ -11,6 +11,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.costs import WHOLE
@@ -21,6 +22,7 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, solve_symmetric
 
 
+@stored("centering", means="c")
 @frozen
 class Centering:
     """Puts kernel rows of new points where the training rows were put."""

@@ -9,6 +9,7 @@ from pydantic import Field
 from mlcli.base.options import Options, option
 from mlcli.base.scaling import scaled, shown
 from mlcli.base.stage import note
+from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.distances import inner_products, squared_distances
@@ -17,6 +18,7 @@ from mlcli.stages.kernels.median_distance import median_squared_distance
 NARROW = 64.0  # rate times the largest squared norm up to which single precision will do to begin with
 
 
+@stored("linear")
 class Linear(Options):
     """⟨x, y⟩: kernel PCA with it is PCA."""
 
@@ -53,6 +55,7 @@ class Linear(Options):
         return False
 
 
+@stored("polynomial")
 class Polynomial(Options):
     """(gamma ⟨x, y⟩ + coef0)**degree."""
 
@@ -99,6 +102,7 @@ class Polynomial(Options):
         return False
 
 
+@stored("gaussian")
 class Gaussian(Options):
     """exp(-rate ‖x - y‖²)."""
 

@@ -4,12 +4,14 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.linalg import EPS, inverse, symmetric_eigen
 from mlcli.stages.eigen.spectrum import Spectrum
 
 
+@stored("latent", mean="d", loadings="dq")
 @frozen
 class Latent:
     """The parameters of the model."""

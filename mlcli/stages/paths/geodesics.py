@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.threads import allowed, each
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
+from mlcli.stages.algebra.distances import gower
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.folding import Folded
 from mlcli.stages.kernels.streamed import Streamed
@@ -105,9 +106,8 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
 
 def halved_squares(distances: Array) -> Array:
     """-D²/2 in the place of D."""
-    distances *= distances
-    distances *= -0.5
-    return distances
+    np.multiply(distances, distances, out=distances)
+    return gower(distances, out=distances)
 
 
 def all_rows(engine: Engine, distances: AnyArray) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcli.base.types import Array, Indices
 from mlcli.errors import NumericalError
+from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.linalg import EPS, independent_columns, positive_solver, singular, symmetric_eigen
 from mlcli.stages.unfolding.pairs import Pairs
 
@@ -95,7 +96,7 @@ def _flat_by_distances(pairs: Pairs, clique: Indices, tolerance: float) -> Array
     left, right = np.searchsorted(clique, pairs.left[inside]), np.searchsorted(clique, pairs.right[inside])
     squared[left, right] = squared[right, left] = pairs.squared[inside]
     basis = centered_basis(np.arange(len(clique)))
-    values, vectors = symmetric_eigen(-0.5 * basis.T @ squared @ basis)
+    values, vectors = symmetric_eigen(basis.T @ gower(squared) @ basis)
     if values[-1] < -tolerance * values[0]:
         raise NumericalError("INFEASIBLE", f"the distances among {len(clique)} points, all neighbors of each other, "
                              f"are those of no points: their kernel has the eigenvalue {values[-1] / values[0]:.2g} "

@@ -1,9 +1,12 @@
 """An unfolding as it is kept: the learned kernel, with what proves it."""
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 
 
+@stored("unfolded", factor="uf", left="m", right="m", counted="w", weights="w", basis="ub",
+        within={"left": "u", "right": "u", "counted": "m"})
 @frozen
 class Unfolded:
     """A learned kernel K = F Fᵀ and the weights that bound the trace of all others, in the units of the computation.

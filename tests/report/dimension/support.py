@@ -20,7 +20,8 @@ def found(method: str, data: Input | Array, seed: int = 0, **options: Any) -> di
         options["neighbors"] = {"count": options["neighbors"]}
     settled = METHODS[method](**options).settle(data)
     model = settled.fit(data, Compute())
-    return dimension(settled, model, data if model.kept is None else data.take(model.kept), seed)
+    return dimension(settled, model, data if model.kept is None else data.take(model.kept),
+                     Compute(seed=seed))
 
 
 def counts(document: dict[str, Any]) -> dict[str, int | None]:

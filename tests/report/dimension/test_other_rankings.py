@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from mlcli.base.compute import Compute
 from mlcli.methods import METHODS
 from mlcli.report.dimension import dimension
 from tests.support import features, fit, furnished
@@ -15,7 +16,7 @@ def test_rules_for_eigenvalues_are_left_out_with_the_reason(name: str) -> None:
     kind = METHODS[name]
     data = features(POINTS)
     data = data if issubclass(type(data), kind.accepts) else furnished(data, kind.accepts)
-    found = dimension(kind(), fit(name, data), data, 0)
+    found = dimension(kind(), fit(name, data), data, Compute())
     assert set(found["rules"]) == {"two_nn", "maximum_likelihood"}
     assert {"kaiser", "elbow", "variance_90", "broken_stick", "residual_variance"} < set(found["left_out"])
     reason = "no spectrum" if name == "ica" else kind.ranked_by

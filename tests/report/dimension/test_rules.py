@@ -5,7 +5,7 @@ import pytest
 
 from mlcli.base.inputs import Covariance
 from mlcli.methods import METHODS
-from mlcli.report.dimension import parallel, recommend
+from mlcli.report.dimension import parallel
 from mlcli.report.dimension.residual import residual_variances
 from mlcli.report.dimension.spectral import below_chord, broken_stick_shares
 from tests.report.dimension.support import counts, found, planted, roll, standardized
@@ -153,7 +153,7 @@ EVERY = ("variance_80", "variance_90", "variance_95", "variance_99", "elbow", "b
          "minka_evidence", "ppca_bic", "fa_cross_validation")
 
 
-@pytest.mark.parametrize("method", [name for name in METHODS if recommend.ORDER.get(name, recommend.ELSE)])
+@pytest.mark.parametrize("method", [name for name, kind in METHODS.items() if kind.rules])
 def test_every_method_with_a_rule_gets_a_recommendation(method: str) -> None:
     document = found(method, ROLL)
     advice = document["recommendation"]

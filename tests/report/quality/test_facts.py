@@ -6,13 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.methods import METHODS
 from mlcli.report.dimension.evidence import evidence_of
 from mlcli.report.dimension.rules import verdicts
-from mlcli.report.quality import kept_space, quality
+from mlcli.report.quality import quality
 from tests import support
 from tests.report.quality.support import distances, measured
 
@@ -131,7 +132,7 @@ def test_points_all_alike() -> None:
 
 def test_geodesic_distances_are_those_that_isomap_keeps() -> None:
     model = support.fit("isomap", POINTS * 2.0**40, neighbors=6)
-    found = measured(POINTS * 2.0**40, model.embedding, kept=kept_space(model))
+    found = measured(POINTS * 2.0**40, model.embedding, kept=model.space(Compute()))
     graph = model.projector.similarity.graph
     from mlcli.stages.paths.geodesics import dijkstra_rows
 
@@ -147,7 +148,7 @@ def test_geodesic_distances_are_those_that_isomap_keeps() -> None:
 
 def test_isomap_with_all_neighbors_keeps_euclidean_distances() -> None:
     model = support.fit("isomap", POINTS, neighbors=89)
-    found = measured(POINTS, model.embedding, kept=kept_space(model))
+    found = measured(POINTS, model.embedding, kept=model.space(Compute()))
     np.testing.assert_allclose(numbers(found), numbers(measured(POINTS, model.embedding)), rtol=1e-9)
 
 
@@ -155,7 +156,7 @@ def test_isomap_with_all_neighbors_keeps_euclidean_distances() -> None:
 def test_kernel_pca_keeps_the_distances_of_its_feature_space(kernel: dict[str, object]) -> None:
     """With all axes it keeps them exactly; a kernel given as a matrix has the same."""
     model = support.fit("kpca", POINTS, kernel=kernel, components=89 if kernel["name"] == "gaussian" else 6)
-    found = measured(POINTS, model.embedding, kept=kept_space(model))
+    found = measured(POINTS, model.embedding, kept=model.space(Compute()))
     similarity = model.projector.similarity
     values = similarity.function(similarity.points, similarity.points) * 4.0**model.projector.exponent_out
     given = measured(support.similarities(values), model.embedding)
@@ -227,10 +228,10 @@ def test_geodesics_from_the_fit_give_what_geodesics_found_anew_give() -> None:
     if model.rows is None:
         pytest.skip("needs the native kernels and METIS")
     anew = replace(model, rows=None)
-    found, expected = (measured(MANY[:, :3], model.embedding, kept=kept_space(m)) for m in (model, anew))
+    found, expected = (measured(MANY[:, :3], model.embedding, kept=m.space(Compute())) for m in (model, anew))
     assert not found["exact"]
     np.testing.assert_allclose(numbers(found), numbers(expected), rtol=1e-5)
-    first, second = (verdicts(evidence_of(METHODS["isomap"](), m, support.features(MANY[:, :3]), 0))
+    first, second = (verdicts(evidence_of(METHODS["isomap"](), m, support.features(MANY[:, :3]), Compute()))
                      for m in (model, anew))
     curves = [found["residual_variance"].figures["residual_variances"] for found in (first, second)]
     np.testing.assert_allclose(*curves, rtol=1e-5)

@@ -1,4 +1,4 @@
-"""Spaces: squared distances from anchors to all points, as rows on demand; nothing n x n is made."""
+"""Spaces: distances from some points to all or to some, on demand; nothing n x n is made."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -12,14 +12,19 @@ from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import advance, unheard
 from mlcli.base.threads import in_order
 from mlcli.base.types import Array, Indices, RowsOf
-from mlcli.methods.base import Model, existing
-from mlcli.stages.algebra.distances import FEW_COLUMNS, Moved, between, by_differences, short_center
+from mlcli.stages.algebra.distances import (
+    FEW_COLUMNS,
+    Moved,
+    between,
+    by_differences,
+    short_center,
+    squared_distances,
+)
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.kernels.functions import against
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial, against
 from mlcli.stages.kernels.streamed import STORED
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
-from mlcli.stages.similarities import Geodesics, KernelValues
 
 REACH = 30  # binary exponents of numbers whose squares are safe, in single precision as well
 BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds
@@ -44,7 +49,10 @@ class Space(Protocol):
         """Multiplications that one distance takes as long as."""
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """The rows of some anchors, given piece by piece."""
+        """The rows of some anchors, given a few at a time."""
+
+    def between(self, sources: Indices, targets: Indices) -> Array:
+        """Distances from some points to some (s x t), in any unit."""
 
 
 @frozen
@@ -83,6 +91,12 @@ class Euclidean:
             advance(done, len(points))
         return lambda part: rows[part]
 
+    def between(self, sources: Indices, targets: Indices) -> Array:
+        """The roots of sums of squared differences; only these points are looked at, in a unit of their own."""
+        right = self.points[targets]
+        exponent = exponent_of(right)
+        return np.sqrt(squared_distances(scaled(self.points[sources], -exponent), scaled(right, -exponent)))
+
 
 @frozen
 class GivenDissimilarities:
@@ -96,6 +110,10 @@ class GivenDissimilarities:
     def rows_of(self, anchors: Indices) -> Rows:
         """Their squares."""
         return lambda part: np.square(self.values[anchors[part]])
+
+    def between(self, sources: Indices, targets: Indices) -> Array:
+        """As they are."""
+        return self.values[np.ix_(sources, targets)]
 
 
 @frozen
@@ -111,25 +129,35 @@ class GivenKernel:
         """K_ii + K_jj - 2 K_ij, and zero where rounding or an indefinite kernel makes it negative."""
         return lambda part: kernel_distances(self.values[anchors[part]], np.diag(self.values), anchors[part])
 
+    def between(self, sources: Indices, targets: Indices) -> Array:
+        """Their roots."""
+        own = np.diag(self.values)
+        return from_products(self.values[np.ix_(sources, targets)], own[sources], own[targets], sources, targets)
+
 
 @frozen
-class KernelFunctionSpace:
+class FeatureSpace:
     """The feature space of a kernel function."""
 
-    similarity: KernelValues
+    function: Linear | Polynomial | Gaussian
+    points: Array  # n x d
     exponent: int
     name: str = "kernel"
 
     @property
     def work(self) -> float:
         """One for each column, and a function."""
-        return self.similarity.points.shape[1] + FUNCTION
+        return self.points.shape[1] + FUNCTION
 
     def rows_of(self, anchors: Indices) -> Rows:
         """k(x, x) + k(y, y) - 2 k(x, y)."""
-        function, points = self.similarity.function, self.similarity.points
-        values, own = against(function, points), function.diagonal(points)
-        return lambda part: kernel_distances(values(points[anchors[part]]), own, anchors[part])
+        values, own = against(self.function, self.points), self.function.diagonal(self.points)
+        return lambda part: kernel_distances(values(self.points[anchors[part]]), own, anchors[part])
+
+    def between(self, sources: Indices, targets: Indices) -> Array:
+        """The roots of k(x, x) + k(y, y) - 2 k(x, y)."""
+        function, left, right = self.function, self.points[sources], self.points[targets]
+        return from_products(function(left, right), function.diagonal(left), function.diagonal(right), sources, targets)
 
 
 @frozen
@@ -138,7 +166,8 @@ class GeodesicSpace:
 
     graph: Graph
     exponent: int
-    kernel: RowsOf | None = None  # finds rows of -D²/2, where the fit gives them
+    kernel: RowsOf | None  # finds rows of -D²/2, where the fit gives them
+    compute: Compute
     name: str = "geodesic"
 
     @property
@@ -150,13 +179,18 @@ class GeodesicSpace:
         """Squared path lengths: between all points by the quickest way, from some as the fit found them, or anew."""
         if len(anchors) == self.graph.size and 8 * self.graph.size**2 <= STORED:
             with unheard():
-                squared = np.square(Paths(store="memory").distances(self.graph, Compute()))
+                squared = np.square(Paths(store="memory").distances(self.graph, self.compute))
             return lambda part: squared[part]
         if self.kernel is not None:
             rows = self.kernel(anchors)
             rows *= -2
             return lambda part: rows[part]
         return lambda part: np.square(dijkstra_rows(self.graph, anchors[part]))
+
+    def between(self, sources: Indices, targets: Indices) -> Array:
+        """Path lengths, as the fit found them, or anew."""
+        paths = dijkstra_rows(self.graph, sources) if self.kernel is None else np.sqrt(-2 * self.kernel(sources))
+        return np.asarray(paths[:, targets])
 
 
 def input_space(source: Given, anchors: Indices) -> Space:
@@ -167,19 +201,6 @@ def input_space(source: Given, anchors: Indices) -> Space:
     if isinstance(source, Dissimilarities):
         return GivenDissimilarities(*in_range(source.values, source.values[anchors]))
     return Euclidean.of(source.values, anchors)
-
-
-def kept_space(model: Model) -> Space | None:
-    """The space whose distances the axes are to keep, where it is another than the input's."""
-    projector = existing(model.projector)
-    similarity = projector.similarity
-    if model.unfolded is not None:
-        return Euclidean(model.unfolded.factor, projector.exponent_out, "kernel")
-    if isinstance(similarity, Geodesics):
-        return GeodesicSpace(similarity.graph, projector.exponent_in, model.rows)
-    if isinstance(similarity, KernelValues):
-        return KernelFunctionSpace(similarity, projector.exponent_out)
-    return None
 
 
 def in_range(values: Array, sample: Array, even: bool = False) -> tuple[Array, int]:
@@ -194,3 +215,10 @@ def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
     squared = np.maximum(diagonal[rows, None] + diagonal - 2 * values, 0.0)
     squared[np.arange(len(rows)), rows] = 0.0
     return squared
+
+
+def from_products(products: Array, left: Array, right: Array, sources: Indices, targets: Indices) -> Array:
+    """The roots of K_ii + K_jj - 2 K_ij (s x t), exactly zero from a point to itself."""
+    squared = np.maximum(left[:, None] + right - 2 * products, 0.0)
+    squared[sources[:, None] == targets] = 0.0
+    return np.sqrt(squared)

@@ -1,0 +1,39 @@
+"""Which values can be stored in a model: each declares its tag and the shapes of its arrays where it is defined."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from mlcli.base.frozen import frozen
+
+T = TypeVar("T")
+
+
+@frozen
+class Storable:
+    """A kind of value that can be stored, as it is checked when it is read back.
+
+    Equal letters stand for equal lengths within a model: k columns of the input, d numbers of a new row, c columns of
+    its similarities, p axes, n points of a graph; the others belong to one value.
+    """
+
+    tag: str
+    kind: type[Any]
+    shapes: Mapping[str, str]  # a letter for each axis of an array, by the names of the fields
+    within: Mapping[str, str]  # arrays of places, from 0 to below the length of the letter
+
+
+BY_TAG: dict[str, Storable] = {}
+BY_KIND: dict[type[Any], Storable] = {}
+
+
+def stored(tag: str, *, within: Mapping[str, str] | None = None, **shapes: str) -> Callable[[type[T]], type[T]]:
+    """Declares a class whose values can be stored, under a tag of its own; raises ValueError for a tag that is taken.
+    """
+
+    def declare(kind: type[T]) -> type[T]:
+        if tag in BY_TAG:
+            raise ValueError(f"two kinds of values are stored as {tag!r}")
+        BY_TAG[tag] = BY_KIND[kind] = Storable(tag, kind, shapes, within or {})
+        return kind
+
+    return declare

@@ -1,0 +1,63 @@
+"""What every similarity says of itself: its rows, the distances it stands for, and how it is projected."""
+
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from mlcli.base.check import EPS
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, RowsOf
+from mlcli.stages.algebra.distances import row_blocks
+from mlcli.stages.similarities.spaces import Space
+
+
+@frozen
+class Similarity:
+    """How new points relate to the training points: one row for each, centered as the training rows were.
+
+    Every method projects in the same way: rows, centered, times a matrix of axes (Bengio et al., 2004: out-of-sample
+    extensions as kernel PCA). Only the rows differ.
+    """
+
+    keeps_distances: ClassVar[bool] = True  # whether the axes are to keep distances, the input's or others
+
+    def rows(self, new: Array) -> Array:
+        """The rows of new points (m x c)."""
+        raise NotImplementedError
+
+    def width(self, given: int) -> int:
+        """c, for new rows of so many numbers."""
+        return given
+
+    def batches(self, new: Array, columns: int) -> Iterator[slice]:
+        """The new points by groups small enough for memory, where rows have so many columns."""
+        return row_blocks(len(new), max(columns, new.shape[1]))
+
+    def rounding(self, new: Array) -> Array | float:
+        """What rows may be wrong by, beyond one rounding of each number."""
+        return 0.0
+
+    def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space | None:
+        """Where distances are the ones that the axes are to keep; None where those are the input's, as `seen`.
+
+        `rows` finds rows of the kernel, where the fit gives them. Inputs and coordinates are in units of two to the
+        `exponents`.
+        """
+        return None
+
+    def seen(self, distances: Array) -> Array:
+        """The input's distances, in the units of the computation, as the method sees them."""
+        return distances
+
+    @property
+    def variances(self) -> Array | None:
+        """What coordinates of unit variance stand for (p); None where they are as long as that themselves."""
+        return None
+
+
+def rounding_of(similarity: Similarity, new: Array, means: Array) -> Array:
+    """What the centered rows of new points may be wrong by (m x c)."""
+    rows = similarity.rows(new)
+    return EPS * rows.shape[1] * (np.abs(rows) + np.abs(means)) + similarity.rounding(new)

@@ -1,0 +1,107 @@
+"""Similarities that are values of a kernel, of a function or of distances."""
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.kernels.corrections import Correction
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.paths.paths import paths_of_new
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
+
+
+@stored("kernel-values", points="cd", origin="d")
+@frozen
+class KernelValues(Similarity):
+    """Values of a kernel function between new and training points."""
+
+    points: Array  # n x d, less the origin
+    function: Linear | Polynomial | Gaussian
+    origin: Array  # d: the points' mean where a shift changes nothing, so that a far origin costs no digits
+
+    def rows(self, new: Array) -> Array:
+        """k(x, xⱼ) (m x n)."""
+        return self.function(new - self.origin, self.points)
+
+    def width(self, given: int) -> int:
+        """One for each training point."""
+        return len(self.points)
+
+    def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space:
+        """The feature space of the function."""
+        return FeatureSpace(self.function, self.points, exponents[1])
+
+
+@stored("distances", points="cd")
+@frozen
+class Distances(Similarity):
+    """Minus half the squared Euclidean distances: MDS of points (Gower's interpolation)."""
+
+    points: Array  # n x d
+    correction: Correction
+
+    def rows(self, new: Array) -> Array:
+        """-δ²/2 (m x n), with the correction that the training distances had."""
+        return gower(self.correction.squared(squared_distances(new, self.points)))
+
+    def width(self, given: int) -> int:
+        """One for each training point."""
+        return len(self.points)
+
+    def seen(self, distances: Array) -> Array:
+        """With the correction."""
+        return self.correction.of_distances(distances)
+
+
+@stored("given-distances", landmarks="c", within={"landmarks": "d"})
+@frozen
+class GivenDistances(Similarity):
+    """Minus half the squares of dissimilarities that the user gives: MDS of dissimilarities."""
+
+    correction: Correction
+    landmarks: Indices | None = None  # the training points that count; None: all
+
+    def rows(self, new: Array) -> Array:
+        """-δ²/2 (m x landmarks), with the correction that the training dissimilarities had."""
+        return gower(self.correction.squared((new if self.landmarks is None else new[:, self.landmarks]) ** 2))
+
+    def width(self, given: int) -> int:
+        """One for each training point that counts."""
+        return given if self.landmarks is None else len(self.landmarks)
+
+    def seen(self, distances: Array) -> Array:
+        """With the correction."""
+        return self.correction.of_distances(distances)
+
+
+@stored("geodesics", points="nd", landmarks="c", within={"landmarks": "n"})
+@frozen
+class Geodesics(Similarity):
+    """Minus half the squared path lengths from new points into the training graph: Isomap."""
+
+    neighbors: Neighbors
+    radius: float | None
+    graph: Graph
+    points: Array | None  # n x d; None where dissimilarities are given
+    landmarks: Indices | None = None  # the training points that count; None: all
+
+    def rows(self, new: Array) -> Array:
+        """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""
+        lists = (self.neighbors.lists_of_rows(new, self.radius) if self.points is None
+                 else self.neighbors.lists_of_new(new, self.points, self.radius))
+        paths = paths_of_new(self.graph, lists)
+        return gower(np.square(paths if self.landmarks is None else paths[:, self.landmarks]))
+
+    def width(self, given: int) -> int:
+        """One for each training point that counts."""
+        return self.graph.size if self.landmarks is None else len(self.landmarks)
+
+    def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space:
+        """The neighbor graph with its shortest paths."""
+        return GeodesicSpace(self.graph, exponents[0], rows, compute)
