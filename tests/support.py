@@ -41,7 +41,8 @@ def fit(method: str, data: Input | Array, **options: Any) -> Model:
     if type(data) is Features and not issubclass(Features, METHODS[method].accepts):
         data = furnished(data, METHODS[method].accepts)
     if "components" in options:
-        options["eigensolve"] = {**options.get("eigensolve", {}), "components": options.pop("components")}
+        section = METHODS[method].kept_in()
+        options[section] = {**options.get(section, {}), "components": options.pop("components")}
     if isinstance(options.get("neighbors"), int):
         options["neighbors"] = {"count": options["neighbors"]}
     return METHODS[method](**options).settle(data).fit(data, Compute())

@@ -99,4 +99,4 @@ def _written(record: Record, folder: Path, budget: Budget) -> Iterator[Check]:
     if record.read:
         return  # the spectrum at hand is the file's
     text = (folder / names.SPECTRUM).read_text(encoding="utf-8")
-    yield written_spectrum(text, record.model.spectrum.eigenvalues, record.config.method.eigensolve.report)
+    yield written_spectrum(text, record.model.spectrum.eigenvalues, record.config.method.kept.report)

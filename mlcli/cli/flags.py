@@ -21,11 +21,12 @@ class Flag:
     path: str
     names: tuple[str, ...]
     constant: str | None = None  # the value that a flag without one stands for
+    also: str | None = None  # where the value goes for methods that have no option at `path`
 
 
 FLAGS = {
     "method": Flag("method.name", ("-m", "--method")),
-    "components": Flag("method.eigensolve.components", ("-p", "--components")),
+    "components": Flag("method.eigensolve.components", ("-p", "--components"), also="method.axes.components"),
     "neighbors": Flag("method.neighbors.count", ("-k", "--neighbors")),
     "radius": Flag("method.neighbors.radius", ("--radius",)),
     "paths": Flag("method.paths.algorithm", ("--paths",)),
@@ -61,7 +62,7 @@ def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
 def parameter(name: str) -> inspect.Parameter:
     """A flag as a parameter of a command."""
     flag = FLAGS[name]
-    found = rows_at(flag.path)
+    found = rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
     kind: Any = bool if flag.constant else list[str] | None if found[0].type.startswith(LIST) else str | None
     option = typer.Option(*flag.names, help=sentence(flag, found), show_default=False,
                           metavar=None if flag.constant else metavar(found[0]))
@@ -105,7 +106,8 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
         if given is None or given is False:
             continue
         flag = FLAGS[name]
-        layer = assignment(flag.path, value_for(flag, given), flag.names[0]).over(layer)
+        given = value_for(flag, given)
+        layer = assignment(flag.path, given, flag.names[0], other=flag.also).over(layer)
     return layer
 
 

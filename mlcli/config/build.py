@@ -1,6 +1,6 @@
 """From layers to checked runs, and from a run back to the text of `config.yaml`."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from mlcli.base.compute import parse_bytes
 from mlcli.base.limits import require_room
 from mlcli.base.options import Options
-from mlcli.config.describe import TAG, alternatives, tag_of
-from mlcli.config.explain import explain
-from mlcli.config.layers import Layer, from_assignments, from_environment, from_file
+from mlcli.config.describe import TAG, alternatives, rows, tag_of
+from mlcli.config.explain import applies, explain
+from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import expanded
 from mlcli.config.yaml_write import dump
@@ -37,7 +37,7 @@ def runs_of(path: Path, outside: Layer) -> list[RunConfig]:
 
 def build(layer: Layer) -> RunConfig:
     """The run that all layers together describe; raises ConfigError, DependencyMissing or RefusedByPlan."""
-    complete = Layer(named(RunConfig, layer.values), layer.origins)
+    complete = placed(Layer(named(RunConfig, layer.values), layer.origins, layer.either))
     try:
         config = RunConfig.model_validate(complete.values)
     except ValidationError as error:
@@ -77,6 +77,28 @@ def named(options: type[Options], values: Any) -> Any:
             section = {**section, TAG: tag_of(kind)}
         filled[key] = section if kind is None else named(kind, section)
     return filled
+
+
+def placed(layer: Layer) -> Layer:
+    """The layer with each value that may stand at either of two paths at the one that is an option."""
+    for first, second in layer.either.items():
+        if not any(row.path == first and applies(row, layer.values) for row in rows(RunConfig)):
+            keys = tuple(first.split("."))
+            value, values = taken(layer.values, keys)
+            moved = assignment(second, value, layer.origin(keys))
+            origins = {path: origin for path, origin in layer.origins.items() if path[: len(keys)] != keys}
+            layer = moved.over(Layer(values, origins))
+    return layer
+
+
+def taken(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[str, Any]]:
+    """The value at a path, and the nested values without it, nor a section that held nothing else."""
+    key, *rest = keys
+    if not rest:
+        return values[key], {name: value for name, value in values.items() if name != key}
+    value, inner = taken(values[key], rest)
+    others = {name: value for name, value in values.items() if name != key}
+    return value, {**others, key: inner} if inner else others
 
 
 def aliases(kind: type[Options]) -> tuple[str, ...]:

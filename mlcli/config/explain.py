@@ -16,6 +16,7 @@ from mlcli.errors import ConfigError
 
 BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt"),
           "less_than_equal": ("at most", "le"), "less_than": ("below", "lt")}
+INSTEAD = {"method.eigensolve": "method.axes", "method.axes": "method.eigensolve"}  # how many axes are kept
 
 
 def explain(error: ValidationError, options: type[Options], layer: Layer) -> ConfigError:
@@ -109,7 +110,8 @@ def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, st
     path, key = dotted(keys), str(keys[-1])
     elsewhere = [row for row in known if row.path == path]
     if elsewhere:
-        return of_another(path, key, elsewhere, layer)
+        what, hint = of_another(path, key, elsewhere, layer)
+        return what, hint or instead(path, known, layer)
     parent = dotted(keys[:-1])
     siblings = [row.path.rpartition(".")[2] for row in known
                 if row.path.rpartition(".")[0] == parent and applies(row, layer.values)]
@@ -130,6 +132,12 @@ def of_another(path: str, key: str, elsewhere: Sequence[Row], layer: Layer) -> t
     hint = f"{section}.{TAG} is {chosen!r} by {tag_origin}" if changed and tag_origin else ""
     have = "has" if len(owners) == 1 else "have"
     return f"{path}: {chosen} has no option {key!r}; {listed(owners, 'and')} {have} it", hint
+
+
+def instead(path: str, known: Sequence[Row], layer: Layer) -> str:
+    """The section that says the same for the method that is chosen."""
+    place = INSTEAD.get(path, "")
+    return f"write {place}" if any(row.path == place and applies(row, layer.values) for row in known) else ""
 
 
 def source(origin: str) -> str:

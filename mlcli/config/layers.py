@@ -19,10 +19,12 @@ class Layer:
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: Mapping[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3", "-k", "--set ..."
+    either: Mapping[str, str] = field(default_factory=dict)  # of a flag: where the value goes if the first is no path
 
     def over(self, lower: "Layer") -> "Layer":
         """This layer on top of a lower one: mappings are merged, anything else is replaced."""
-        return Layer(merged(lower.values, self.values), {**lower.origins, **self.origins})
+        return Layer(merged(lower.values, self.values), {**lower.origins, **self.origins},
+                     {**lower.either, **self.either})
 
     def origin(self, keys: Keys) -> str:
         """Where the value at a path comes from: its own place, else one below it, else one above it."""
@@ -63,15 +65,15 @@ def from_assignments(texts: Iterable[str]) -> Layer:
     return layer
 
 
-def assignment(path: str, value: Any, origin: str) -> Layer:
-    """The layer that sets one value at a dotted path."""
+def assignment(path: str, value: Any, origin: str, other: str | None = None) -> Layer:
+    """The layer that sets one value at a dotted path, or at another one where there is no option at the first."""
     keys = tuple(path.split("."))
     if not all(keys):
         raise ConfigError("SET", f"{path[:80]!r} is not a path of keys", where=origin, hint="write section.key=value")
     nested = value
     for key in reversed(keys):
         nested = {key: nested}
-    return Layer(nested, dict.fromkeys(paths(keys, value), origin))
+    return Layer(nested, dict.fromkeys(paths(keys, value), origin), {path: other} if other else {})
 
 
 def value_of(text: str, origin: str) -> Any:

@@ -38,7 +38,8 @@ class Method(Options):
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
-        eigensolve: Eigensolve | Axes
+        eigensolve: Eigensolve = Eigensolve()  # or, of a method without an eigenproblem:
+        axes: Axes = Axes()
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
@@ -50,8 +51,8 @@ class Method(Options):
     def settle(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
         self.require(data)
-        eigensolve = self.eigensolve.settled(self.limit(data), self.eigenvalues(data))
-        return self.replace(eigensolve=eigensolve, **self.settled_stages(data))
+        resolved = self.kept.settled(self.limit(data), self.eigenvalues(data))
+        return self.replace(**{self.kept_in(): resolved}, **self.settled_stages(data))
 
     def require_kind(self, kind: str, missing: str = "error") -> None:
         """Raises ConfigError where the method cannot take this kind of input, or missing cells left in it."""
@@ -76,9 +77,19 @@ class Method(Options):
 
     def with_components(self, count: int) -> Self:
         """This method with the count of axes that were kept in the end; a share of variance stays a share."""
-        if not isinstance(self.eigensolve.components, int) or self.eigensolve.components == count:
+        if not isinstance(self.kept.components, int) or self.kept.components == count:
             return self
-        return self.replace(eigensolve=self.eigensolve.replace(components=count))
+        return self.replace(**{self.kept_in(): self.kept.replace(components=count)})
+
+    @classmethod
+    def kept_in(cls) -> str:
+        """The section that says how many axes are kept: `axes` where there is no eigenproblem."""
+        return "axes" if "axes" in cls.model_fields else "eigensolve"
+
+    @property
+    def kept(self) -> Eigensolve | Axes:
+        """How many axes are kept."""
+        return self.axes if self.kept_in() == "axes" else self.eigensolve
 
     def reproduces(self) -> bool:
         """Whether projecting a training row gives the coordinates that the row has."""

@@ -33,13 +33,13 @@ class CCA(OfTwoViews):
     """
 
     name: Literal["cca"] = "cca"
-    eigensolve: Axes = Axes()
+    axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """The singular values and vectors of U₁ᵀ U₂, with U₁ and U₂ orthonormal bases of the centered views."""
         views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
-        count = self.eigensolve.kept(len(pairs.correlations))
+        count = self.axes.kept(len(pairs.correlations))
         turns = pairs.turns(count)
         signs = leading_signs(views[0].points @ turns[0])
         turns = [turn * signs for turn in turns]

@@ -45,7 +45,7 @@ class FA(Method):
         way("promax", "rotation", "quick", rotation={"name": "promax"}, iterate={"tolerance": 1e-13}),
         way("equal", "constant column", noise="equal"))
     name: Literal["fa"] = "fa"
-    eigensolve: Axes = Axes()
+    axes: Axes = Axes()
     rotation: Rotation = option(Unrotated(), "Turn of the factors.")
     scores: Scores = option("regression", "Coordinates: posterior means, or unbiased but of larger variance.")
     noise: Literal["each", "equal"] = option("each", "Uniquenesses: each column's own, or one noise for all.")
@@ -76,7 +76,7 @@ class FA(Method):
 
     def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | None) -> Model:
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
-        found = fit_factors(observed, self.eigensolve.components, self.lower, self.rotation, self.scores, self.iterate,
+        found = fit_factors(observed, self.axes.components, self.lower, self.rotation, self.scores, self.iterate,
                             data.unit, data.columns)
         embedding = np.zeros((0, len(found.squares))) if kernel is None else kernel.lifted(found.axes)
         found = found.turned(signs := leading_signs(found.loadings if kernel is None else embedding))

@@ -38,13 +38,13 @@ class IBFA(OfTwoViews):
     ways: ClassVar = (way(), way("first", given="first"))
     name: Literal["ibfa"] = "ibfa"
     given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
-    eigensolve: Axes = Axes()
+    axes: Axes = Axes()
 
     def solve(self, data: TwoViews, compute: Compute) -> Model:
         """W = Σ U √P for canonical directions U and correlations P of each view."""
         views = [whitened(part.values, equal_columns=True) for part in (data, data.view)]
         pairs = canonical(*views)
-        count = self.eigensolve.kept(len(pairs.correlations))
+        count = self.axes.kept(len(pairs.correlations))
         correlations = first(pairs.correlations[None, :], count)[0]
         turns = pairs.turns(count)
         variates = [view.points @ turn for view, turn in zip(views, turns, strict=True)]

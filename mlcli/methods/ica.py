@@ -47,7 +47,7 @@ class ICA(Method):
     algorithm: Order = option("symmetric", "All directions at once (symmetric), or one after the other (deflation).")
     contrast: Contrast = option("logcosh", "The function G that tells Gaussian from other values.")
     iterate: Iterate = Iterate()
-    eigensolve: Axes = Axes()
+    axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and d."""
@@ -56,13 +56,13 @@ class ICA(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The singular values, and some dozens of passes over the white points."""
         rows, threads = len(data.values), compute.thread_count()
-        passes = singular_step("iterate", (rows, self.eigensolve.components), threads, passes=30)
+        passes = singular_step("iterate", (rows, self.axes.components), threads, passes=30)
         return [singular_step("whiten", data.values.shape, threads), passes]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Of white principal components, the directions w of extreme E G(wᵀ z)."""
         white = whitened(data.values, equal_columns=False)
-        count = self.eigensolve.kept(white.rank)
+        count = self.axes.kept(white.rank)
         found = unmixed(white.points[:, :count], self.contrast, self.algorithm, self.iterate, compute.generator())
         turn = first(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
         turn = turn * leading_signs(white.points @ turn)

@@ -41,7 +41,7 @@ class LDA(Method):
     decodes: ClassVar = None
     rules: ClassVar = ()
     name: Literal["lda"] = "lda"
-    eigensolve: Axes = Axes()
+    axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
         """The smaller of d and one less than there are classes."""
@@ -57,7 +57,7 @@ class LDA(Method):
         found = discriminants(data.values, classes)
         scores = found.scores(data.values)
         errors = int(np.sum(found.assigned(scores) != classes))
-        count = self.eigensolve.kept(len(found.ratios))
+        count = self.axes.kept(len(found.ratios))
         signs = leading_signs(first(scores, count))
         scaling = first(found.scaling, count) * signs
         sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))

@@ -50,7 +50,7 @@ class LGSSM(Method):
     name: Literal["lgssm"] = "lgssm"
     floor: float = option(1e-4, "Share of a column's variance that its noise is not let fall below.", gt=0, lt=1)
     iterate: Iterate = Iterate()
-    eigensolve: Axes = Axes()
+    axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
         """Half as many as there are rows."""
@@ -58,12 +58,12 @@ class LGSSM(Method):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Passes of the smoother."""
-        rows, size = len(data.values), self.eigensolve.components
+        rows, size = len(data.values), self.axes.components
         return [Step("iterate", "EM, for about 200 iterations", 200 * seconds_of(rows, size), 8.0 * 8 * rows * size**2)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The maximum of the likelihood, in canonical form."""
-        found = fitted_model(data.values, self.eigensolve, self.iterate, self.floor)
+        found = fitted_model(data.values, self.axes, self.iterate, self.floor)
         model, size = found.model, len(found.model.transition)
         projector = Projector(Smoother(found.means, model), uncentered(size), np.eye(size),
                               Decoder(found.means, model.loadings))

@@ -44,7 +44,7 @@ class SFA(Method):
     ways: ClassVar = (way("", "permutation", "descending"), way("quadratic", "permutation", "descending", degree=2))
     name: Literal["sfa"] = "sfa"
     degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
-    eigensolve: Axes = Axes()
+    axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and the number of monomials."""
@@ -63,7 +63,7 @@ class SFA(Method):
         points = whitened(data.values, equal_columns=True)
         expanded = whitened(monomials(points.points, self.degree), equal_columns=True)
         slow = slow_features(expanded)
-        count = self.eigensolve.kept(len(slow.slowness))
+        count = self.axes.kept(len(slow.slowness))
         turn = first(slow.directions, count)
         turn = turn * leading_signs(expanded.points @ turn)
         loadings = (turn.T @ expanded.back @ points.back).T if self.degree == 1 else None

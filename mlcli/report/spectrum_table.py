@@ -1,4 +1,4 @@
-"""spectrum.csv: each eigenvalue, its share of the trace, and the running sum of shares."""
+"""spectrum.csv: each eigenvalue, its share of the trace, the running sum of shares, and of M⁺ the cost of each."""
 
 import numpy as np
 
@@ -10,13 +10,13 @@ HEADER = "component,eigenvalue,proportion,cumulative"
 def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
     """The first `rows` eigenvalues (all that were computed by default) as CSV, 17 digits.
 
-    Proportions are over the trace, negative eigenvalues included, and empty where it is unknown.
+    Proportions are over the trace, negative eigenvalues included, and empty where it is unknown. Of a kernel that is
+    the inverse of a cost, the cost of each axis stands beside its eigenvalue.
     """
-    proportions = spectrum.proportions
-    columns = zip(spectrum.eigenvalues, proportions, np.cumsum(proportions), strict=True)
-    lines = [f"{i},{_number(value)},{_number(share)},{_number(total)}"
-             for i, (value, share, total) in enumerate(columns, start=1)]
-    return "\n".join([HEADER, *lines[:rows]]) + "\n"
+    proportions, costs = spectrum.proportions, spectrum.costs
+    columns = [spectrum.eigenvalues, proportions, np.cumsum(proportions), *([] if costs is None else [costs])]
+    lines = [",".join([str(i), *map(_number, row)]) for i, row in enumerate(zip(*columns, strict=True), start=1)]
+    return "\n".join([HEADER if costs is None else f"{HEADER},cost", *lines[:rows]]) + "\n"
 
 
 def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:

@@ -22,7 +22,7 @@ def of_matrix(name: str, **options: object) -> Model:
     with (TABLES / "factanal" / MATRICES[name] / "correlation.csv").open(newline="", encoding="utf-8") as stream:
         names = next(csv.reader(stream))[1:]
     data = Covariance(read(f"factanal/{MATRICES[name]}/correlation.csv"), names, SUMMARY[name]["n_obs"])
-    method = METHODS["fa"](eigensolve={"components": int(name[-1])}, **options)
+    method = METHODS["fa"](axes={"components": int(name[-1])}, **options)
     return method.settle(data).fit(data, Compute())
 
 

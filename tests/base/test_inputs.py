@@ -21,7 +21,7 @@ class Supervised(Method):
 
     accepts: ClassVar = (Labeled,)
     name: str = "supervised"
-    eigensolve: Axes = Axes()
+    axes: Axes = Axes()
 
 
 class Paired(Supervised):

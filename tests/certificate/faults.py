@@ -273,7 +273,7 @@ def fit(**parts: Callable[[Any], Any]) -> Callable[[Model], Model]:
 
 
 PCA, MDS = {"name": "pca"}, {"name": "mds"}
-PPCA, FA = {"name": "ppca"}, {"name": "fa", "eigensolve": {"components": 1}}
+PPCA, FA = {"name": "ppca"}, {"name": "fa", "axes": {"components": 1}}
 EM = {"name": "ppca", "solver": "em"}
 GAPS = np.where(np.random.default_rng(4).random(POINTS.shape) < 0.15, np.nan, POINTS)
 MODELED = {"prepare": {"missing": "model"}}

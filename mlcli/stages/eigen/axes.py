@@ -1,4 +1,4 @@
-"""How many axes to keep: the part of the eigensolve's options that methods with another solver share."""
+"""How many axes to keep: for methods without an eigenproblem, and what those with one share."""
 
 from typing import Annotated, ClassVar, TypeVar
 
@@ -12,14 +12,23 @@ from mlcli.errors import ConfigError, GeometryError
 
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
-Chosen = TypeVar("Chosen", bound=Options)
 
 
-class Axes(Options):
+class Kept(Options):
+    """Options that say how many axes are kept."""
+
+    where: ClassVar[str]  # they stand in the configuration
+
+
+Chosen = TypeVar("Chosen", bound=Kept)
+
+
+class Axes(Kept):
     """How many axes to keep, where a share of the variance has no meaning."""
 
     components: Count = option(2, "Axes to keep.")
     report: ClassVar[int | None] = None  # every axis is reported
+    where: ClassVar[str] = "method.axes"  # in the configuration
 
     def settled(self, limit: int, size: int) -> "Axes":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
@@ -34,7 +43,7 @@ class Axes(Options):
             return self.components
         if self.chosen("components") and self.components > max(available, 1):
             raise GeometryError("AXES", f"{self.components} axes were asked for and the data has {available}",
-                                where="method.eigensolve.components", hint=f"ask for at most {max(available, 1)}")
+                                where=f"{self.where}.components", hint=f"ask for at most {max(available, 1)}")
         note("W-RANK", f"kept {available} of {self.components} axes: the data extends in no other direction"
              if available else "the data extends in no direction: the embedding is zero")
         return max(available, 1)
@@ -52,6 +61,6 @@ def clipped(options: Chosen, count: int, limit: int) -> Chosen:
         return options
     if options.chosen("components"):
         raise ConfigError("COMPONENTS", f"{count} axes were asked for and the data has at most {largest}",
-                          where="method.eigensolve.components", hint=f"ask for at most {largest}")
+                          where=f"{options.where}.components", hint=f"ask for at most {largest}")
     note("N-COMPONENTS", f"axes kept: {largest}, as many as the data can have")
     return options.model_copy(update={"components": largest})

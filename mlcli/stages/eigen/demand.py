@@ -1,20 +1,21 @@
 """What is asked of an eigensolver: how many axes, which solver, how exact, and how many eigenvalues are reported."""
 
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
-from mlcli.base.options import Options, option
+from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.costs import WHOLE, eigensolve_step
 from mlcli.stages.algebra.krylov import SPARE
-from mlcli.stages.eigen.axes import Count, Share, clipped
+from mlcli.stages.eigen.axes import Count, Kept, Share, clipped
 
 GUESS = 8  # eigenvalues that a share of the variance is first looked for among
 
 
-class Demand(Options):
+class Demand(Kept):
     """How many axes to keep, and how the eigenvalues are computed."""
 
+    where: ClassVar[str] = "method.eigensolve"
     components: Count | Share | Literal["all"] = option(
         2, "Axes to keep: a count, a share of the variance such as 0.95, or all with a positive eigenvalue (all).")
     solver: Literal["auto", "dense", "krylov"] = option(

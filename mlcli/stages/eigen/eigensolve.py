@@ -45,7 +45,8 @@ class Eigensolve(Demand):
                         tolerance=max(solved.tolerance, kernel.tolerance),
                         further=self._further(solved, *vectors.shape),
                         solved_mass=_negative_mass(kernel, solved, trace, frobenius),
-                        solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)])
+                        solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)],
+                        of_inverse=kernel.inverse)
 
     def _count(self, solved: Solved, trace: float, limit: int) -> int:
         """The number of axes to keep, of those that have a positive eigenvalue."""

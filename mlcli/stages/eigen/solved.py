@@ -66,6 +66,10 @@ class Kernel(Protocol):
         """The relative error of its entries beyond the rounding of double precision."""
 
     @property
+    def inverse(self) -> bool:
+        """Whether it is the inverse of a cost, whose smallest eigenvalues are its largest."""
+
+    @property
     def by_factor(self) -> bool:
         """Whether its axes are turned as coordinates √λ v = F w, which then stay F w."""
 

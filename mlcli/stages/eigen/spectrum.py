@@ -31,6 +31,7 @@ class Spectrum:
     solved_mass: tuple[float, float] = (0.0, float("nan"))  # of the negative ones: at least, at most; NaN where unknown
 
     solved_at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `solved`
+    of_inverse: bool = False  # whether the kernel is the inverse of a cost, whose eigenvalues are one over these
 
     @classmethod
     def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
@@ -57,6 +58,12 @@ class Spectrum:
     def eigenvalues(self) -> Array:
         """The eigenvalues as they are written, over the divisor (m)."""
         return self.values / self.divisor
+
+    @property
+    def costs(self) -> Array | None:
+        """The eigenvalues of the cost M, of a kernel M⁺ (m): one over these, infinite for the null vector's zero."""
+        with np.errstate(divide="ignore"):
+            return 1 / self.eigenvalues if self.of_inverse else None
 
     @property
     def further_at_least(self) -> Array:

@@ -44,7 +44,7 @@ class Factored:
     held: Array | None = None  # FᵀF, where it is known already
     digits: bool = False  # whether eigenvalues far below the first have digits to keep, as those of data have
 
-    definite, by_factor, tolerance = True, True, 0.0
+    definite, inverse, by_factor, tolerance = True, False, True, 0.0
     remedy = "method.route auto or svd keeps them"
 
     @property

@@ -49,7 +49,7 @@ class Dense:
     centering: Centering
     tolerance: float = 0.0  # relative error of its entries beyond the rounding of double precision
 
-    definite, by_factor, rank, remedy, name = False, False, None, "", "the kernel matrix"
+    definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
     width, landmarks, residual = 0, MOST, STORED
     quick_rows = None  # the uncentered rows were overwritten
     apply_rough = None

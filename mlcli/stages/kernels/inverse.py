@@ -36,7 +36,7 @@ class Inverse:
     where: str = "method"  # the option, and what to do about it, where M cannot be factored
     hint: str = "the graph may be connected by edges of no weight"
 
-    definite, by_factor, rank, remedy, name = True, False, None, "", "M⁺"
+    definite, inverse, by_factor, rank, remedy, name = True, True, False, None, "", "M⁺"
     tolerance, trace, frobenius = 0.0, float("nan"), float("nan")
 
     @property

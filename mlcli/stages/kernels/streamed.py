@@ -32,7 +32,7 @@ class Streamed:
     precision of a pass.
     """
 
-    definite, by_factor, rank, remedy, name = False, False, None, "", "the kernel matrix"
+    definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
     passed = True
 
     def __init__(self, size: int, blocks: int, fold: Fold, rows: RowsOf, width: int, landmarks: int,
