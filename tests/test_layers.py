@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import mlcli
+from mlcli.methods import METHODS
 
 PACKAGE = Path(mlcli.__file__).parent
 LAYERS = [{"cli", "__main__"}, {"reuse", "comparing", "verification"},
@@ -84,6 +85,8 @@ def test_files_and_functions_keep_their_sizes(path: Path) -> None:
 
 
 def test_methods_stay_short_enough_to_read_as_formulas() -> None:
-    for path in (PACKAGE / "methods").glob("*.py"):
-        if path.stem not in ("base", "__init__"):
-            assert path.read_text().count("\n") <= 80, path.name
+    """What a method says of itself stands in its docstring, which is not counted."""
+    for name in METHODS:
+        text = (PACKAGE / "methods" / f"{name}.py").read_text()
+        words = METHODS[name].__doc__ or ""
+        assert text.count("\n") - words.count("\n") <= 80, name

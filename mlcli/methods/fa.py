@@ -38,12 +38,9 @@ class FA(Method):
     ranked_by: ClassVar[str] = "sums of squared loadings"
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "own noise"
-    ways: ClassVar = (
-        way("", "rotation", "quick", iterate={"tolerance": 1e-13}),
-        way("varimax", "rotation", "quick", rotation={"name": "varimax"}, scores="bartlett",
-            iterate={"tolerance": 1e-13}),
-        way("promax", "rotation", "quick", rotation={"name": "promax"}, iterate={"tolerance": 1e-13}),
-        way("equal", "constant column", noise="equal"))
+    ways: ClassVar = (*(way(name, "rotation", "quick", iterate={"tolerance": 1e-13}, **more) for name, more in {
+        "": {}, "varimax": {"rotation": {"name": "varimax"}, "scores": "bartlett"},
+        "promax": {"rotation": {"name": "promax"}}}.items()), way("equal", "constant column", noise="equal"))
     name: Literal["fa"] = "fa"
     axes: Axes = Axes()
     rotation: Rotation = option(Unrotated(), "Turn of the factors.")

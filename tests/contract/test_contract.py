@@ -335,12 +335,13 @@ def test_the_wrong_kind_of_input_is_refused_before_anything_runs(method: str) ->
 def test_memory_over_the_limit_is_refused(method: str) -> None:
     options: dict[str, Any] = {"paths": {"store": "memory"}} if "paths" in METHODS[method].model_fields else {}
     data = features(np.random.default_rng(0).random((5000, 2)))
+    tight = Compute(memory_limit="250M")
     steps = () if data.kind not in {kind.kind for kind in METHODS[method].accepts if kind is Features} else (
-        METHODS[method](**options).steps(data, Compute(), None))
+        METHODS[method](**options).steps(data, tight, None))
     if not any(step.square for step in steps):
         pytest.skip("needs no n x n memory")
     with pytest.raises(MlcliError) as caught:
-        METHODS[method](**options).fit(data, Compute(memory_limit="250M"))
+        METHODS[method](**options).fit(data, tight)
     assert caught.value.exit_code == 82
     fitting = re.match("about ([0-9,]+) points fit; ", caught.value.hint)
     assert fitting is not None and 1000 < int(fitting[1].replace(",", "")) < 5000
