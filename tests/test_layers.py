@@ -89,4 +89,4 @@ def test_methods_stay_short_enough_to_read_as_formulas() -> None:
     for name in METHODS:
         text = (PACKAGE / "methods" / f"{name}.py").read_text()
         words = METHODS[name].__doc__ or ""
-        assert text.count("\n") - words.count("\n") <= 80, name
+        assert text.count("\n") - words.count("\n") <= 85, name

@@ -22,6 +22,8 @@ from mlcli.stages.latent.factor_model import Observed, Scores, fit_factors, most
 from mlcli.stages.latent.rotations import Rotation, Unrotated
 from mlcli.stages.similarities import Columns
 
+EXACT = {"tolerance": 1e-13}
+
 
 class FA(Method):
     """A few hidden factors that explain how columns vary together; what is a column's own is its uniqueness.
@@ -38,9 +40,10 @@ class FA(Method):
     ranked_by: ClassVar[str] = "sums of squared loadings"
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "own noise"
-    ways: ClassVar = (*(way(name, "rotation", "quick", iterate={"tolerance": 1e-13}, **more) for name, more in {
-        "": {}, "varimax": {"rotation": {"name": "varimax"}, "scores": "bartlett"},
-        "promax": {"rotation": {"name": "promax"}}}.items()), way("equal", "constant column", noise="equal"))
+    ways: ClassVar = (
+        way("", "rotation", "quick", iterate=EXACT), way("equal", "constant column", noise="equal"),
+        way("varimax", "rotation", "quick", rotation={"name": "varimax"}, scores="bartlett", iterate=EXACT),
+        way("promax", "rotation", "quick", rotation={"name": "promax"}, iterate=EXACT))
     name: Literal["fa"] = "fa"
     axes: Axes = Axes()
     rotation: Rotation = option(Unrotated(), "Turn of the factors.")
