@@ -16,10 +16,8 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_lists
 from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
-from mlcli.stages.kernels.inverse import WHOLE_SVD, Inverse
+from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.similarities import Barycenters
-
-FLAT = 3  # columns up to which the factor of the costs has little fill
 
 
 class LLE(Method):
@@ -56,15 +54,7 @@ class LLE(Method):
         local = rows * count**2 * (columns + count) * 4 / product_rate(threads)
         return [self.neighbors.step(data, compute), Step("weights", f"{rows} systems of {count}", local,
                                                          8.0 * min(rows * count * (columns + count), 2**22)),
-                self._eigensolve_step(rows, columns, count)]
-
-    def _eigensolve_step(self, rows: int, columns: int, count: int) -> Step:
-        if self.eigensolve.components == "all" or (self.eigensolve.whole(rows) and rows <= WHOLE_SVD):
-            return Step("eigensolve", "the whole spectrum by singular values", 30.0 * rows**3 / 5e9, 8.0 * 6 * rows**2,
-                        remedy="ask for a count of axes, with method.eigensolve.solver=krylov")
-        return Step("eigensolve", "block Krylov on one factorization in nested-dissection order, at least",
-                    rows * count**2 * 1e-7, rows * count**2 * (40.0 if columns <= FLAT else 150.0),
-                    remedy="use fewer neighbors")
+                inverse_step(self.eigensolve, rows, count, columns)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Bottom vectors of M = (I - W)ᵀ(I - W), scaled to unit variance."""

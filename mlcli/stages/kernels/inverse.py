@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.stages.algebra.factorization import Factorization, factorization
 from mlcli.stages.algebra.krylov import SPARE, Apply, krylov
@@ -19,9 +20,20 @@ from mlcli.stages.kernels.forms import Centering, uncentered
 if TYPE_CHECKING:
     from scipy import sparse
 
+FLAT = 3  # columns up to which the factor of the costs has little fill
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
+
+
+def inverse_step(demand: Demand, rows: int, count: int, columns: int) -> Step:
+    """What the spectrum of M⁺ would cost, for M of points with so many neighbors each in so many columns."""
+    if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
+        return Step("eigensolve", "the whole spectrum by singular values", 30.0 * rows**3 / 5e9, 8.0 * 6 * rows**2,
+                    remedy="ask for a count of axes, with method.eigensolve.solver=krylov")
+    return Step("eigensolve", "block Krylov on one factorization in nested-dissection order, at least",
+                rows * count**2 * 1e-7, rows * count**2 * (40.0 if columns <= FLAT else 150.0),
+                remedy="use fewer neighbors")
 
 
 @frozen
