@@ -16,6 +16,7 @@ NAMES = (
     "kpca",
     "isomap",
     "lle",
+    "laplacian",
     "sde",
     "lda",
     "cca",

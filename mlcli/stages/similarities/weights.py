@@ -2,9 +2,13 @@
 
 from typing import ClassVar
 
+import numpy as np
+
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.stages.graph.affinities import Binary, Heat
+from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
 from mlcli.stages.similarities.base import Similarity
@@ -53,3 +57,42 @@ class GivenBarycenters(Similarity):
     def width(self, given: int) -> int:
         """One for each training point."""
         return len(self.distances)
+
+
+@stored("affinities", points="nd")
+@frozen
+class Affinities(Similarity):
+    """Affinities to the training neighbors as shares of their sum: Laplacian eigenmaps (Bengio et al., 2004)."""
+
+    keeps_distances: ClassVar[bool] = False
+    neighbors: Neighbors
+    radius: float | None
+    affinity: Binary | Heat
+    graph: Graph
+    points: Array | None  # n x d; None where dissimilarities are given
+    walking: bool  # whether an equal training point's own neighbors stand for a new one, rather than that point
+
+    def rows(self, new: Array) -> Array:
+        """Shares that sum to one (m x n)."""
+        lists = (self.neighbors.lists_of_rows(new, self.radius) if self.points is None
+                 else self.neighbors.lists_of_new(new, self.points, self.radius))
+        rows = weight_matrix(self.affinity(lists.lengths), lists, self.graph.size).toarray()
+        firsts = lists.starts[:-1]
+        far = np.flatnonzero(rows.sum(axis=1) == 0)  # so far that all affinities vanish: the nearest has all
+        rows[far, lists.indices[firsts[far]]] = 1.0
+        rows = placed_on_equals(rows, lists)
+        if self.walking:
+            for row in np.flatnonzero(lists.lengths[firsts] == 0):
+                rows[row] = self.of_training(int(lists.indices[firsts[row]]))
+        return np.asarray(rows / rows.sum(axis=1, keepdims=True))
+
+    def of_training(self, point: int) -> Array:
+        """The affinities of a training point in the graph (n)."""
+        edges = slice(self.graph.starts[point], self.graph.starts[point + 1])
+        row = np.zeros(self.graph.size)
+        row[self.graph.indices[edges]] = self.affinity(self.graph.lengths[edges])
+        return row
+
+    def width(self, given: int) -> int:
+        """One for each training point."""
+        return self.graph.size

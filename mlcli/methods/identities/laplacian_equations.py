@@ -1,0 +1,34 @@
+"""What a certificate holds Laplacian eigenmaps to: the eigenvalue equation, with weights and degrees found again."""
+
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.check import EPS, Check, ratio
+from mlcli.base.types import Array
+from mlcli.stages.eigen.spectrum import Spectrum
+
+
+def of_laplacian(similarity: Any, embedding: Array, spectrum: Spectrum, normalized: bool) -> list[Check]:
+    """Costs, weighted orthogonality and residuals of coordinates on a graph with weights by length."""
+    from scipy import sparse
+
+    graph, rate = similarity.graph, getattr(similarity.affinity, "rate", None)
+    weights = np.ones(len(graph.lengths)) if rate is None else np.exp(-rate * graph.lengths**2)
+    matrix = sparse.csr_array((weights, graph.indices, graph.starts), shape=(graph.size, graph.size))
+    sums = matrix.sum(axis=1)
+    masses = sums if normalized else np.ones(graph.size)
+    count = embedding.shape[1]
+    costs = 1 / spectrum.solved[:count]
+    volume, largest = float(masses.sum()), float((sums / masses).max())
+    images = sums[:, None] * embedding - matrix @ embedding
+    gaps = np.linalg.norm((images - masses[:, None] * embedding * costs) / np.sqrt(masses)[:, None], axis=0)
+    rounding = 10 * graph.size * EPS * largest
+    allowed = rounding + 2 * largest * spectrum.tolerance * costs / costs[0]
+    products = embedding.T @ (masses[:, None] * embedding) / volume - np.eye(count)
+    return [
+        ratio("residual", float((gaps / allowed).max()) * np.sqrt(volume) ** -1, 1.0, "L y = λ D y, all rows"),
+        ratio("costs", float((np.abs(np.einsum("ij,ij->j", embedding, images) / volume - costs) / allowed).max()), 1.0,
+              "Σ w (yᵢ - yⱼ)² = λ Σ d y²"),
+        ratio("orthogonality", float(np.abs(products).max()), 10 * graph.size * EPS + spectrum.tolerance,
+              "YᵀD Y = Σd I")]

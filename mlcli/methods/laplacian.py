@@ -1,0 +1,93 @@
+"""Laplacian eigenmaps."""
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.options import option
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.methods.base import Method
+from mlcli.methods.identities.laplacian_equations import of_laplacian
+from mlcli.methods.model import Model, Projector, Units, existing
+from mlcli.methods.ways import way
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.kernels.inverse import Inverse, inverse_step
+from mlcli.stages.similarities.weights import Affinities
+
+NEAREST_ONE = 1e-8  # how near to one a cost must be for new points to have no coordinate on its axis
+
+
+class Laplacian(Method):
+    """Coordinates that differ little between neighbors: the smoothest functions on the neighbor graph.
+
+    They solve L y = λ D y, or L y = λ y (`normalized: false`), with W the weights of the edges, D their sums at each
+    point and L = D - W: λ is the cost Σ w (yᵢ - yⱼ)², as a share of Σ d y². The kernel is the inverse of the cost, its
+    constant solution removed; `spectrum.csv` holds the kernel's eigenvalues 1/λ and each cost beside its own.
+    Coordinates have unit variance, weighted by D: weights say nothing of scale. The whole spectrum, and with it a share
+    of variance, is computed up to 600 points.
+
+    A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); a training point on
+    itself. It fails where few edges hold parts of the data together: the first axes then tell the parts apart, and
+    nothing else. Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation",
+    2003; new points: Bengio and others, 2004.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities)
+    decodes: ClassVar = None
+    aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps")
+    rules: ClassVar = ("two_nn", "maximum_likelihood")
+    scaleless: ClassVar = True
+    digits: ClassVar = 1e-7  # the smallest costs have few digits of their own beside the largest
+    ways: ClassVar = (way("", neighbors={"count": 9}), way("heat", neighbors={"count": 9}, weights={"name": "heat"}),
+                      way("plain", neighbors={"count": 9}, normalized=False),
+                      way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
+    name: Literal["laplacian"] = "laplacian"
+    neighbors: Neighbors = Neighbors()
+    graph: Literal["union", "mutual"] = option(
+        "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
+    weights: Affinity = option(Binary(), "Weights of the edges.")
+    normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
+    eigensolve: Eigensolve = Eigensolve()
+
+    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+        """Neighbors, and one sparse factorization, whose fill is not known before."""
+        return [self.neighbors.step(data, compute), inverse_step(
+            self.eigensolve, len(data.values), self.neighbors.count or 10, data.values.shape[1])]
+
+    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
+        """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
+        graph, kept = connected_graph(data, self.neighbors, self.graph)
+        data = data if kept is None else data.take(kept)
+        affinity = self.weights.for_graph(graph, data.exponent)
+        weights = affinity(graph.lengths)
+        scale = np.sqrt(degrees(graph, weights)) if self.normalized else np.ones(graph.size)
+        size = float(np.linalg.norm(scale))
+        kernel = Inverse(incidence(graph, weights, scale), scale / size if self.normalized else None,
+                         where="method.weights", hint="choose a smaller rate, or more neighbors")
+        spectrum = self.eigensolve(kernel, graph.size - 1, compute)
+        embedding = spectrum.vectors * (size / scale)[:, None]
+        embedding *= leading_signs(embedding)
+        similarity = Affinities(self.neighbors, self.neighbors.scaled_radius(data), affinity, graph,
+                                data.values if isinstance(data, Features) else None, self.normalized)
+        left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
+        axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
+        return Model(embedding, spectrum, Projector(similarity, kernel.centering, axes), kept)
+
+    def identities(self, data: Any, model: Model) -> list[Check]:
+        """L y = λ D y with weights found again."""
+        return of_laplacian(existing(model.projector).similarity, model.embedding, model.spectrum, self.normalized)
+
+    def settled_stages(self, data: Input) -> dict[str, Any]:
+        """Neighbors, at most n - 1 of them."""
+        return {"neighbors": self.neighbors.settled(len(data.values))}
+
+    def units(self, data: Input) -> Units:
+        """Coordinates carry no unit."""
+        return Units(data.exponent)

@@ -1,0 +1,82 @@
+"""Affinities: weights of the edges of a neighbor graph, and the graph's Laplacian (Belkin and Niyogi, 2003)."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.options import Options, option
+from mlcli.base.scaling import scaled_number, shown
+from mlcli.base.stage import note
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.errors import GeometryError
+from mlcli.stages.graph.graph import Graph
+
+if TYPE_CHECKING:
+    from scipy import sparse
+
+
+@stored("binary")
+class Binary(Options):
+    """One for every edge."""
+
+    name: Literal["binary"] = "binary"
+
+    def for_graph(self, graph: Graph, exponent: int) -> "Binary":
+        """Itself."""
+        return self
+
+    def __call__(self, lengths: Array) -> Array:
+        """The weight of each edge."""
+        return np.ones(len(lengths))
+
+
+@stored("heat")
+class Heat(Options):
+    """exp(-rate d²) of an edge of length d."""
+
+    name: Literal["heat"] = "heat"
+    rate: float | None = option(
+        None, "Rate r of exp(-r d²) (default: one over the median of d² over the edges that have a length).", gt=0)
+
+    def for_graph(self, graph: Graph, exponent: int) -> "Heat":
+        """The weights for lengths in units of 2**exponent, with a default rate fixed from the graph."""
+        if self.rate is not None:
+            return self.replace(rate=scaled_number(self.rate, 2 * exponent))
+        squared = graph.lengths[graph.lengths > 0] ** 2
+        rate = 1 / float(np.median(squared))
+        note("N-RATE", f"heat rate {shown(rate, -2 * exponent)}: one over the median squared length of an edge",
+             rate=scaled_number(rate, -2 * exponent))
+        return self.replace(rate=rate)
+
+    def __call__(self, lengths: Array) -> Array:
+        """The weight of each edge."""
+        return np.exp(-(self.rate or 0.0) * np.square(lengths))
+
+
+Affinity = Annotated[Binary | Heat, Field(discriminator="name")]
+
+
+def degrees(graph: Graph, weights: Array) -> Array:
+    """The sum of the weights at each vertex (n); raises GeometryError where one is nothing beside the others."""
+    ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
+    found: Array = np.bincount(ends, weights, minlength=graph.size).astype(np.float64)
+    lost = int(np.sum(found <= np.finfo(np.float64).eps * found.max(initial=0.0)))
+    if lost:
+        raise GeometryError("NO-WEIGHT", f"{lost} of {graph.size} points have edges whose weights are nearly zero",
+                            where="method.weights.rate", hint="choose a smaller rate, or binary weights")
+    return found
+
+
+def incidence(graph: Graph, weights: Array, scale: Array) -> "sparse.csr_array":
+    """R with RᵀR = S⁻¹ (D - W) S⁻¹ (edges x n): a row √w (eᵢ/sᵢ - eⱼ/sⱼ) for each edge."""
+    from scipy import sparse
+
+    left = np.repeat(np.arange(graph.size), np.diff(graph.starts))
+    once = left < graph.indices
+    left, right, roots = left[once], graph.indices[once], np.sqrt(weights[once])
+    count = len(left)
+    values = np.column_stack([roots / scale[left], -roots / scale[right]]).ravel()
+    return sparse.csr_array((values, np.column_stack([left, right]).ravel(), 2 * np.arange(count + 1)),
+                            shape=(count, graph.size))
