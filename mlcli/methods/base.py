@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 
+from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.check import EPS, Check
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
@@ -18,7 +19,7 @@ from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.methods.memory import require_memory
-from mlcli.stages.algebra.distances import row_blocks
+from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -61,7 +62,8 @@ class Projector:
         """Coordinates (m x p) of new points, in the training data's units; a few rows at a time, but for a sequence."""
         coordinates = np.empty((len(new), self.axes.shape[1]))
         whole = isinstance(self.similarity, Smoother)
-        for block in [slice(None)] if whole else row_blocks(len(new), max(len(self.axes), new.shape[1])):
+        few = row_blocks(len(new), HELD, max(len(self.axes), new.shape[1]))
+        for block in [slice(None)] if whole else one_by_one(few):
             rows = self.centering(self.similarity.rows(scaled(new[block], -self.exponent_in)))
             coordinates[block] = scaled(rows @ self.axes, self.exponent_out)
         if not np.isfinite(coordinates).all():

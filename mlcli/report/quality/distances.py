@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
 
-PIECE = 2**14  # points whose distances from a few anchors are summed at once
+BLOCK = 2**14  # points whose distances from a few anchors are summed at once
 
 
 @frozen
@@ -20,8 +21,7 @@ class Distances(Measure):
     def sums(self, block: Block) -> Sums:
         """Sums over each anchor's pairs; in those over delta, pairs at no distance are left out."""
         found: Sums = {"pairs": np.full(len(block.rows), self.size - 1.0)}
-        for start in range(0, self.size, PIECE):
-            columns = slice(start, start + PIECE)
+        for columns in row_blocks(self.size, BLOCK):
             for name, part in self._of(block.kept[:, columns], block.embedded[:, columns]).items():
                 found[name] = found[name] + part if name in found else part
         return found

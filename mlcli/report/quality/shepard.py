@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from mlcli.base.blocks import in_order
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums

@@ -4,22 +4,22 @@ A kernel is a symmetric linear operator on n points. Centering it moves the orig
 feature space to the mean of the points: H K H with H = I - 11ᵀ/n.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import inner_products
 from mlcli.stages.algebra.factorization import Factorization, factorization
 
 if TYPE_CHECKING:
     from scipy import sparse
+
+CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in cache
 
 
 @frozen
@@ -88,17 +88,11 @@ class Dense:
             part -= means
             part -= (means[rows] - grand)[:, None]
 
-        over_tiles(average, len(kernel))
+        few = row_blocks(len(kernel), CACHED)
+        each(average, few)
         grand = means.mean()
-        over_tiles(center, len(kernel))
+        each(center, few)
         return cls(kernel, Centering(means, across=True), tolerance)
-
-
-def over_tiles(work: Callable[[slice], object], size: int, step: int = 64) -> None:
-    """Does a piece of work for every few rows of a matrix, few enough to stay in cache, on all threads."""
-    with ThreadPoolExecutor(allowed()) as pool:
-        for _ in pool.map(work, (slice(start, min(start + step, size)) for start in range(0, size, step))):
-            pass
 
 
 @frozen
