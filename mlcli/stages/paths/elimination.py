@@ -44,6 +44,14 @@ class Analysis:
         return self.native.bytes(precision) + allowed() * self.native.block_bytes(precision, stored)
 
 
+def eliminated(analysis: Analysis, precision: Precision) -> native.Weights:
+    """The graph with its vertices eliminated one after the other: the weights that all paths are swept from."""
+    weights = analysis.native.weights(precision)
+    for _ in in_stages(weights.stages, weights.factor):
+        pass
+    return weights
+
+
 @frozen
 class EliminationRows:
     """An eliminated graph, ready to sweep; what it folds it may keep for the next pass, as long as it lives."""
@@ -59,10 +67,7 @@ class EliminationRows:
     @classmethod
     def of(cls, analysis: Analysis, precision: Precision, keep: bool = False) -> Self:
         """Eliminates an analyzed graph."""
-        weights = analysis.native.weights(precision)
-        for _ in in_stages(weights.stages, weights.factor):
-            pass
-        return cls(analysis.graph, weights, keep)
+        return cls(analysis.graph, eliminated(analysis, precision), keep)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What was kept stays behind: it is found again, to the same bits."""
