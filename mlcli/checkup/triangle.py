@@ -10,7 +10,7 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.paths.floyd import shorten
 
 SLACK = 1e-12  # of the largest dissimilarity: a side this much longer than the other two is rounding
-CHUNK = 2**16  # numbers worked on together: they stay in cache
+CACHED = 2**16  # numbers worked on together: they stay in cache
 ROWS = 8  # rows whose pairs are tried together, so that each row is fetched once for all of them
 LISTED = 5
 
@@ -98,7 +98,7 @@ def _too_long(lengths: Array, paths: Array, usable: AnyArray,
 def undercuts(lengths: Array, first: int, wanted: AnyArray, slack: float) -> tuple[Indices, Array]:
     """What the native kernel of this name does, with NumPy."""
     counts, least = np.zeros(len(wanted), dtype=np.int64), np.full(wanted.shape, np.inf)
-    step = max(1, CHUNK // len(lengths))
+    step = max(1, CACHED // len(lengths))
     for row in range(len(wanted)):
         left, rights = lengths[first + row], np.flatnonzero(wanted[row])
         for at in range(0, len(rights), step):

@@ -10,7 +10,6 @@ from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given
 from mlcli.base.stage import advance, note, stage
 from mlcli.base.types import Array
-from mlcli.report.quality.blocks import Blocks, Measure, Observer, Spaces
 from mlcli.report.quality.distances import Distances
 from mlcli.report.quality.labels import Labels
 from mlcli.report.quality.neighborhoods import Neighborhoods
@@ -19,6 +18,7 @@ from mlcli.report.quality.reconstruction import Reconstruction
 from mlcli.report.quality.sampling import Anchors, Sums
 from mlcli.report.quality.shepard import Shepard
 from mlcli.report.quality.spaces import Euclidean, Space, input_space
+from mlcli.report.quality.strips import Measure, Observer, Spaces, Strips
 
 REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
 GROUP = 2**24  # distances of anchors that are held at once
@@ -124,11 +124,11 @@ def walk(measures: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> Iter
     """What each block of anchors adds to every measure; the rows of a group of anchors are held at once."""
     done, total = 0, len(anchors.rows)
     for group in row_blocks(total, GROUP, anchors.size):
-        block_of = spaces.blocks(anchors.rows[group])
+        strip_of = spaces.strips(anchors.rows[group])
 
-        def work(part: slice, block_of: Blocks = block_of) -> list[Sums]:
-            block = block_of(part)
-            return [measure.sums(block) for measure in measures]
+        def work(part: slice, strip_of: Strips = strip_of) -> list[Sums]:
+            strip = strip_of(part)
+            return [measure.sums(strip) for measure in measures]
 
         parts = row_blocks(group.stop - group.start, BLOCK, anchors.size)
         for part, sums in zip(parts, in_order(work, parts), strict=True):

@@ -5,8 +5,8 @@ import numpy as np
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
+from mlcli.report.quality.strips import Measure, Strip
 
 LAST = np.iinfo(np.int64).max
 BLOCK = 2**15  # points whose keys are looked at together
@@ -21,9 +21,9 @@ class Neighborhoods(Measure):
     neighbors: int  # k, below n / 2
     reach: int  # the largest neighborhood of the curve, at least k
 
-    def sums(self, block: Block) -> Sums:
+    def sums(self, strip: Strip) -> Sums:
         """Penalties of intruders and of those lost, and how many of the nearest are shared at each size."""
-        source, embedded = (Order.of(squared, block.rows, self.reach) for squared in (block.source, block.embedded))
+        source, embedded = (Order.of(squared, strip.rows, self.reach) for squared in (strip.source, strip.embedded))
         ranks = source.ranks(embedded.nearest(self.reach), exact=self.neighbors)
         lost = embedded.ranks(source.nearest(self.neighbors), exact=self.neighbors)
         enters = np.minimum(np.maximum(ranks, np.arange(1, self.reach + 1)), self.reach + 1) - 1
