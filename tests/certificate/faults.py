@@ -418,4 +418,5 @@ def folds() -> list[tuple[str, Any]]:
     from mlcli.stages.paths.elimination import EliminationRows
     from mlcli.stages.paths.geodesics import DijkstraRows
 
-    return [("geodesics.DijkstraRows", DijkstraRows.fold), ("elimination.EliminationRows", EliminationRows.fold)]
+    return [("paths.geodesics.DijkstraRows", DijkstraRows.fold),
+            ("paths.elimination.EliminationRows", EliminationRows.fold)]

@@ -29,6 +29,8 @@ from tests.support import Notes, fit
 
 MANY = np.random.default_rng(7).random((TILE * GROUP + 700, 3)) * [4, 2, 0.1]  # points of three blocks of tiles
 POINTS = MANY[:300]
+eliminates = pytest.mark.skipif(not (native.available() and ordering.available()),
+                                reason="needs the native kernels and METIS")
 KPCA: dict[str, Any] = {"kernel": {"name": "gaussian", "rate": 0.7}}
 ISOMAP: dict[str, Any] = {"neighbors": 9, "paths": {"algorithm": "dijkstra", "store": "streamed"}}
 
@@ -67,6 +69,17 @@ def test_geodesics_by_dijkstra(processes: Executor) -> None:
             assert a_pass(Streamed(source)) == here
 
 
+@eliminates
+@pytest.mark.skipif(not hasattr(native.Weights, "state"), reason="weights are not handed out yet")
+@pytest.mark.parametrize("keep", [False, True])
+def test_geodesics_by_elimination(keep: bool, processes: Executor) -> None:
+    source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep)
+    with threads_limited(2):
+        here = a_pass(Streamed(source))
+        with running_on(processes, 2):
+            assert a_pass(Streamed(source)) == here
+
+
 @pytest.mark.parametrize("method", ["isomap", "kpca"])
 def test_a_whole_fit(method: str, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "STORED", 1)
@@ -80,7 +93,7 @@ def test_a_whole_fit(method: str, processes: Executor, monkeypatch: pytest.Monke
     assert here.spectrum.values.tobytes() == there.spectrum.values.tobytes()
 
 
-@pytest.mark.skipif(not (native.available() and ordering.available()), reason="needs the native kernels and METIS")
+@eliminates
 def test_an_eliminated_graph_travels_with_its_weights_and_without_what_it_kept() -> None:
     source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep=True)
     vectors = np.random.default_rng(0).standard_normal((300, 5))
