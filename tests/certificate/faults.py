@@ -317,7 +317,7 @@ FAULTS: dict[str, Fault] = {
         {**ISOMAP, "paths": {"algorithm": "dijkstra", "store": "streamed", "precision": "float64"}},
         replacing("mlcli.stages.paths.paths._source", shortcut_missed), {"residual", "means"}),
     "a block of a streamed product lands a row off": Fault(
-        STREAMED, lambda patch: [patch.setattr(f"mlcli.stages.{kind}.fold", lambda *given, whole=whole:
+        STREAMED, lambda patch: [patch.setattr(f"mlcli.stages.paths.{kind}.fold", lambda *given, whole=whole:
                                                shifted_rows(whole, *given))
                                  for kind, whole in folds()] and None, {"residual"}),
     "other landmarks are stored than carried the fit": Fault(
@@ -418,5 +418,4 @@ def folds() -> list[tuple[str, Any]]:
     from mlcli.stages.paths.elimination import EliminationRows
     from mlcli.stages.paths.geodesics import DijkstraRows
 
-    return [("paths.geodesics.DijkstraRows", DijkstraRows.fold),
-            ("paths.elimination.EliminationRows", EliminationRows.fold)]
+    return [("geodesics.DijkstraRows", DijkstraRows.fold), ("elimination.EliminationRows", EliminationRows.fold)]
