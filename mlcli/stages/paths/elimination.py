@@ -4,6 +4,7 @@ All shortest paths are found in one sweep for each block of sources, without n D
 without an n x n matrix (Carré, 1971; Delling et al., "PHAST", 2011; Sao et al., 2020).
 """
 
+from concurrent.futures import CancelledError
 from dataclasses import field
 from functools import partial
 from threading import Event
@@ -112,13 +113,17 @@ class EliminationRows:
         sweeps = range(self.strips)[place * self._group : (place + 1) * self._group]
         first = self.weights.first(sweeps.start)
         product, sums = np.zeros((len(vectors) - first, vectors.shape[1])), np.zeros(len(vectors) - first)
-        fourths = sum(self._fold(sweep, vectors, product, sums) for sweep in sweeps if not self.stopped.is_set())
+        fourths = 0.0
+        for sweep in sweeps:
+            if self.stopped.is_set():
+                raise CancelledError("the pass was stopped")  # rather than a part of its sum
+            fourths += self._fold(sweep, vectors, product, sums)
         product *= -0.5
         sums *= -0.5
         return (Folded(slice(first, len(vectors)), product, sums, 0.25 * fourths),)
 
     def stop(self) -> None:
-        """Lets folds that have begun end after the sweep at hand, because nobody will use the result."""
+        """Ends folds that have begun after the sweep at hand, because nobody will use the result."""
         self.stopped.set()
 
     @property
