@@ -7,8 +7,8 @@ rows are taken. Where SciPy would take minutes, it gets a share of the sources a
 import argparse
 import statistics
 import time
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -16,13 +16,12 @@ import pymetis
 from scipy.sparse.csgraph import dijkstra
 
 from mlcli import native
+from mlcli.base.blocks import each, in_stages
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.native.elimination import Precision
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.nearest import nearest
-
-Each = Callable[..., Iterable[object]]
 
 
 def swiss_roll(rows: int) -> Array:
@@ -49,21 +48,27 @@ def timed(function: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def prepare(graph: Graph, precision: Precision, each: Each) -> tuple[native.Elimination, native.Weights]:
+def prepare(graph: Graph, precision: Precision) -> tuple[native.Elimination, native.Weights]:
     adjacency = pymetis.CSRAdjacency(graph.starts.astype(np.int32), graph.indices.astype(np.int32))
     order = np.asarray(pymetis.nested_dissection(adjacency=adjacency)[0])
     elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, order)
-    return elimination, elimination.weights(precision).eliminate(each)
+    return elimination, eliminated(elimination, precision)
 
 
-def all_pairs(graph: Graph, precision: Precision, each: Each) -> None:
-    _, weights = prepare(graph, precision, each)
-    out = np.empty((graph.size, graph.size), dtype=precision)
-    for _ in each(lambda block: weights.distances(block, out), range(weights.blocks)):
+def eliminated(elimination: native.Elimination, precision: Precision) -> native.Weights:
+    weights = elimination.weights(precision)
+    for _ in in_stages(weights.stages, weights.factor):
         pass
+    return weights
 
 
-def fold_share(elimination: native.Elimination, weights: native.Weights, each: Each, width: int, share: float) -> float:
+def all_pairs(graph: Graph, precision: Precision) -> None:
+    _, weights = prepare(graph, precision)
+    out = np.empty((graph.size, graph.size), dtype=precision)
+    each(lambda block: weights.distances(block, out), range(weights.blocks))
+
+
+def fold_share(elimination: native.Elimination, weights: native.Weights, width: int, share: float) -> float:
     """The seconds of a whole pass, from a share of its blocks spread evenly."""
     vectors = np.random.default_rng(0).standard_normal((elimination.size, width))
     count = min(max(4, round(share * weights.blocks)), weights.blocks)
@@ -73,12 +78,7 @@ def fold_share(elimination: native.Elimination, weights: native.Weights, each: E
         later = elimination.size - weights.first(block)
         return weights.fold(block, vectors, np.zeros((later, width)), np.zeros(later))
 
-    return timed(lambda: list(each(fold, blocks))) * weights.blocks / len(blocks)
-
-
-def eliminations(elimination: native.Elimination, precision: Precision, each: Each) -> float:
-    weights = elimination.weights(precision)
-    return timed(lambda: weights.eliminate(each))
+    return timed(lambda: each(fold, blocks)) * weights.blocks / len(blocks)
 
 
 def scipy_seconds(graph: Graph, share: float) -> float:
@@ -87,13 +87,13 @@ def scipy_seconds(graph: Graph, share: float) -> float:
     return seconds * graph.size / len(sources)
 
 
-def stored(graph: Graph, each: Each, repeats: int, share: float) -> float:
+def stored(graph: Graph, repeats: int, share: float) -> float:
     """Prints the seconds of all distances in a matrix; returns SciPy's."""
     times: dict[str, list[float]] = {"scipy": [], "float64": [], "float32": []}
     for _ in range(repeats):
         times["scipy"].append(scipy_seconds(graph, share))
         for precision in ("float64", "float32"):
-            times[precision].append(timed(lambda precision=precision: all_pairs(graph, precision, each)))
+            times[precision].append(timed(lambda precision=precision: all_pairs(graph, precision)))
     medians = {name: statistics.median(values) for name, values in times.items()}
     ratios = {name: statistics.median(np.divide(times["scipy"], values)) for name, values in times.items()}
     for name, seconds in medians.items():
@@ -101,14 +101,16 @@ def stored(graph: Graph, each: Each, repeats: int, share: float) -> float:
     return medians["scipy"]
 
 
-def streamed(graph: Graph, each: Each, threads: int, width: int, share: float, scipy: float | None) -> None:
+def streamed(graph: Graph, threads: int, width: int, share: float, scipy: float | None) -> None:
     """Prints the seconds of a pass over all distances that keeps none, and of what goes before it."""
     for precision in ("float32", "float64"):
-        start = time.perf_counter()
-        elimination, weights = prepare(graph, precision, map)
-        ready = time.perf_counter() - start  # with an elimination in one thread
-        alone, together = eliminations(elimination, precision, map), eliminations(elimination, precision, each)
-        seconds = fold_share(elimination, weights, each, width, share)
+        with threads_limited(1):
+            start = time.perf_counter()
+            elimination, weights = prepare(graph, precision)
+            ready = time.perf_counter() - start
+            alone = timed(partial(eliminated, elimination, precision))
+        together = timed(partial(eliminated, elimination, precision))
+        seconds = fold_share(elimination, weights, width, share)
         memory = elimination.bytes(precision) + threads * elimination.block_bytes(precision, stored=False)
         print(f"  {precision}: ready {ready:.3f} s; elimination {alone:.3f} s in one thread, {together:.3f} s"
               f" in {threads} ({elimination.work / together / 1e9:.1f}e9/s);"
@@ -129,11 +131,11 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=8)
     parser.add_argument("--cache", type=Path, help="a folder to keep neighbor graphs in")
     given = parser.parse_args()
-    with ThreadPoolExecutor(given.threads) as pool, threads_limited(given.threads):
+    with threads_limited(given.threads):
         made = graph(given.file, given.rows, given.neighbors, given.cache)
         print(f"{given.file or 'swiss roll'}, {given.rows} rows, {made.edges} edges, kernels {native.describe()}")
-        scipy = stored(made, pool.map, given.repeats, given.scipy_share) if given.repeats else None
-        streamed(made, pool.map, given.threads, given.width, given.fold_share, scipy)
+        scipy = stored(made, given.repeats, given.scipy_share) if given.repeats else None
+        streamed(made, given.threads, given.width, given.fold_share, scipy)
 
 
 if __name__ == "__main__":

@@ -34,7 +34,7 @@ BLAS = {"OPENBLAS_NUM_THREADS": "2", "OMP_NUM_THREADS": "2"}
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of work, as mlcli does it and as a peer does."""
+    """A job, as mlcli does it and as a peer does."""
 
     name: str
     peer: str

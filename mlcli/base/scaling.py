@@ -1,14 +1,15 @@
 """Exact scaling by powers of two, so that squares neither overflow nor vanish."""
 
 import weakref
+from types import EllipsisType
 
 import numpy as np
 
+from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import each, in_order
 from mlcli.base.types import AnyArray, Array
 
-PIECE = 1 << 20  # numbers looked at together
+BLOCK = 1 << 20  # numbers looked at together
 NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multiplying by them is exact
 
 
@@ -58,14 +59,14 @@ def constant(values: AnyArray) -> AnyArray:
 
 
 def _extent(values: AnyArray) -> Extent:
-    """The extent, looked for by all threads in pieces, so that no large array is made."""
-    if values.size <= PIECE:
-        return _extent_of_piece(values)
-    parts = list(in_order(_extent_of_piece, pieces(values)))
+    """The extent, looked for by all threads in blocks, so that no large array is made."""
+    if values.size <= BLOCK:
+        return _extent_of_block(values)
+    parts = list(in_order(lambda rows: _extent_of_block(values[rows]), _blocks(values)))
     return Extent(max((part.largest for part in parts), default=0.0), all(part.finite for part in parts))
 
 
-def _extent_of_piece(values: AnyArray) -> Extent:
+def _extent_of_block(values: AnyArray) -> Extent:
     high, low = float(np.max(values, initial=0.0)), float(np.min(values, initial=0.0))
     finite = bool(np.isfinite(high) and np.isfinite(low))
     if np.isnan(high):  # rare, and slower to look around
@@ -73,12 +74,8 @@ def _extent_of_piece(values: AnyArray) -> Extent:
     return Extent(max(high, -low), finite)
 
 
-def pieces(values: AnyArray) -> list[AnyArray]:
-    """An array cut along its first axis into parts of about a million numbers."""
-    if values.size <= PIECE:
-        return [values]
-    rows = max(1, PIECE * len(values) // values.size)
-    return [values[start:start + rows] for start in range(0, len(values), rows)]
+def _blocks(values: AnyArray) -> list[slice]:
+    return row_blocks(len(values), BLOCK, values.size // len(values))
 
 
 def shown(value: float, exponent: int) -> str:
@@ -94,17 +91,17 @@ def scaled(values: Array, exponent: int) -> Array:
         return values
     found = np.empty(values.shape)
 
-    def fill(piece: tuple[Array, Array]) -> None:
+    def fill(rows: slice | EllipsisType) -> None:
         with np.errstate(over="ignore", under="ignore"):
             if abs(exponent) <= NORMAL:
-                np.multiply(piece[0], np.ldexp(1.0, exponent), out=piece[1])  # the same, several times faster
+                np.multiply(values[rows], np.ldexp(1.0, exponent), out=found[rows])  # the same, several times faster
             else:
-                np.ldexp(piece[0], exponent, out=piece[1])
+                np.ldexp(values[rows], exponent, out=found[rows])
 
-    if values.size <= PIECE:
-        fill((values, found))
+    if values.size <= BLOCK:
+        fill(...)
     else:
-        each(fill, list(zip(pieces(values), pieces(found), strict=True)))
+        each(fill, _blocks(values))
     return found
 
 

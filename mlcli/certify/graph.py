@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities
-from mlcli.base.scaling import pieces
-from mlcli.base.threads import in_order
+from mlcli.base.scaling import BLOCK
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.budget import Budget
 from mlcli.certify.kernel import ROOM
-from mlcli.certify.recompute import NARROW, PIECE, squared
+from mlcli.certify.recompute import CACHED, NARROW, squared
 from mlcli.certify.subject import Subject
 from mlcli.certify.witness import NUMBER, shortest
 from mlcli.stages.graph.graph import Graph
@@ -114,7 +114,7 @@ def _lengths(subject: Subject, graph: Graph, budget: Budget) -> Check:
         found = values[left, right]
     else:
         found = np.empty(len(left))
-        for start in range(0, len(left), step := max(1, PIECE // wide)):
+        for start in range(0, len(left), step := max(1, CACHED // wide)):
             part = slice(start, start + step)
             gaps = values[left[part]] - values[right[part]]
             found[part] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
@@ -191,14 +191,14 @@ def stored_points(subject: Subject) -> Check:
     own = subject.data.values[subject.fit] if part else subject.data.values
     origin = getattr(similarity, "origin", None)
 
-    def wrong_in(stored: Array, given: Array) -> int:
-        return int(np.sum((stored != (given if origin is None else given - origin)).any(axis=1)))
+    def wrong_in(rows: slice) -> int:
+        return int(np.sum((points[rows] != (own[rows] if origin is None else own[rows] - origin)).any(axis=1)))
 
     if points.shape != own.shape:
         wrong = len(points)
     elif origin is None and points is own:
         wrong = 0  # found to be the same already, when the data was taken to the model's units
     else:
-        wrong = sum(in_order(lambda pair: wrong_in(*pair), list(zip(pieces(points), pieces(own), strict=True))))
+        wrong = sum(in_order(wrong_in, row_blocks(len(points), BLOCK, points.shape[1])))
     wrong += int(np.sum(subject.fit < 0))
     return count("points", wrong, "points in the model that are not the input's")

@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from mlcli.base.threads import each
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.types import Array
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 
 NARROW = 32  # columns up to which distances are summed one column at a time
-PIECE = 2**16  # numbers of the points taken up at once
+CACHED = 2**16  # numbers of the points taken up at once
 NEAR = 1e-3  # share of two points' squared norms below which the product has lost the digits of their distance
 
 
@@ -21,11 +21,11 @@ def squared(left: Array, right: Array) -> Array:
             total += gap
         return total
     total, center = np.empty((len(left), len(right))), right.mean(axis=0)
-    near, step = left - center, max(1, PIECE // right.shape[1])
+    near = left - center
     own = np.einsum("ij,ij->i", near, near)[:, None]
 
-    def fill(start: int) -> None:
-        part, found = right[start:start + step], total[:, start:start + step]
+    def fill(rows: slice) -> None:
+        part, found = right[rows], total[:, rows]
         far = part - center
         sizes = own + np.einsum("ij,ij->i", far, far)
         with np.errstate(all="ignore"):  # what overflows is not finite, and fails
@@ -34,7 +34,7 @@ def squared(left: Array, right: Array) -> Array:
         for row in np.flatnonzero(lost.any(axis=1)):
             found[row, lost[row]] = np.sum((part[lost[row]] - left[row]) ** 2, axis=1)
 
-    each(fill, range(0, len(right), step))  # pieces that stay in cache
+    each(fill, row_blocks(len(right), CACHED, right.shape[1]))
     return total
 
 

@@ -40,7 +40,7 @@ class Record:
 @stage("certify")
 def certify(record: Record, folder: Path | None, budget: Budget) -> Certificate:
     """The certificate of a run, and of its files where it has been written."""
-    with unheard(), single_threaded_blas():  # the pieces of work are too small to be shared
+    with unheard(), single_threaded_blas():  # the blocks of work are too small to be shared
         stored, checks = _read_back(record, folder, budget)
         projector = stored.get("projector", record.model.projector)
         model = replace(record.model, embedding=record.embedding.values, projector=projector,

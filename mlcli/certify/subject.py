@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
-from mlcli.base.scaling import largest_of, pieces, scaled
-from mlcli.base.threads import in_order
+from mlcli.base.scaling import BLOCK, largest_of, scaled
 from mlcli.base.types import Array, Indices
 from mlcli.methods import Method, Model, Projector
 from mlcli.methods.model import existing
@@ -127,8 +127,8 @@ def in_units(values: Array, exponent: int, points: Array | None) -> Array:
     """2**exponent times the data; where these are the points that a model holds, those, which spares a copy."""
     if points is None or points.shape != values.shape:
         return scaled(values, exponent)
-    pairs = list(zip(pieces(values), pieces(points), strict=True))
-    same = all(in_order(lambda pair: np.array_equal(scaled(pair[0], exponent), pair[1]), pairs))
+    same = all(in_order(lambda rows: np.array_equal(scaled(values[rows], exponent), points[rows]),
+                        row_blocks(len(values), BLOCK, values.shape[1])))
     return points if same else scaled(values, exponent)
 
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mlcli.base.blocks import each
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Features, Similarities
-from mlcli.base.threads import each
 from mlcli.base.types import Array, Indices
 from mlcli.certify.recompute import NARROW, corrected, kernel_diagonal, kernel_values, squared
 from mlcli.certify.subject import Subject

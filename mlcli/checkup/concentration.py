@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.checkup.report import Concentration, Reach
-from mlcli.stages.algebra.distances import row_blocks, squared_distances
+from mlcli.stages.algebra.distances import HELD, squared_distances
 
 SAMPLE = 1000  # points that neighborhoods are drawn around
 SHARES = (0.01, 0.1)
@@ -45,7 +46,7 @@ def concentration_of(data: Features, intrinsic: float, compute: Compute) -> Conc
               else np.sort(compute.generator().choice(size, SAMPLE, replace=False)))
     ranks = [max(1, int(np.ceil(share * (size - 1)))) for share in SHARES]
     parts = [_around(np.sqrt(squared_distances(points[chosen[rows]], points)), chosen[rows], ranks)
-             for rows in row_blocks(len(chosen), size)]
+             for rows in one_by_one(row_blocks(len(chosen), HELD, size))]
     around = np.concatenate(parts)
     around = around[around[:, 3] > 0]
     if len(around) == 0:

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.checkup.report import Features, Missing, Scales
-from mlcli.data.cells import row_blocks
+from mlcli.data.cells import ROWS
 from mlcli.data.scales import NEAR_ZERO, exponents, means, times_power
 from mlcli.data.table import Table
 
 LISTED = 5
 NAMED = 100
-PIECE = 2**22  # numbers worked on together
+BLOCK = 2**22  # numbers worked on together
 
 
 @stage("features")
@@ -33,7 +34,7 @@ def features_of(table: Table) -> Features:
 def missing_of(values: Array, names: Sequence[str]) -> Missing:
     """The cells without a finite number, by column."""
     by_column, infinite, rows = np.zeros(len(names), dtype=np.int64), 0, 0
-    for block in row_blocks(len(values)):
+    for block in row_blocks(len(values), ROWS):
         bad = ~np.isfinite(values[block])
         if bad.any():
             by_column += bad.sum(axis=0)
@@ -49,10 +50,9 @@ def spreads(values: Array) -> tuple[Array, int, AnyArray]:
 
     Only finite cells count; a deviation within rounding of the column's largest value is none.
     """
-    step = max(1, PIECE // max(len(values), 1))
     deviations, shifts, constant = [], [], []
-    for start in range(0, values.shape[1], step):
-        part = values[:, start:start + step]
+    for columns in row_blocks(values.shape[1], BLOCK, len(values)):
+        part = values[:, columns]
         present = np.isfinite(part)
         known = np.where(present, part, 0.0)
         shift = exponents(known)
@@ -92,8 +92,7 @@ def repeats(values: Array, axis: int) -> Indices:
     order = np.argsort(prints, kind="stable")
     same = prints[order[1:]] == prints[order[:-1]]
     pairs = np.stack([order[1:][same], order[:-1][same]], axis=1)
-    step = max(1, PIECE // max(values.shape[axis], 1))
-    equal = [_equal(values, pairs[at:at + step], axis) for at in range(0, len(pairs), step)]
+    equal = [_equal(values, pairs[some], axis) for some in row_blocks(len(pairs), BLOCK, values.shape[axis])]
     pairs = pairs[np.concatenate(equal)] if equal else pairs
     return pairs[np.argsort(pairs[:, 0], kind="stable")]
 
@@ -114,7 +113,7 @@ def fingerprints(values: Array, axis: int) -> AnyArray:
     drawn: Indices = np.random.default_rng(0).integers(0, 2**62, (values.shape[axis],))
     weights = (2 * drawn + 1).astype(np.uint64)
     prints = np.zeros(rows if axis == 1 else columns, dtype=np.uint64)
-    for block in row_blocks(rows, max(1, PIECE // max(columns, 1))):
+    for block in row_blocks(rows, BLOCK, columns):
         bits = (values[block] + 0.0).view(np.uint64)  # minus zero is zero
         bits = np.where(np.isnan(values[block]), np.uint64(1), bits)
         bits = (bits ^ (bits >> np.uint64(32))) * np.uint64(0x9E3779B97F4A7C15)

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.types import Array
 from mlcli.checkup.report import Euclidean, Triangle
-from mlcli.data.cells import row_blocks
 from mlcli.data.triangles import SHARE
 
 

@@ -4,16 +4,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.scaling import exponent_of, scaled
-from mlcli.base.threads import in_order
 from mlcli.base.types import Array
 from mlcli.checkup.report import Condition, Identity, Metric, Offender, Symmetry, Triangle, Unknown
 from mlcli.checkup.triangle import LISTED, violations
-from mlcli.data.cells import row_blocks
+from mlcli.data.cells import ROWS
 from mlcli.data.square import ROUNDING as DIAGONAL
 from mlcli.data.symmetry import ROUNDING as GAP
 
-ROWS = 256  # looked at together
+FEW = 256  # rows whose pairs are looked at together
 Ids = Sequence[str]
 
 
@@ -30,7 +30,7 @@ def metric_of(found: Array, completed: Array, ids: Ids) -> Metric:
 
 def unknown_of(values: Array, ids: Ids) -> Unknown:
     """The cells without a finite number, by the points of their rows."""
-    cells = np.concatenate([(~np.isfinite(values[rows])).sum(axis=1) for rows in row_blocks(len(values))])
+    cells = np.concatenate([(~np.isfinite(values[rows])).sum(axis=1) for rows in row_blocks(len(values), ROWS)])
     worst = np.argsort(-cells, kind="stable")[:LISTED]
     return Unknown(int(cells.sum()), int(np.count_nonzero(cells)),
                    tuple((ids[i], int(cells[i])) for i in worst.tolist() if cells[i]))
@@ -38,7 +38,7 @@ def unknown_of(values: Array, ids: Ids) -> Unknown:
 
 def largest_size(values: Array) -> float:
     """The largest finite size of an entry."""
-    parts = (values[rows] for rows in row_blocks(len(values)))
+    parts = (values[rows] for rows in row_blocks(len(values), ROWS))
     return max(float(np.abs(part, where=np.isfinite(part), out=np.zeros_like(part)).max(initial=0.0)) for part in parts)
 
 
@@ -95,7 +95,7 @@ def worst_pairs(size: int, score: Callable[[slice], Array]) -> tuple[int, list[t
         few = np.argsort(-flat, kind="stable")[:LISTED] if positive else np.zeros(0, dtype=np.int64)
         return positive, [(float(flat[at]), rows.start + int(at) // size, int(at) % size) for at in few if flat[at] > 0]
 
-    parts = list(in_order(block, row_blocks(size, ROWS)))
+    parts = list(in_order(block, row_blocks(size, FEW)))
     few = sorted((item for _, items in parts for item in items), key=lambda item: (-item[0], item[1], item[2]))
     return sum(count for count, _ in parts), [(i, j) for _, i, j in few[:LISTED]]
 

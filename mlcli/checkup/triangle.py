@@ -3,13 +3,14 @@
 import numpy as np
 
 from mlcli import native
+from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import advance, stage
-from mlcli.base.threads import allowed, in_order
+from mlcli.base.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.paths.floyd import shorten
 
 SLACK = 1e-12  # of the largest dissimilarity: a side this much longer than the other two is rounding
-CHUNK = 2**16  # numbers worked on together: they stay in cache
+CACHED = 2**16  # numbers worked on together: they stay in cache
 ROWS = 8  # rows whose pairs are tried together, so that each row is fetched once for all of them
 LISTED = 5
 
@@ -69,12 +70,9 @@ def _undercut(lengths: Array) -> Array:
     """Lengths of shortest paths, at most the sum of any two sides; zeros, which hide nothing, without kernels."""
     if not native.available() or len(lengths) < 3:
         return np.zeros_like(lengths)
-    from concurrent.futures import ThreadPoolExecutor
-
     paths = lengths.copy()
     np.fill_diagonal(paths, 0.0)
-    with ThreadPoolExecutor(allowed()) as pool:
-        native.floyd_warshall(paths, pool.map)
+    shorten(paths)
     return paths
 
 
@@ -94,17 +92,13 @@ def _too_long(lengths: Array, paths: Array, usable: AnyArray,
         worst = np.lexsort((right, left, -excess))[:LISTED]
         return int(counts.sum()), excess[worst], own[left[worst]], right[worst]
 
-    found, blocks = [], [slice(start, min(start + ROWS, size)) for start in range(0, size, ROWS)]
-    for done, part in enumerate(in_order(block, blocks)):
-        found.append(part)
-        advance(done + 1, len(blocks))
-    return found
+    return list(in_order(block, row_blocks(size, ROWS), progress=True))
 
 
 def undercuts(lengths: Array, first: int, wanted: AnyArray, slack: float) -> tuple[Indices, Array]:
     """What the native kernel of this name does, with NumPy."""
     counts, least = np.zeros(len(wanted), dtype=np.int64), np.full(wanted.shape, np.inf)
-    step = max(1, CHUNK // len(lengths))
+    step = max(1, CACHED // len(lengths))
     for row in range(len(wanted)):
         left, rights = lengths[first + row], np.flatnonzero(wanted[row])
         for at in range(0, len(rights), step):

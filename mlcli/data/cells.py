@@ -10,12 +10,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.data.wording import LISTED, counted, joined, shown
 from mlcli.errors import DataError
 
-ROWS = 4096  # rows looked at together
-
-
-def row_blocks(rows: int, size: int = ROWS) -> list[slice]:
-    """The rows in blocks, so that temporary arrays stay small."""
-    return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+ROWS = 4096  # rows looked at together, so that temporary arrays stay small
 
 
 def positions(mask: AnyArray, ids: Sequence[str], columns: Sequence[str]) -> str:

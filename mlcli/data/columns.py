@@ -206,7 +206,7 @@ def fill(rows: Array, columns: dict[int, Array]) -> None:
 
 
 def _runs(positions: list[int]) -> list[list[int]]:
-    """Positions cut where they do not follow each other, and into pieces that fit the cache."""
+    """Positions cut where they do not follow each other, and into runs that fit the cache."""
     runs: list[list[int]] = []
     for position in positions:
         if runs and position == runs[-1][-1] + 1 and len(runs[-1]) < TOGETHER:

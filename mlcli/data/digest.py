@@ -38,11 +38,11 @@ class Digest:
 
     def _work(self) -> None:
         give_way()
-        found, piece = hashlib.sha256(), memoryview(bytearray(CHUNK))
+        found, chunk = hashlib.sha256(), memoryview(bytearray(CHUNK))
         with self._file as file:
             try:
-                while not self._stopped.is_set() and (count := file.readinto(piece)):
-                    found.update(piece[:count])
+                while not self._stopped.is_set() and (count := file.readinto(chunk)):
+                    found.update(chunk[:count])
                 self._same = self._before == state(file.fileno())
             except OSError as error:
                 self._error = error

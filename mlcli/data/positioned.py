@@ -5,7 +5,7 @@ import io
 import os
 from typing import Any, BinaryIO, cast
 
-from mlcli.base.threads import in_order
+from mlcli.base.blocks import in_order, row_blocks
 
 CHUNK = 1 << 20  # bytes read at once
 PART = 16 << 20  # bytes that a thread reads before it takes the next part
@@ -57,7 +57,7 @@ class Positioned(io.RawIOBase):
 def read_into(stream: BinaryIO, buffer: memoryview) -> int:
     """Bytes read from a stream into a buffer, as many as it holds or there are; parts of a file by all threads."""
     raw = getattr(stream, "raw", None)
-    parts = [slice(start, min(start + PART, len(buffer))) for start in range(0, len(buffer), PART)]
+    parts = row_blocks(len(buffer), PART)
     if not isinstance(raw, Positioned):
         return sum(_whole(stream, buffer[part]) for part in parts)
     start = stream.tell()

@@ -10,9 +10,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.data.cells import row_blocks
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
 from mlcli.errors import UsageError

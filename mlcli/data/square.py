@@ -5,10 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.stage import note
 from mlcli.base.types import Array
-from mlcli.data.cells import refuse_negative, refuse_nonfinite, row_blocks
+from mlcli.data.cells import ROWS, refuse_negative, refuse_nonfinite
 from mlcli.data.input import Input
 from mlcli.data.sheet import Sheet, require_unique_ids
 from mlcli.data.symmetry import symmetric
@@ -151,7 +152,7 @@ def look_like_similarities(values: Array) -> bool:
 def hollow(values: Array, ids: tuple[str, ...], where: str) -> Array:
     """The matrix with an exactly zero diagonal; raises DataError where it is not nearly so."""
     diagonal = np.abs(np.diag(values))
-    largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values)))
+    largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values), ROWS))
     bad = np.flatnonzero(diagonal > ROUNDING * largest)
     if len(bad):
         parts = [f"{values[row, row]:.17g} at {shown(ids[row])}" for row in bad[:LISTED]]

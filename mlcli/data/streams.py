@@ -55,7 +55,7 @@ class Chunks(io.RawIOBase):
 
 
 def raw_chunks(opened: Opened) -> Iterator[bytes]:
-    """The file's content in pieces, decompressed where its name says so."""
+    """The file's content a part at a time, decompressed where its name says so."""
     how = compression(opened.path)
     with opened.stream() as file:
         reader = decompressor(file, how)
@@ -64,7 +64,7 @@ def raw_chunks(opened: Opened) -> Iterator[bytes]:
 
 
 def next_chunk(reader: BinaryIO, path: str, how: str) -> bytes:
-    """The next piece of a decompressed content; raises DataError where the compression is broken."""
+    """The next part of a decompressed content; raises DataError where the compression is broken."""
     with arrow_faults(path, how):
         try:
             return reader.read(CHUNK)

@@ -2,15 +2,16 @@
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.stage import note
 from mlcli.base.types import Array
-from mlcli.data.cells import row_blocks
+from mlcli.data.cells import ROWS
 from mlcli.data.input import Input
 from mlcli.data.wording import place, shown
 from mlcli.errors import DataError
 
 ROUNDING = 1e-8  # of the largest entry: a difference this small is rounding
-ROWS = 512
+FEW = 512
 
 
 def symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
@@ -18,7 +19,7 @@ def symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
     gap, row, column = worst_pair(values)
     if gap == 0:
         return values
-    largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values)))
+    largest = max(float(np.abs(values[rows]).max()) for rows in row_blocks(len(values), ROWS))
     pair = f"{shown(ids[row])} and {shown(ids[column])}"
     rounding = gap <= ROUNDING * (largest / 2)
     if not rounding and input.symmetrize == "error":
@@ -34,7 +35,7 @@ def symmetric(values: Array, ids: tuple[str, ...], input: Input) -> Array:
 def worst_pair(values: Array) -> tuple[float, int, int]:
     """Half the largest difference between an entry and its mirror image, and where it is."""
     worst = (0.0, 0, 0)
-    for rows in row_blocks(len(values), ROWS):
+    for rows in row_blocks(len(values), FEW):
         gaps = np.abs(values[rows] * 0.5 - values[:, rows].T * 0.5)  # halves: the difference cannot overflow
         place = int(gaps.argmax())
         row, column = divmod(place, len(values))
@@ -45,7 +46,7 @@ def worst_pair(values: Array) -> tuple[float, int, int]:
 
 def merge(values: Array, how: str) -> None:
     """Replaces every entry and its mirror image by their mean, minimum or maximum."""
-    for rows in row_blocks(len(values), ROWS):
+    for rows in row_blocks(len(values), FEW):
         upper, lower = values[rows, rows.start:], values[rows.start:, rows].T
         both = upper * 0.5 + lower * 0.5 if how == "mean" else getattr(np, f"{how}imum")(upper, lower)
         values[rows, rows.start:] = both

@@ -10,11 +10,10 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mlcli import native
+from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
-from mlcli.base.threads import in_order
 from mlcli.data.arrow import pyarrow
-from mlcli.data.cells import row_blocks
 from mlcli.data.numbers import NUMBERS
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
@@ -42,7 +41,7 @@ def write_csv(table: Table, stream: BinaryIO) -> None:
     warn_of_formulas(table)
     header = map(quoted, [*noted_names(table), *table.columns])
     stream.write((",".join(header) + "\n").encode("utf-8", "surrogateescape"))
-    blocks = row_blocks(len(table.ids), max(1, CELLS // (1 + len(table.columns))))
+    blocks = row_blocks(len(table.ids), CELLS, 1 + len(table.columns))
     for text in in_order(partial(csv_text, table), blocks):
         stream.write(text)
 

@@ -1,8 +1,6 @@
 """All shortest paths of an undirected graph by sparse elimination over the (min, +) semiring, as blocks of work."""
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 
@@ -10,12 +8,6 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels, owned
 
 Precision = Literal["float32", "float64"]
-
-
-class Map(Protocol):
-    """Runs a function on each of some numbers, as `map` or a thread pool's `map` does."""
-
-    def __call__(self, function: Callable[[int], None], items: Iterable[int], /) -> Iterable[None]: ...
 
 
 class Elimination:
@@ -84,23 +76,11 @@ class Weights:
         """One task of a stage; the tasks of a stage may run at the same time, after all stages before it."""
         self._native.factor(stage, task)
 
-    def eliminate(self, each: Map = map) -> "Weights":
-        """All tasks, those of a stage through `each`; returns itself."""
-        for stage, count in enumerate(self.stages):
-            for _ in each(partial(self.factor, stage), range(count)):
-                pass
-        return self
-
-    def sources(self, block: int) -> Indices:
-        """The vertices that are the sources of a block, neighbors in the order of elimination."""
-        result: Indices = self._native.sources(block)
-        return result
-
     def distances(self, block: int, out: AnyArray) -> None:
         """Writes the distances from a block's sources to all vertices, infinite between pieces.
 
         `out` is float32 or float64: either the whole matrix (n x n), of which the sources' rows
-        are written, or a row for each source in the order of `sources`.
+        are written, or a row for each source, in their order.
         """
         self._native.distances(block, out)
 

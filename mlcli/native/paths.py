@@ -1,8 +1,5 @@
 """The pieces of a graph, and shortest paths by Dijkstra's algorithm and by blocked Floyd-Warshall."""
 
-from collections.abc import Callable, Iterable
-from functools import partial
-
 import numpy as np
 
 from mlcli.base.types import AnyArray, Array, Indices
@@ -32,18 +29,6 @@ def floyd_pivot(matrix: AnyArray, pivot: int) -> None:
 def floyd_rows(matrix: AnyArray, pivot: int, strip: int) -> None:
     """The second half, in place: the rows of another strip through the pivot's; strips may run at the same time."""
     kernels().floyd_rows(matrix, pivot, strip)
-
-
-def floyd_warshall(matrix: AnyArray, each: Callable[..., Iterable[None]] = map) -> None:
-    """Turns lengths (n x n, zero diagonal, infinite where there is no edge) into distances in place.
-
-    `each` is `map` or a thread pool's `map`.
-    """
-    strips = range(-(-len(matrix) // STRIP))
-    for pivot in strips:
-        floyd_pivot(matrix, pivot)
-        for _ in each(partial(floyd_rows, matrix, pivot), [strip for strip in strips if strip != pivot]):
-            pass
 
 
 def _vector(values: AnyArray, kind: type) -> AnyArray:

@@ -14,7 +14,7 @@ LONG = 400  # characters of a sentence
 
 @frozen
 class Html:
-    """A piece of a page that is escaped already, and the kinds of marks in its figures."""
+    """A part of a page that is escaped already, and the kinds of marks in its figures."""
 
     text: str
     kinds: frozenset[str] = frozenset()

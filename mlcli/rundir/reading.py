@@ -43,8 +43,8 @@ def sha256_of(path: Path) -> str:
     """The SHA-256 of a regular file's bytes; raises InputMissing for other files and OSError."""
     found = hashlib.sha256()
     with os.fdopen(open_regular(str(path)), "rb") as file:
-        while piece := file.read(CHUNK):  # None where a file of /proc has nothing to say now
-            found.update(piece)
+        while chunk := file.read(CHUNK):  # None where a file of /proc has nothing to say now
+            found.update(chunk)
     return found.hexdigest()
 
 

@@ -16,8 +16,8 @@ from mlcli.data.table import Table
 def test_the_extent_is_the_largest_size_and_whether_all_is_finite(
         numbers: list[float], largest: float, finite: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.array(numbers)
-    for piece in (1, 1 << 20):
-        monkeypatch.setattr(scaling, "PIECE", piece)
+    for block in (1, 1 << 20):
+        monkeypatch.setattr(scaling, "BLOCK", block)
         assert (largest_of(values), all_finite(values)) == (largest, finite)
 
 

@@ -229,9 +229,8 @@ def altered_digit(whole: Any, *arguments: Any) -> str:
     return "\n".join([*lines[:2], ",".join(cells), *lines[3:]]) + "\n"
 
 
-def shifted_rows(whole: Any, engine: Any, number: int, block: Array) -> Any:
-    found = whole(engine, number, block)
-    return replace(found, product=np.roll(found.product, 1, axis=0))
+def shifted_rows(whole: Any, *given: Any) -> Any:
+    return [replace(found, product=np.roll(found.product, 1, axis=0)) for found in whole(*given)]
 
 
 def wrong_landmarks(model: Model) -> Model:
@@ -312,14 +311,14 @@ FAULTS: dict[str, Fault] = {
         ISOMAP, replacing("mlcli.stages.graph.pieces.graph_of", lambda whole, *a: longer_edges(whole(*a))),
         {"edge lengths", "graph"}),
     "geodesics miss a shortcut": Fault(
-        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.stages.paths.paths._engine", shortcut_missed),
+        {**ISOMAP, "paths": {"algorithm": "dijkstra"}}, replacing("mlcli.stages.paths.paths._source", shortcut_missed),
         {"residual", "means"}),
     "geodesics of a streamed kernel miss a shortcut": Fault(
         {**ISOMAP, "paths": {"algorithm": "dijkstra", "store": "streamed", "precision": "float64"}},
-        replacing("mlcli.stages.paths.paths._engine", shortcut_missed), {"residual", "means"}),
+        replacing("mlcli.stages.paths.paths._source", shortcut_missed), {"residual", "means"}),
     "a block of a streamed product lands a row off": Fault(
-        STREAMED, lambda patch: [patch.setattr(f"mlcli.stages.{kind}.fold", lambda self, number, block, whole=whole:
-                                               shifted_rows(whole, self, number, block))
+        STREAMED, lambda patch: [patch.setattr(f"mlcli.stages.paths.{kind}.fold", lambda *given, whole=whole:
+                                               shifted_rows(whole, *given))
                                  for kind, whole in folds()] and None, {"residual"}),
     "other landmarks are stored than carried the fit": Fault(
         {**ISOMAP, "landmarks": 30}, solving("isomap", wrong_landmarks), {"residual", "means", "projection"}),

@@ -113,7 +113,7 @@ def test_names_of_users_cannot_break_the_line(mlcli: Caller) -> None:
     assert called.err.count("\n") == 1 and "\x1b" not in called.err
 
 
-def test_closed_pipes_and_signals_are_not_errors_of_a_piece_of_work() -> None:
+def test_closed_pipes_and_signals_are_not_errors_of_the_work() -> None:
     for error in (BrokenPipeError(), Stopped(15), KeyboardInterrupt()):
         with pytest.raises(type(error)):
             attempt(lambda error=error: failing(error), Form())

@@ -7,6 +7,7 @@ import pytest
 from scipy.sparse.csgraph import dijkstra
 
 from mlcli import native
+from mlcli.base.blocks import in_stages
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
 from mlcli.stages.graph.graph import Graph, undirected
@@ -98,7 +99,20 @@ def orders(graph: Graph) -> dict[str, Indices]:
 
 
 def eliminated(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64") -> native.Weights:
-    return native.Elimination(graph.starts, graph.indices, graph.lengths, order).weights(precision).eliminate()
+    return finished(native.Elimination(graph.starts, graph.indices, graph.lengths, order).weights(precision))
+
+
+def finished(weights: native.Weights) -> native.Weights:
+    """The weights with all tasks done, those of a stage on as many threads as allowed."""
+    for _ in in_stages(weights.stages, weights.factor):
+        pass
+    return weights
+
+
+def sources(weights: native.Weights, block: int) -> Indices:
+    """The vertices that are the sources of a block."""
+    first = weights.first(block)
+    return weights.order[first : first + weights.lanes]
 
 
 def by_elimination(graph: Graph, order: Indices, precision: native.elimination.Precision = "float64",
@@ -114,7 +128,11 @@ def by_floyd(graph: Graph, precision: str = "float64") -> AnyArray:
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     matrix[rows, graph.indices] = graph.lengths
     np.fill_diagonal(matrix, 0)
-    native.floyd_warshall(matrix)
+    strips = range(-(-graph.size // native.STRIP))
+    for pivot in strips:
+        native.floyd_pivot(matrix, pivot)
+        for strip in set(strips) - {pivot}:
+            native.floyd_rows(matrix, pivot, strip)
     return matrix
 
 

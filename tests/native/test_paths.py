@@ -1,13 +1,12 @@
 """The three shortest-path algorithms agree with SciPy's, and with one another."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcli import native
+from mlcli.base.threads import threads_limited
 from mlcli.native.library import kernels
 from mlcli.stages.graph.graph import Graph
 from tests.native.support import (
@@ -19,10 +18,12 @@ from tests.native.support import (
     by_floyd,
     eliminated,
     expected,
+    finished,
     levels,
     needs_native,
     orders,
     pairs,
+    sources,
 )
 
 pytestmark = needs_native
@@ -121,7 +122,7 @@ def test_a_block_adds_to_its_own_rows_and_later_ones_each_pair_once(precision: s
     squared = expected(graph) ** 2
     weights = eliminated(graph, orders(graph)["shuffled"], precision)
     for block in range(weights.blocks):
-        first, own = weights.first(block), weights.sources(block)
+        first, own = weights.first(block), sources(weights, block)
         later = weights.order[first:]
         assert np.array_equal(own, later[: len(own)])
         vectors = np.zeros((graph.size, 1))
@@ -137,7 +138,7 @@ def test_a_block_adds_to_its_own_rows_and_later_ones_each_pair_once(precision: s
 def test_what_a_fold_keeps_gives_the_same_bits_again(precision: str) -> None:
     graph = GRAPHS["lattice"]
     elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, orders(graph)["shuffled"])
-    weights = elimination.weights(precision).eliminate()
+    weights = finished(elimination.weights(precision))
     vectors = np.random.default_rng(3).standard_normal((graph.size, 5))
     results = []
     rooms = [weights.room(block) for block in range(weights.blocks)]
@@ -154,10 +155,10 @@ def test_rows_of_one_block(precision: str) -> None:
     graph = GRAPHS["random"]
     weights, wanted = eliminated(graph, orders(graph)["shuffled"], precision), expected(graph)
     for block in (0, 4):
-        sources = weights.sources(block)
-        out = np.empty((len(sources), graph.size))
+        own = sources(weights, block)
+        out = np.empty((len(own), graph.size))
         weights.distances(block, out)
-        assert_close(out, wanted[sources], TOLERANCE[precision])
+        assert_close(out, wanted[own], TOLERANCE[precision])
 
 
 @every_graph
@@ -165,11 +166,11 @@ def test_rows_of_one_block(precision: str) -> None:
 def test_rows_of_any_sources(name: str, precision: str) -> None:
     """Scattered over the whole order, more than are swept at once, one of them twice."""
     graph, generator = GRAPHS[name], np.random.default_rng(15)
-    wanted, sources = expected(graph), generator.integers(0, graph.size, 150)
-    sources[70] = sources[3]
+    wanted, many = expected(graph), generator.integers(0, graph.size, 150)
+    many[70] = many[3]
     for order in orders(graph).values():
         weights = eliminated(graph, order, precision)
-        for some in (sources, sources[:1], sources[:0]):
+        for some in (many, many[:1], many[:0]):
             for out in (np.float32, np.float64):
                 rows = np.full((len(some), graph.size), np.nan, dtype=out)
                 weights.rows(some, rows)
@@ -181,9 +182,9 @@ def test_a_row_is_the_same_to_the_last_bit_whatever_is_swept_with_it(precision: 
     graph = GRAPHS["lattice"]
     weights = eliminated(graph, orders(graph)["shuffled"], precision)
     alone, together, block = (np.empty((rows, graph.size)) for rows in (1, 40, weights.lanes))
-    sources = weights.sources(3)
-    weights.rows(sources[5:6], alone)
-    weights.rows(np.append(np.arange(0, 390, 10), sources[5]), together)
+    one = sources(weights, 3)[5:6]
+    weights.rows(one, alone)
+    weights.rows(np.append(np.arange(0, 390, 10), one), together)
     weights.distances(3, block)
     assert np.array_equal(alone[0], together[-1]) and np.array_equal(alone[0], block[5])
 
@@ -194,16 +195,16 @@ def test_threads_change_nothing() -> None:
     graph = pairs(6000, generator.integers(0, 6000, 40000), generator.integers(0, 6000, 40000), generator.random(40000))
     order = orders(graph).get("dissected", np.arange(graph.size))
     elimination = native.Elimination(graph.starts, graph.indices, graph.lengths, order)
-    alone = elimination.weights("float32").eliminate()
-    with ThreadPoolExecutor(4) as pool:
-        together = elimination.weights("float32").eliminate(pool.map)
+    alone = finished(elimination.weights("float32"))
+    with threads_limited(4):
+        together = finished(elimination.weights("float32"))
     assert max(alone.stages) > 1
     rows = np.empty((2, 64, graph.size))
     alone.distances(7, rows[0])
     together.distances(7, rows[1])
     assert np.array_equal(rows[0], rows[1])
     wanted = np.empty((64, graph.size))
-    native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, alone.sources(7), wanted)
+    native.dijkstra_rows(graph.starts, graph.indices, graph.lengths, sources(alone, 7), wanted)
     assert_close(rows[0], wanted, 1e-6)
 
 
@@ -221,7 +222,7 @@ def test_what_an_elimination_says_of_itself() -> None:
 
 def test_a_graph_given_in_one_direction() -> None:
     starts, indices, lengths = np.array([0, 2, 3, 3]), np.array([1, 2, 2]), np.array([1.0, 5.0, 1.0])
-    weights = native.Elimination(starts, indices, lengths, np.arange(3)).weights("float64").eliminate()
+    weights = finished(native.Elimination(starts, indices, lengths, np.arange(3)).weights("float64"))
     out = np.empty((3, 3))
     weights.distances(0, out)
     assert out[0, 2] == out[2, 0] == 2

@@ -53,7 +53,7 @@ def _calls() -> dict[str, Callable[[], Any]]:
 
     return {
         "block too large": lambda: weights.distances(1, np.empty((2, 2))),
-        "block negative": lambda: weights.sources(-1),
+        "block negative": lambda: weights.distances(-1, np.empty((2, 2))),
         "stage": lambda: weights.factor(99, 0),
         "task": lambda: weights.factor(0, 99),
         "too few columns": lambda: weights.distances(0, np.empty((2, 1))),

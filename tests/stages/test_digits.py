@@ -74,9 +74,9 @@ def test_every_eigenvalue_has_the_digits_that_the_data_has(route: str, kind: str
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-def test_a_factor_made_in_many_pieces_loses_nothing(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(factored, "BLOCK", 24)
-    monkeypatch.setattr(factored, "BLOCKS", 3)
+def test_a_factor_made_in_many_blocks_loses_nothing(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(factored, "PART", 24)
+    monkeypatch.setattr(factored, "PARTS", 3)
     points = of_units(100)
     with threads_limited(threads):
         model = fit("pca", points, eigensolve={"components": 4})

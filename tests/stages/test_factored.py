@@ -20,8 +20,8 @@ POINTS = np.random.default_rng(0).standard_normal((700, 6)) * [5, 4, 3, 2, 1, 0.
 
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(factored, "BLOCK", 90)
-    monkeypatch.setattr(factored, "BLOCKS", 3)
+    monkeypatch.setattr(factored, "PART", 90)
+    monkeypatch.setattr(factored, "PARTS", 3)
 
 
 @pytest.mark.usefixtures("small_blocks")

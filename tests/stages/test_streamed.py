@@ -1,6 +1,7 @@
 """Kernels computed anew in every pass give what a matrix in memory gives."""
 
 import weakref
+from concurrent.futures import CancelledError
 from itertools import chain
 from typing import Any
 
@@ -8,7 +9,10 @@ import numpy as np
 import pytest
 
 from mlcli import native
+from mlcli.base import blocks
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import threads_limited
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.graph import graph_of
@@ -150,47 +154,70 @@ def test_quick_rows_are_those_of_the_matrix_in_the_precision_of_a_pass() -> None
 
 @pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
 def test_rows_that_outlive_a_fit_do_not_hold_all_its_distances() -> None:
-    engine = EliminationRows(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep=True)
-    rows, alive = engine.rows, weakref.ref(engine)
+    engine = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep=True)
+    engine.fold(0, np.ones((300, 1)), moments=True)
+    rows, alive = engine.quick_rows, weakref.ref(engine.kept[0])
     del engine
     assert alive() is None and rows(np.array([7]))[0, 7] == 0
 
 
+@frozen
+class Identity:
+    """The identity as a kernel that is never stored, with a block for each row."""
+
+    size: int
+    stopped: list[bool]
+    width = 4
+    landmarks = 4
+    order = None
+    quick_rows = None
+
+    @property
+    def blocks(self) -> int:
+        return self.size
+
+    def rows(self, chosen: np.ndarray) -> np.ndarray:
+        return np.eye(self.size)[chosen]
+
+    def fold(self, number: int, vectors: np.ndarray, moments: bool) -> list[Folded]:
+        return [Folded(slice(number, number + 1), vectors[number : number + 1])]
+
+    def stop(self) -> None:
+        self.stopped.append(True)
+
+
 def test_a_pass_that_is_left_tells_its_blocks_to_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    stopped: list[bool] = []
-
-    def fold(number: int, block: np.ndarray, moments: bool) -> list[Folded]:
-        return [Folded(slice(number, number + 1), block[number : number + 1])]
-
-    kernel = Streamed(50, 50, fold, lambda chosen: np.eye(50)[chosen], 4, 4, stop=lambda: stopped.append(True))
-    kernel.apply(np.ones((50, 2)))
-    assert not stopped
+    rows = Identity(50, [])
+    kernel = Streamed(rows)
+    with threads_limited(2):
+        kernel.apply(np.ones((50, 2)))
+    assert not rows.stopped
 
     def interrupted(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(streamed, "advance", interrupted)
-    with pytest.raises(KeyboardInterrupt):
+    monkeypatch.setattr(blocks, "advance", interrupted)
+    with threads_limited(2), pytest.raises(KeyboardInterrupt):
         kernel.apply(np.ones((50, 2)))
-    assert stopped == [True]
+    assert rows.stopped == [True]
 
 
 @pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
 @pytest.mark.parametrize("size", [65, 700, 2500])
-def test_the_pieces_of_a_fold_are_all_blocks_much_work_and_little_in_turn(size: int,
+def test_the_blocks_of_a_pass_are_all_sweeps_much_work_and_little_in_turn(size: int,
                                                                           monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.random.default_rng(0).random((size, 2))
-    engine = elimination.EliminationRows(Analysis.of(graph_of(nearest(points, 6), "union")), "float32")
+    engine = EliminationRows.of(Analysis.of(graph_of(nearest(points, 6), "union")), "float32")
     folded: list[list[int]] = []
-    monkeypatch.setattr(engine, "_fold", lambda number, *rest: folded[-1].append(number) or 0.0)
-    for number in range(engine.groups):
+    monkeypatch.setattr(EliminationRows, "_fold", lambda self, number, *rest: folded[-1].append(number) or 0.0)
+    for number in range(engine.blocks):
         folded.append([])
-        engine.fold(number, np.ones((size, 2)))
-    assert sorted(chain.from_iterable(folded)) == list(range(engine.blocks))
+        engine.fold(number, np.ones((size, 2)), moments=True)
+    assert sorted(chain.from_iterable(folded)) == list(range(engine.strips))
     halves = [sum(size - 64 * number for number in chain.from_iterable(folded[half::2])) for half in (0, 1)]
-    assert engine.groups < 4 or halves[0] > halves[1]
+    assert engine.blocks < 4 or halves[0] > halves[1]
     for first, second in zip(folded[::2], folded[1::2], strict=False):
-        assert abs(first[0] + second[-1] - (engine.blocks - 1)) <= len(first)
+        assert abs(first[0] + second[-1] - (engine.strips - 1)) <= len(first)
 
 
 @pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
@@ -198,14 +225,15 @@ def test_a_stopped_elimination_folds_no_further_block(monkeypatch: pytest.Monkey
     points = np.random.default_rng(0).random((2500, 2))
     analysis = Analysis.of(graph_of(nearest(points, 6), "union"))
     monkeypatch.setattr(elimination, "SHARES", 1)
-    engine, folded = elimination.EliminationRows(analysis, "float32"), []
-    whole = engine._fold
+    engine, folded = EliminationRows.of(analysis, "float32"), []
+    whole = EliminationRows._fold
 
-    def once(number: int, *rest: Any) -> float:
+    def once(self: EliminationRows, number: int, *rest: Any) -> float:
         folded.append(number)
-        engine.stop()
-        return whole(number, *rest)
+        self.stop()
+        return whole(self, number, *rest)
 
-    monkeypatch.setattr(engine, "_fold", once)
-    engine.fold(0, np.ones((2500, 2)))
+    monkeypatch.setattr(EliminationRows, "_fold", once)
+    with pytest.raises(CancelledError):
+        engine.fold(0, np.ones((2500, 2)), moments=True)
     assert folded == [0]

@@ -48,11 +48,6 @@ template <class T> struct Sweeper {
         nb::gil_scoped_release release;
         weights.eliminate(chosen);
     }
-    nb::object sources(std::int64_t block) const {
-        check_block(block);
-        std::int64_t vertices[BLOCK<T>];
-        return array(vertices, weights.sources(block, vertices));
-    }
     template <class Out> void distances(std::int64_t block, Matrix<Out> out) const {
         check_block(block);
         const std::int64_t size = elimination.graph().vertices;
@@ -117,7 +112,6 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
         .def_prop_ro("lanes", [](const S &) { return BLOCK<T>; })
         .def_prop_ro("blocks", [](const S &s) { return s.weights.blocks(); })
         .def("factor", &S::factor, "stage"_a, "task"_a)
-        .def("sources", &S::sources, "block"_a)
         .def("distances", &S::template distances<float>, "block"_a, "out"_a.noconvert())
         .def("distances", &S::template distances<double>, "block"_a, "out"_a.noconvert())
         .def("rows", &S::template rows<float>, "vertices"_a.noconvert(), "out"_a.noconvert())

@@ -47,7 +47,7 @@ struct Sources {
 };
 
 constexpr int PANEL = 64;      // rows of a node at most
-constexpr int COLUMNS = 512;   // columns that one piece of elimination works on
+constexpr int COLUMNS = 512;   // columns that an elimination works on at once
 constexpr int STRIP = 64;      // rows of a Floyd-Warshall block
 
 }  // namespace mlcli

@@ -7,6 +7,7 @@ a narrow sheet's second axis shows beside a long first one.
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.scaling import exponent_of, scaled
 from mlcli.base.types import Array, Indices
 from mlcli.report.dimension.spectral import below_chord
@@ -57,8 +58,7 @@ def residual_variances(distances: Array, sources: Array, targets: Array) -> Arra
     distances, sources, targets = scaled(distances, -unit), scaled(sources, -largest), scaled(targets, -largest)
     count, axes = distances.size - len(sources), sources.shape[1]
     sums, squares, products = np.zeros((3, axes))
-    for start in range(0, len(sources), ROWS):
-        rows = slice(start, start + ROWS)
+    for rows in row_blocks(len(sources), ROWS):
         squared = np.zeros(distances[rows].shape)
         for axis in range(axes):
             apart = np.subtract.outer(sources[rows, axis], targets[:, axis])

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
+from mlcli.report.quality.strips import Measure, Strip
 
-PIECE = 2**14  # points whose distances from a few anchors are summed at once
+BLOCK = 2**14  # points whose distances from a few anchors are summed at once
 
 
 @frozen
@@ -17,12 +18,11 @@ class Distances(Measure):
     size: int  # n
     scale: float  # what the roots of embedded squares are multiplied by, to be in the units of the kept ones
 
-    def sums(self, block: Block) -> Sums:
+    def sums(self, strip: Strip) -> Sums:
         """Sums over each anchor's pairs; in those over delta, pairs at no distance are left out."""
-        found: Sums = {"pairs": np.full(len(block.rows), self.size - 1.0)}
-        for start in range(0, self.size, PIECE):
-            columns = slice(start, start + PIECE)
-            for name, part in self._of(block.kept[:, columns], block.embedded[:, columns]).items():
+        found: Sums = {"pairs": np.full(len(strip.rows), self.size - 1.0)}
+        for columns in row_blocks(self.size, BLOCK):
+            for name, part in self._of(strip.kept[:, columns], strip.embedded[:, columns]).items():
                 found[name] = found[name] + part if name in found else part
         return found
 

@@ -9,8 +9,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.missing import is_missing
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
-from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
+from mlcli.report.quality.strips import Measure, Strip
 
 EQUAL = 2.0**-40  # share up to which squared distances may differ and count as equal
 
@@ -45,16 +45,16 @@ class Labels(Measure):
                  "NaN) and are left out of label measures", rows=without)
         return cls(column, codes, ordered, np.cumsum(counts) - counts, counts)
 
-    def sums(self, block: Block) -> Sums:
+    def sums(self, strip: Strip) -> Sums:
         """Whether the nearest labeled point has another label, and the silhouette (Rousseeuw, 1987)."""
-        own, classes = np.arange(len(block.rows)), self.codes[block.rows]
+        own, classes = np.arange(len(strip.rows)), self.codes[strip.rows]
         labeled = classes >= 0
-        others = np.where(self.codes >= 0, block.embedded, np.inf)
-        others[own, block.rows] = np.inf
+        others = np.where(self.codes >= 0, strip.embedded, np.inf)
+        others[own, strip.rows] = np.inf
         nearest = (others <= others.min(axis=1, keepdims=True) * (1 + EQUAL)).argmax(axis=1)
         wrong = self.codes[nearest] != classes
         return {"labeled": labeled.astype(np.float64), "wrong": (wrong & labeled).astype(np.float64),
-                "silhouettes": np.where(labeled, self._silhouettes(np.sqrt(block.embedded), classes), 0.0)}
+                "silhouettes": np.where(labeled, self._silhouettes(np.sqrt(strip.embedded), classes), 0.0)}
 
     def values(self, sums: Sums) -> dict[str, Array]:
         """Means over the labeled anchors."""

@@ -5,12 +5,11 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given
 from mlcli.base.stage import advance, note, stage
-from mlcli.base.threads import in_order
 from mlcli.base.types import Array
-from mlcli.report.quality.blocks import Blocks, Measure, Observer, Spaces
 from mlcli.report.quality.distances import Distances
 from mlcli.report.quality.labels import Labels
 from mlcli.report.quality.neighborhoods import Neighborhoods
@@ -18,11 +17,12 @@ from mlcli.report.quality.pairs import Pairs, in_units
 from mlcli.report.quality.reconstruction import Reconstruction
 from mlcli.report.quality.sampling import Anchors, Sums
 from mlcli.report.quality.shepard import Shepard
+from mlcli.report.quality.strips import Measure, Observer, Spaces, Strips
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
 REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
 GROUP = 2**24  # distances of anchors that are held at once
-BLOCK = 2**16  # distances of a piece of work: few enough to stay in a cache
+BLOCK = 2**16  # distances of a block of work: few enough to stay in a cache
 FARTHEST = 200  # binary exponents between the units of two kinds of distances
 NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
          "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
@@ -123,21 +123,16 @@ def walked(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> l
 def walk(measures: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> Iterator[list[Sums]]:
     """What each block of anchors adds to every measure; the rows of a group of anchors are held at once."""
     done, total = 0, len(anchors.rows)
-    for group in pieces(total, GROUP // anchors.size):
-        block_of = spaces.blocks(anchors.rows[group])
+    for group in row_blocks(total, GROUP, anchors.size):
+        strip_of = spaces.strips(anchors.rows[group])
 
-        def work(part: slice, block_of: Blocks = block_of) -> list[Sums]:
-            block = block_of(part)
-            return [measure.sums(block) for measure in measures]
+        def work(part: slice, strip_of: Strips = strip_of) -> list[Sums]:
+            strip = strip_of(part)
+            return [measure.sums(strip) for measure in measures]
 
-        parts = pieces(group.stop - group.start, BLOCK // anchors.size)
+        parts = row_blocks(group.stop - group.start, BLOCK, anchors.size)
         for part, sums in zip(parts, in_order(work, parts), strict=True):
             yield sums
             done += part.stop - part.start
             advance(done, total)
 
-
-def pieces(size: int, step: int) -> list[slice]:
-    """0 to `size` in slices of at most `step`."""
-    step = max(1, step)
-    return [slice(start, min(start + step, size)) for start in range(0, size, step)]

@@ -2,13 +2,14 @@
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
+from mlcli.report.quality.strips import Measure, Strip
 
 LAST = np.iinfo(np.int64).max
-PIECE = 2**15  # points whose keys are looked at together
+BLOCK = 2**15  # points whose keys are looked at together
 SORTED = 2**14  # points up to which all are sorted: faster than counting a few
 
 
@@ -20,9 +21,9 @@ class Neighborhoods(Measure):
     neighbors: int  # k, below n / 2
     reach: int  # the largest neighborhood of the curve, at least k
 
-    def sums(self, block: Block) -> Sums:
+    def sums(self, strip: Strip) -> Sums:
         """Penalties of intruders and of those lost, and how many of the nearest are shared at each size."""
-        source, embedded = (Order.of(squared, block.rows, self.reach) for squared in (block.source, block.embedded))
+        source, embedded = (Order.of(squared, strip.rows, self.reach) for squared in (strip.source, strip.embedded))
         ranks = source.ranks(embedded.nearest(self.reach), exact=self.neighbors)
         lost = embedded.ranks(source.nearest(self.neighbors), exact=self.neighbors)
         enters = np.minimum(np.maximum(ranks, np.arange(1, self.reach + 1)), self.reach + 1) - 1
@@ -70,7 +71,7 @@ class Order:
         size = squared.shape[1]
         bits = size.bit_length()
         keys = np.empty(squared.shape, dtype=np.int64)
-        for columns in pieces_of(size):
+        for columns in row_blocks(size, BLOCK):
             np.bitwise_and(squared[:, columns].view(np.int64), -1 << bits, out=keys[:, columns])
             keys[:, columns] |= np.arange(columns.start, columns.stop)
         keys[np.arange(len(rows)), rows] = LAST
@@ -120,7 +121,7 @@ def before(keys: Indices, wanted: int, bits: int) -> int:
     """How many keys of an anchor (n) are smaller than one of them, those of equal distances by their points."""
     low, high = ((wanted >> bits) - 1) << bits, ((wanted >> bits) + 2) << bits
     count = 0
-    for columns in pieces_of(len(keys)):
+    for columns in row_blocks(len(keys), BLOCK):
         smaller = int(np.count_nonzero(keys[columns] < low))
         count += smaller
         if np.count_nonzero(keys[columns] < high) > smaller:
@@ -128,7 +129,3 @@ def before(keys: Indices, wanted: int, bits: int) -> int:
             count += int(np.count_nonzero(near & ~(-1 << bits) < wanted & ~(-1 << bits)))
     return count
 
-
-def pieces_of(size: int) -> list[slice]:
-    """The points in pieces whose keys stay in a cache."""
-    return [slice(start, min(start + PIECE, size)) for start in range(0, size, PIECE)]

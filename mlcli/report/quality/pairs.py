@@ -4,8 +4,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.report.quality.blocks import Block
 from mlcli.report.quality.sampling import Sums
+from mlcli.report.quality.strips import Strip
 
 MOST = 1000
 HEADER = "distance,embedded"
@@ -26,11 +26,11 @@ class Pairs:
         first = np.sort(generator.choice(anchors, MOST))
         return cls(first, (first + generator.integers(1, size, MOST)) % size)
 
-    def sums(self, block: Block) -> Sums:
-        """The squared distances of the pairs whose first point is in a block."""
-        here = slice(*np.searchsorted(self.first, [block.rows[0], block.rows[-1] + 1]))
-        places = np.searchsorted(block.rows, self.first[here]), self.second[here]
-        return {"distance": block.kept[places], "embedded": block.embedded[places]}
+    def sums(self, strip: Strip) -> Sums:
+        """The squared distances of the pairs whose first point is in a strip."""
+        here = slice(*np.searchsorted(self.first, [strip.rows[0], strip.rows[-1] + 1]))
+        places = np.searchsorted(strip.rows, self.first[here]), self.second[here]
+        return {"distance": strip.kept[places], "embedded": strip.embedded[places]}
 
 
 def in_units(sums: Sums, kept: int, embedded: int) -> Array:

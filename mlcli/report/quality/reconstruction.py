@@ -6,8 +6,8 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
+from mlcli.report.quality.strips import Measure, Strip
 
 
 @frozen
@@ -18,10 +18,10 @@ class Reconstruction(Measure):
     embedding: Array  # n x p
     decode: Callable[[Array], Array]  # from coordinates to features
 
-    def sums(self, block: Block) -> Sums:
+    def sums(self, strip: Strip) -> Sums:
         """Each anchor's squared distance to its reconstruction."""
         with np.errstate(over="ignore"):
-            off = self.points[block.rows] - self.decode(self.embedding[block.rows])
+            off = self.points[strip.rows] - self.decode(self.embedding[strip.rows])
             return {"anchors": np.ones(len(off)), "squares": np.einsum("ij,ij->i", off, off)}
 
     def values(self, sums: Sums) -> dict[str, Array]:

@@ -2,11 +2,11 @@
 
 import numpy as np
 
+from mlcli.base.blocks import in_order
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import in_order
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.report.quality.blocks import Block, Measure
 from mlcli.report.quality.sampling import Sums
+from mlcli.report.quality.strips import Measure, Strip
 
 PAIRS = 2**21  # pairs that are ranked where all points are anchors: all of them up to 2,048 points
 SAMPLED = 2**19  # pairs that are ranked for a sample of anchors
@@ -29,14 +29,14 @@ class Shepard(Measure):
         count = max(1, min(size - 1, (PAIRS if anchors == size else SAMPLED) // anchors))
         return cls(size, 1 + np.arange(count) * ((size - 1) // count))
 
-    def sums(self, block: Block) -> Sums:
+    def sums(self, strip: Strip) -> Sums:
         """Squared distances of the pairs, in single precision so that rounding makes no order; NaN where met twice."""
-        partners = (block.rows[:, None] + self.offsets) % self.size
+        partners = (strip.rows[:, None] + self.offsets) % self.size
         pairs: dict[str, AnyArray] = {name: np.take_along_axis(squared, partners, axis=1).astype(np.float32)
-                 for name, squared in (("kept", block.kept), ("embedded", block.embedded))}
+                 for name, squared in (("kept", strip.kept), ("embedded", strip.embedded))}
         if self.offsets[-1] * 2 == self.size:
             for part in pairs.values():
-                part[block.rows * 2 >= self.size, -1] = np.nan
+                part[strip.rows * 2 >= self.size, -1] = np.nan
         return pairs
 
     def pooled(self, sums: Sums) -> Sums:

@@ -1,4 +1,4 @@
-"""What a piece of work costs, by each algorithm, predicted before it starts.
+"""What work costs, by each algorithm, predicted before it starts.
 
 Rates were measured once on a 2-core machine with AVX-512 (`benchmarks/`) and are the same whatever the load of this
 one; they choose between algorithms and tell a user minutes from hours, no more.

@@ -1,30 +1,21 @@
 """Squared Euclidean distances between points, whole or for chosen pairs."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import exponent_of
-from mlcli.base.stage import advance
-from mlcli.base.threads import each, in_order
 from mlcli.base.types import Array, Indices
 
-BLOCK = 2**24  # numbers in a block of work: 128 MiB of doubles
-PIECE = 2**20  # numbers of a piece of work for a thread: 8 MiB of doubles
+HELD = 2**24  # numbers of a block that all threads work on together: 128 MiB of doubles
+BLOCK = 2**20  # numbers of a block for one thread: 8 MiB of doubles
 DIGITS = 8  # binary digits of a center, from those of the farthest point's coordinates on
 CACHED = 2**15  # numbers that stay in a core's cache
 FEW_COLUMNS = 16  # up to here differences are as quick as a product
 NEAR = 1e-3  # squared distances below this share of the points' squared norms are computed again by differences
-
-
-def row_blocks(rows: int, width: int) -> Iterator[slice]:
-    """Slices of rows such that each block holds about BLOCK numbers of `width` a row."""
-    step = max(1, BLOCK // max(width, 1))
-    for start in range(0, rows, step):
-        yield slice(start, min(start + step, rows))
-        advance(min(start + step, rows), rows)
 
 
 def squared_distances(left: Array, right: Array) -> Array:
@@ -34,12 +25,10 @@ def squared_distances(left: Array, right: Array) -> Array:
     distances = np.empty((len(left), len(right)))
     rows_of = partial(by_differences, right=right) if left.shape[1] <= FEW_COLUMNS else _by_products(right)
 
-    def fill(rows: slice) -> int:
+    def fill(rows: slice) -> None:
         distances[rows] = rows_of(left[rows])
-        return rows.stop
 
-    for done in in_order(fill, _pieces(len(left), max(len(right), left.shape[1]))):
-        advance(done, len(left))
+    each(fill, row_blocks(len(left), BLOCK, max(len(right), left.shape[1])), progress=True)
     return distances
 
 
@@ -52,14 +41,8 @@ def inner_products(left: Array, right: Array) -> Array:
     """⟨xᵢ, yⱼ⟩ (m x n), the same for any number of threads."""
     products = np.empty((len(left), len(right)))
     each(lambda rows: np.matmul(left[rows], right.T, out=products[rows]),
-         _pieces(len(left), max(len(right), left.shape[1])))
+         row_blocks(len(left), BLOCK, max(len(right), left.shape[1])))
     return products
-
-
-def _pieces(rows: int, width: int) -> list[slice]:
-    """Slices of rows of about PIECE numbers each."""
-    step = max(1, PIECE // max(width, 1))
-    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
 
 
 def _by_products(right: Array) -> Callable[[Array], Array]:
@@ -127,7 +110,7 @@ def by_differences(left: Array, right: Array) -> Array:
 def pair_distances(left: Array, right: Array, rows: Indices, columns: Indices) -> Array:
     """‖xᵢ - yⱼ‖² for a list of pairs, by differences: the same to the last bit for (i, j) and (j, i)."""
     squared = np.empty(len(rows))
-    for part in _pieces(len(rows), left.shape[1]):
+    for part in row_blocks(len(rows), BLOCK, left.shape[1]):
         squared[part] = _norms(left[rows[part]] - right[columns[part]])
     return squared
 

@@ -2,9 +2,10 @@
 
 import numpy as np
 
+from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.distances import row_blocks, squared_distances
+from mlcli.stages.algebra.distances import HELD, squared_distances
 from mlcli.stages.graph.graph import Graph, by_size, graph_of, undirected
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighbors import Spatial
@@ -50,7 +51,7 @@ def connecting_radius(data: Spatial, lists: Lists) -> tuple[float, int, int]:
 def nearest_outside(data: Spatial, groups: Indices, rows: Indices) -> tuple[Indices, Array]:
     """For some points the nearest point of another group, and how far it is."""
     columns, squared = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
-    for block in row_blocks(len(rows), max(len(groups), data.values.shape[1])):
+    for block in one_by_one(row_blocks(len(rows), HELD, max(len(groups), data.values.shape[1]))):
         part = data.values[rows[block]]
         found = part**2 if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
         found = np.where(groups[rows[block], None] == groups[None, :], np.inf, found)
@@ -77,7 +78,7 @@ def _ranks_between(data: Spatial, pieces: Indices) -> Graph:
     """The graph of pieces whose lengths are the smallest rank that a point of one has in a list of the other."""
     size, count = len(pieces), int(pieces.max()) + 1
     ranks = np.full((count, count), np.inf)
-    for block in row_blocks(size, max(size, data.values.shape[1])):
+    for block in one_by_one(row_blocks(size, HELD, max(size, data.values.shape[1]))):
         part = data.values[block]
         found = part.copy() if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
         found[np.arange(len(found)), np.arange(block.start, block.stop)] = -1.0  # rank 0: the point itself

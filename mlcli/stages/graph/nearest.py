@@ -1,24 +1,24 @@
 """The nearest neighbors of points, exactly: ties by (distance, index), self excluded by index."""
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from threading import Lock
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.blocks import each, one_by_one, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import exponent_of, scaled
-from mlcli.base.stage import advance
-from mlcli.base.threads import allowed, each, in_order, single_threaded_blas
+from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.stages.algebra.distances import pair_distances, row_blocks, squared_distances
+from mlcli.stages.algebra.distances import HELD, pair_distances, squared_distances
 
 TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
 SPARE = 8  # candidates beyond k, so that rounding of the quick distances cannot hide a neighbor
 TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
 SHARES = 8  # tiles for each thread, at least
 BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
+LEAST = 8  # blocks, where there are as many rows
 
 # Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
 Finder = Callable[[slice], tuple[Indices, "Array | float"]]
@@ -61,7 +61,7 @@ def nearest_of_new(new: Array, points: Array, count: int) -> Lists:
 def within(new: Array, points: Array, radius: float, own: bool) -> Lists:
     """All points at most `radius` away; `own` leaves out the point itself."""
     lists = []
-    for block in row_blocks(len(new), max(len(points), new.shape[1])):
+    for block in one_by_one(row_blocks(len(new), HELD, max(len(points), new.shape[1]))):
         squared = squared_distances(new[block], points)
         if own:
             squared[np.arange(len(squared)), np.arange(block.start, block.stop)] = np.inf
@@ -75,7 +75,7 @@ def within(new: Array, points: Array, radius: float, own: bool) -> Lists:
 def nearest_in_matrix(distances: Array, count: int, own: bool) -> Lists:
     """The `count` nearest columns of every row of a matrix of dissimilarities."""
     blocks = []
-    for block in row_blocks(len(distances), distances.shape[1]):
+    for block in one_by_one(row_blocks(len(distances), HELD, distances.shape[1])):
         part = distances[block].copy()
         if own:
             part[np.arange(len(part)), np.arange(block.start, block.stop)] = np.inf
@@ -115,17 +115,13 @@ def _select(new: Array, points: Array, count: int, own: Indices | None) -> Lists
             found = refined(new[row : row + 1], points, everyone, count, None if own is None else own[row : row + 1])
             indices[row], squared[row] = found[0][0], found[1][0]
 
-    with single_threaded_blas(), ThreadPoolExecutor(allowed()) as pool:
-        blocks = blocks_of(len(new), width)
-        for done, _ in enumerate(pool.map(work, blocks)):
-            advance(done + 1, len(blocks))
+    each(work, _blocks(len(new), width), progress=True)
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())
 
 
-def blocks_of(rows: int, width: int) -> list[slice]:
-    """Blocks of rows for threads, of about BLOCK numbers each, and enough of them to share."""
-    step = max(1, min(BLOCK // max(width, 1), -(-rows // 8)))
-    return [slice(start, min(start + step, rows)) for start in range(0, rows, step)]
+def _blocks(rows: int, width: int) -> list[slice]:
+    """Blocks of about BLOCK numbers each, and enough of them to share."""
+    return row_blocks(rows, min(BLOCK, -(-rows // LEAST) * width), width)
 
 
 def refined(new: Array, points: Array, candidates: Indices, count: int, own: Indices | None) -> tuple[Indices, Array]:
@@ -186,7 +182,7 @@ class _Centered:
         def center(rows: slice) -> None:
             self.points[rows] = self.moved(points[rows])
 
-        each(center, blocks_of(len(points), points.shape[1]))
+        each(center, _blocks(len(points), points.shape[1]))
         self.norms = np.einsum("ij,ij->i", self.points, self.points)
         self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
 
@@ -220,7 +216,7 @@ def _pairs(points: Array, count: int) -> Finder:
     """Through products of all pairs of points, tile by tile: each pair once, for both of its points."""
     quick, kept = _Centered(points), native.Smallest(len(points), count)
     step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
-    sides = [slice(start, min(start + step, len(points))) for start in range(0, len(points), step)]
+    sides = row_blocks(len(points), step)
     pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
     locks = {side.start: Lock() for side in sides}
 
@@ -233,8 +229,7 @@ def _pairs(points: Array, count: int) -> Finder:
             with locks[columns.start]:
                 kept.offer(columns, products, quick.norms[rows], rows, turned=True)
 
-    for done, _ in enumerate(in_order(work, pairs)):
-        advance(done + 1, len(pairs))
+    each(work, pairs, progress=True)
     beyond = quick.beyond(kept.values[:, -1], quick.norms)
     return lambda block: (kept.indices[block], beyond[block])
 

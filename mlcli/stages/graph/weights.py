@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcli.base.threads import each
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import require_finite, solve_positive
 from mlcli.stages.graph.nearest import Lists
@@ -12,7 +12,7 @@ from mlcli.stages.graph.nearest import Lists
 if TYPE_CHECKING:
     from scipy import sparse
 
-BLOCK = 2**18  # numbers of the differences in a piece of work: what fits a core's cache
+BLOCK = 2**18  # numbers of the differences in a block of work: what fits a core's cache
 
 
 def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: float) -> Array:
@@ -30,8 +30,7 @@ def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: floa
     blocks = []
     for count in np.unique(lists.counts).tolist():
         same = np.flatnonzero(lists.counts == count)
-        step = max(1, BLOCK // max(count * max(points.shape[1], count), 1))
-        blocks += [same[start : start + step] for start in range(0, len(same), step)]
+        blocks += [same[rows] for rows in row_blocks(len(same), BLOCK, count * max(points.shape[1], count))]
     each(work, blocks)
     return weights
 

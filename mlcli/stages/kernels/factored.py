@@ -9,9 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import each, in_order
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import EPS, triangle_of
 from mlcli.stages.eigen.demand import Demand
@@ -19,9 +19,9 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.kernels.forms import Centering, uncentered
 from mlcli.stages.kernels.sides import solve_factor
 
-BLOCK = 1 << 19  # numbers of a factor multiplied by themselves at once
+PART = 1 << 19  # numbers of a factor multiplied by themselves at once
 THIN = 1 << 17  # numbers multiplied by a few vectors at once: what a core has a cache for
-BLOCKS = 8  # that a thread works through before its sum is added to the others
+PARTS = 8  # in a block of work, whose sum is added to the others
 SAMPLE = 4096  # rows whose mean is near enough to that of all
 TRIFLE = 0.04  # share of a column's squares that a shift may be off by and cost no digits
 CENTERED = 0.01  # the same of a sample of rows: up to here no shift is needed
@@ -33,7 +33,7 @@ Route = Literal["auto", "covariance", "dual", "svd", "power"]
 class Factored:
     """A centered kernel K = F Fᵀ, solved on the smaller side of F: PCA, direct and dual.
 
-    Where the columns' side is solved, F is centered a block of rows at a time whenever it is
+    Where the columns' side is solved, F is centered a few rows at a time whenever it is
     used, so that a second copy of the data is never held.
     """
 
@@ -88,33 +88,33 @@ class Factored:
         return self.means[1] if len(self.means) > 1 else np.zeros(self.factor.shape[1])
 
     def _total(self, part: Callable[[slice, Array], Array], size: int, shared: bool = True) -> Array:
-        """The sum of a part for every block of so many rows; not `shared`, each block takes all threads."""
+        """The sum of what every part of so many rows gives; not `shared`, each takes all threads."""
 
         def subtotal(rows: slice) -> Array:
-            return functools.reduce(operator.iadd, (part(*piece) for piece in self._blocks(rows, size)))
+            return functools.reduce(operator.iadd, (part(*some) for some in self._parts(rows, size)))
 
         if not shared:
             return subtotal(slice(0, len(self.factor)))
-        return functools.reduce(operator.iadd, in_order(subtotal, self._pieces()))
+        return functools.reduce(operator.iadd, in_order(subtotal, self._blocks))
 
-    def _pieces(self) -> list[slice]:
-        """The rows cut into pieces of several blocks, one for each call of a thread."""
-        rows, size = len(self.factor), self._thick * BLOCKS
-        return [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
+    @property
+    def _blocks(self) -> list[slice]:
+        """The rows in blocks of work, of several parts each."""
+        return row_blocks(len(self.factor), self._thick * PARTS)
 
     @property
     def _thick(self) -> int:
-        """Rows of a block for FᵀF: never so few that adding it up would cost more than making it."""
+        """Rows of a part for FᵀF: never so few that adding it up would cost more than making it."""
         columns = max(self.factor.shape[1], 1)
-        return max(columns, BLOCK // columns)
+        return max(columns, PART // columns)
 
     @property
     def _thin(self) -> int:
-        """Rows of a block for products with a few vectors."""
+        """Rows of a part for products with a few vectors."""
         return max(1, THIN // max(self.factor.shape[1], 1))
 
-    def _blocks(self, rows: slice, size: int) -> Iterator[tuple[slice, Array]]:
-        """Blocks of the rows in a piece, less the first mean; each is overwritten by the next."""
+    def _parts(self, rows: slice, size: int) -> Iterator[tuple[slice, Array]]:
+        """The rows of a block a few at a time, less the first mean; they are overwritten by the next."""
         shift = self.means[0] if self.means else np.zeros(0)
         room = np.empty((min(size, rows.stop - rows.start), self.factor.shape[1])) if shift.any() else None
         for start in range(rows.start, rows.stop, size):
@@ -131,10 +131,10 @@ class Factored:
         result, rest = np.empty((len(self.factor), directions.shape[1])), self._rest @ directions
 
         def lift(rows: slice) -> None:
-            for chosen, block in self._blocks(rows, self._thin):
+            for chosen, block in self._parts(rows, self._thin):
                 np.subtract(block @ directions, rest, out=result[chosen])
 
-        each(lift, self._pieces())
+        each(lift, self._blocks)
         return result
 
     def lowered(self, vectors: Array) -> Array:
@@ -152,17 +152,17 @@ class Factored:
         if np.all(near**2 <= CENTERED * some.var(axis=0)):
             near = np.zeros(columns)  # and no row need be copied
         moved = replace(self, means=(near,))
-        sums = functools.reduce(operator.iadd, in_order(moved._products, moved._pieces()))
+        sums = functools.reduce(operator.iadd, in_order(moved._products, moved._blocks))
         rest = sums[-1] / rows
         side = sums[:-1] - rows * np.outer(rest, rest)
         small = bool(np.all(rows * rest**2 <= TRIFLE * np.diag(side)))
         return replace(self, means=(near, rest), held=side) if small else None
 
     def _products(self, rows: slice) -> Array:
-        """FᵀF of the rows in a piece, and below it their sum (d + 1 x d), each block added where it is made."""
+        """FᵀF of the rows in a block, and below it their sum (d + 1 x d), each part added where it is made."""
         columns = self.factor.shape[1]
         total, product = np.zeros((columns + 1, columns)), np.empty((columns, columns))
-        for _, block in self._blocks(rows, self._thick):
+        for _, block in self._parts(rows, self._thick):
             total[:-1] += np.matmul(block.T, block, out=product)
             total[-1] += block.sum(axis=0)
         return total
@@ -180,7 +180,7 @@ class Factored:
     def whole(self) -> "Factored":
         """The same kernel with its centered factor held whole."""
         factor = np.empty_like(self.factor)
-        for rows, block in self._blocks(slice(0, len(factor)), self._thin):
+        for rows, block in self._parts(slice(0, len(factor)), self._thin):
             np.subtract(block, self._rest, out=factor[rows])
         return Factored(factor, self.route, self.centering, digits=self.digits)
 
@@ -230,10 +230,10 @@ class Factored:
         """
 
         def reduced(above: Array, rows: slice) -> Array:
-            for _, block in self._blocks(rows, self._thick):
+            for _, block in self._parts(rows, self._thick):
                 above = triangle_of(np.vstack([above, (block - self._rest)[:, order]]))
             return above
 
         nothing = np.zeros((0, len(order)))
-        parts = in_order(lambda rows: reduced(nothing, rows), self._pieces())
+        parts = in_order(lambda rows: reduced(nothing, rows), self._blocks)
         return functools.reduce(lambda above, part: triangle_of(np.vstack([above, part])), parts)

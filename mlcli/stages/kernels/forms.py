@@ -4,15 +4,12 @@ A kernel is a symmetric linear operator on n points. Centering it moves the orig
 feature space to the mean of the points: H K H with H = I - 11ᵀ/n.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
-from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.costs import WHOLE
 from mlcli.stages.algebra.distances import inner_products
@@ -20,6 +17,8 @@ from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.landmarks import MOST
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, solve_symmetric
+
+CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in cache
 
 
 @stored("centering", means="c")
@@ -111,17 +110,13 @@ class Dense:
             part -= means
             part -= (means[rows] - grand)[:, None]
 
-        over_tiles(average, len(kernel))
+        few = row_blocks(len(kernel), CACHED)
+        each(average, few)
         grand = means.mean()
-        over_tiles(center, len(kernel))
+        each(center, few)
         return cls(kernel, Centering(means, across=True), tolerance)
 
 
-def over_tiles(work: Callable[[slice], object], size: int, step: int = 64) -> None:
-    """Does a piece of work for every few rows of a matrix, few enough to stay in cache, on all threads."""
-    with ThreadPoolExecutor(allowed()) as pool:
-        for _ in pool.map(work, (slice(start, min(start + step, size)) for start in range(0, size, step))):
-            pass
 
 
 def square_memory(compute: Compute, size: int, copies: float, method: str, hint: str) -> None:

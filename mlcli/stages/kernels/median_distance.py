@@ -2,14 +2,14 @@
 
 import numpy as np
 
+from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import advance, stage
-from mlcli.base.threads import in_order
+from mlcli.base.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.distances import pair_distances, squared_distances
 
 FEW = 1000  # points whose distances are found all at once
-TILE = 384  # points on a side of a piece of work: half a MiB, what a core's cache holds
+TILE = 384  # points on a side of a block of work: half a MiB, what a core's cache holds
 DRAWN, MOST = 2**17, 2**23  # pairs drawn at random to know about where the median lies
 NEAR = 2**23  # pairs near the median, for which more are drawn
 SURE = 5.0  # standard errors of the share of pairs drawn: if the median lies further off, there is a second pass
@@ -115,7 +115,7 @@ def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Ne
     ones = np.ones(size)
     left = np.column_stack([-2 * points, norms, ones]).astype(kind)
     right = np.column_stack([points, ones, norms]).astype(kind)
-    sides = [slice(start, min(start + TILE, size)) for start in range(0, size, TILE)]
+    sides = row_blocks(size, TILE)
     tiles = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
 
     def work(tile: tuple[slice, slice]) -> tuple[int, AnyArray, Indices, AnyArray]:
@@ -133,9 +133,5 @@ def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Ne
         i, j = np.divmod(places, squared.shape[1])
         return int(np.count_nonzero(under)), values, (i + rows.start) * size + j + columns.start, counts
 
-    parts = []
-    for done, part in enumerate(in_order(work, tiles)):
-        parts.append(part)
-        advance(done + 1, len(tiles))
-    below, *lists = zip(*parts, strict=True)
+    below, *lists = zip(*in_order(work, tiles, progress=True), strict=True)
     return Near(low, high, sum(below), *(np.concatenate(some) for some in lists))

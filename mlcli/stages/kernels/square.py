@@ -5,11 +5,12 @@ import tempfile
 
 import numpy as np
 
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.types import Array
 from mlcli.base.units import memory
 from mlcli.errors import StorageError
-from mlcli.stages.kernels.forms import over_tiles, square_memory
+from mlcli.stages.kernels.forms import square_memory
 
 STRIP = 512  # rows made symmetric at once
 
@@ -31,7 +32,7 @@ def lower_of_both(matrix: Array) -> None:
         matrix[rows, rows.start:] = lower
         matrix[rows.start:, rows] = lower.T
 
-    over_tiles(merge, len(matrix), STRIP)
+    each(merge, row_blocks(len(matrix), STRIP))
 
 
 def _mapped(size: int) -> Array:

@@ -1,56 +1,65 @@
 """A kernel whose rows are computed block by block whenever they are needed; nothing n x n is ever stored."""
 
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
+from contextlib import closing
 from functools import partial
 
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.stage import advance, note, running
-from mlcli.base.threads import allowed, single_threaded_blas
+from mlcli.base.stage import note, running
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.engine.executor import results
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
-from mlcli.stages.kernels.folding import Fold, Parts
+from mlcli.stages.kernels.folding import KernelRows, Pass
 from mlcli.stages.kernels.forms import Centering, Dense, square_memory
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial, against
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels.tiles import TILE, Tiles
 
 STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision
-AHEAD = 2  # blocks that are begun, or done, beyond one for each thread
-WIDTH = 16  # vectors that a pass over a kernel function can multiply at little more than its own cost
 
 
 class Streamed:
-    """H K H for a kernel K given by a function that folds one block of its rows into a product.
+    """H K H for a kernel K whose rows are folded into a product, a block of them at a time.
 
     The first pass also collects row sums, trace and Frobenius norm, which centering needs.
-    `rough`, where there is one, folds the same kernel in single precision, and `quick_rows` finds rows of it in the
-    precision of a pass.
+    `rough`, where there is one, is the same kernel in single precision.
     """
 
     definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
     passed = True
 
-    def __init__(self, size: int, blocks: int, fold: Fold, rows: RowsOf, width: int, landmarks: int,
-                 tolerance: float = 1e-6, rough: Fold | None = None, order: Indices | None = None,
-                 quick_rows: RowsOf | None = None, stop: Callable[[], None] | None = None) -> None:
-        self.size, self._blocks, self._fold, self._rough, self._rows = size, blocks, fold, rough, rows
-        self.quick_rows = quick_rows
-        self.width = width  # columns of a block that cost little beside the rows themselves
-        self.landmarks = landmarks  # single rows that cost little beside a pass
+    def __init__(self, kernel: KernelRows, tolerance: float = 1e-6, rough: KernelRows | None = None) -> None:
+        self._kernel, self._rough = kernel, rough
         self.tolerance = tolerance  # the residual that its precision allows and its passes are worth
-        self._stop = stop  # lets blocks that have begun end early, once nobody waits for them
-        self._order = order  # of the points, where blocks name rows by their places in it
         self._moments: tuple[Array, float, float] | None = None  # row sums, sum of squares, trace of K
         self.passes = 0
 
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return self._kernel.size
+
+    @property
+    def width(self) -> int:
+        """Columns of a block of vectors that cost little beside the rows themselves."""
+        return self._kernel.width
+
+    @property
+    def landmarks(self) -> int:
+        """Single rows that cost little beside a pass."""
+        return self._kernel.landmarks
+
+    @property
+    def quick_rows(self) -> RowsOf | None:
+        """Finds rows of K in the precision of a pass, where that is quicker."""
+        return self._kernel.quick_rows
+
     def apply(self, block: Array) -> Array:
         """H K H times a block of vectors (n x b): one pass over all rows."""
-        return self._centered(self._fold, block)
+        return self._centered(self._kernel, block)
 
     @property
     def apply_rough(self) -> Callable[[Array], Array] | None:
@@ -59,7 +68,7 @@ class Streamed:
 
     def rows(self, chosen: Indices) -> Array:
         """Rows of K itself, not centered (m x n)."""
-        return self._rows(chosen)
+        return self._kernel.rows(chosen)
 
     def stored(self, compute: Compute) -> Dense:
         """The same kernel held whole, where memory allows it."""
@@ -82,22 +91,19 @@ class Streamed:
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> None:
         """They are known from the passes themselves."""
 
-    def _centered(self, fold: Fold, block: Array) -> Array:
-        product = self._pass(fold, block - block.mean(axis=0))
+    def _centered(self, kernel: KernelRows, block: Array) -> Array:
+        product = self._pass(kernel, block - block.mean(axis=0))
         return product - product.mean(axis=0)
 
-    def _pass(self, fold: Fold, block: Array) -> Array:
+    def _pass(self, kernel: KernelRows, block: Array) -> Array:
         product, sums, squares, trace = np.zeros_like(block), np.zeros(self.size), 0.0, 0.0
-        first = self._moments is None and fold is self._fold
-        done = 0
-        with running(f"pass {self.passes + 1}"), single_threaded_blas(), ThreadPoolExecutor(allowed()) as pool:
-            for parts in _in_turn(pool, lambda number: fold(number, block, first), self._blocks, self._stop):
+        first = self._moments is None and kernel is self._kernel
+        with running(f"pass {self.passes + 1}"), closing(results(Pass(kernel, block, first))) as every:
+            for parts in every:
                 for part in parts:
                     product[part.rows] += part.product
                     sums[part.rows] += part.sums
                     squares, trace = squares + part.squares, trace + part.trace
-                done += 1
-                advance(done, self._blocks)
         if first:
             self._moments = self._by_number(sums), squares, trace
         self.passes += 1
@@ -105,15 +111,16 @@ class Streamed:
 
     def _by_number(self, placed: Array) -> Array:
         """Rows by the points' numbers, from rows by their places."""
-        if self._order is None:
+        order = self._kernel.order
+        if order is None:
             return placed
         numbered = np.empty_like(placed)
-        numbered[self._order] = placed
+        numbered[order] = placed
         return numbered
 
     def _known(self) -> tuple[Array, float, float]:
         if self._moments is None:
-            self._pass(self._fold, np.zeros((self.size, 1)))
+            self._pass(self._kernel, np.zeros((self.size, 1)))
         assert self._moments is not None
         return self._moments
 
@@ -136,24 +143,6 @@ class Streamed:
         return float(np.sqrt(max(squares - 2 * (means**2).sum() + total**2, 0.0)))
 
 
-def _in_turn(pool: ThreadPoolExecutor, work: Callable[[int], Parts], blocks: int,
-             stop: Callable[[], None] | None) -> Iterator[Parts]:
-    """The blocks' results in order, few in flight at a time, so that a stop waits for no more than those."""
-    waiting: deque[Future[Parts]] = deque()
-    try:
-        for number in range(blocks):
-            waiting.append(pool.submit(work, number))
-            if len(waiting) > allowed() + AHEAD:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    finally:
-        for future in waiting:
-            future.cancel()
-        if waiting and stop is not None:
-            stop()
-
-
 def fits_in_memory(size: int, compute: Compute) -> bool:
     """Whether a matrix of size x size is small enough to be kept rather than computed again and again."""
     return 8 * size * size <= min(STORED, compute.memory_bytes() / 3)
@@ -164,9 +153,7 @@ def kernel_of(function: Linear | Polynomial | Gaussian, points: Array, compute: 
     size = len(points)
     if fits_in_memory(size, compute):
         return Dense.of(function(points, points))
-    exact, values = Tiles(function, points, np.float64), against(function, points)
     rough = Tiles(function, points, np.float32) if function.narrow(points) else None
     note("F-STREAMED", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored"
          + (", in single precision before the last pass" if rough else ""))
-    return Streamed(size, exact.blocks, exact.fold, lambda chosen: values(points[chosen]), WIDTH, 500,
-                    rough=None if rough is None else rough.fold)
+    return Streamed(Tiles(function, points, np.float64), rough=rough)

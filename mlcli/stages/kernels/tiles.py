@@ -1,35 +1,62 @@
 """A kernel function over all pairs of points, by square tiles: each serves its rows and, turned, its columns."""
 
+from collections.abc import Callable
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.blocks import row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.kernels.folding import Folded
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial, against
 
 TILE = 512  # points on a side: 2 MiB in double precision, what a core's cache holds
 GROUP = 4  # tiles on a side of a block of work
+LANDMARKS = 500  # single rows that cost little beside a pass
+WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
 
 
+@frozen
 class Tiles:
     """The tiles on and above the diagonal, a square of them to a block; half of the matrix is all of it.
 
     In single precision products are taken within a tile and added up in double.
     """
 
-    def __init__(self, function: Linear | Polynomial | Gaussian, points: Array, kind: type[np.floating[Any]]) -> None:
-        self._function, self._points, self._kind = function, points, kind
-        self._groups = -(-len(points) // (TILE * GROUP))
-        self.blocks = self._groups * (self._groups + 1) // 2
+    function: Linear | Polynomial | Gaussian
+    points: Array
+    kind: type[np.floating[Any]]
+    landmarks = LANDMARKS
+    width = WIDTH
+    order = None
+    quick_rows = None
 
-    def fold(self, number: int, block: Array, moments: bool) -> list[Folded]:
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return len(self.points)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work a pass has."""
+        return self._groups * (self._groups + 1) // 2
+
+    def rows(self, chosen: Indices) -> Array:
+        """Some rows of the kernel, in double precision (m x n)."""
+        return self._values(self.points[chosen])
+
+    def stop(self) -> None:
+        """A block is soon done."""
+
+    def fold(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
         """What a block of tiles adds to K Q, for its rows and for its columns."""
         above, below = self._sides(number)
         own = above == below
-        narrow = block.astype(self._kind, copy=False)
+        narrow = vectors.astype(self.kind, copy=False)
         if moments:
-            narrow = np.column_stack([narrow, np.ones(len(block), self._kind)])
+            narrow = np.column_stack([narrow, np.ones(len(vectors), self.kind)])
         products = {tile.start: np.zeros((tile.stop - tile.start, narrow.shape[1])) for tile in (*above, *below)}
         lefts, rights = [self._factors(tile)[0] for tile in above], [self._factors(tile)[1] for tile in below]
         squares, trace = 0.0, 0.0
@@ -37,20 +64,31 @@ class Tiles:
             for j, columns in enumerate(below):
                 if own and j < i:
                     continue
-                tile = self._function.finish(lefts[i] @ rights[j].T)
+                tile = self.function.finish(lefts[i] @ rights[j].T)
                 products[rows.start] += tile @ narrow[columns]
                 if rows != columns:
                     products[columns.start] += tile.T @ narrow[rows]
                 if moments:
                     squares += float(np.vdot(tile, tile)) * (1 if rows == columns else 2)
                     trace += float(np.trace(tile)) if rows == columns else 0.0
-        width = block.shape[1]
+        width = vectors.shape[1]
         return [Folded(slice(start, start + len(part)), part[:, :width], part[:, width] if moments else 0.0)
-                for start, part in products.items()] + [Folded(slice(0, 0), block[:0], 0.0, squares, trace)]
+                for start, part in products.items()] + [Folded(slice(0, 0), vectors[:0], 0.0, squares, trace)]
+
+    @property
+    def _groups(self) -> int:
+        return -(-self.size // (TILE * GROUP))
+
+    @cached_property
+    def _values(self) -> Callable[[Array], Array]:
+        return against(self.function, self.points)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Tiles, (self.function, self.points, self.kind)
 
     def _factors(self, tile: slice) -> tuple[AnyArray, AnyArray]:
-        left, right = self._function.factors(self._points[tile])
-        return left.astype(self._kind, copy=False), right.astype(self._kind, copy=False)
+        left, right = self.function.factors(self.points[tile])
+        return left.astype(self.kind, copy=False), right.astype(self.kind, copy=False)
 
     def _sides(self, number: int) -> tuple[list[slice], list[slice]]:
         """The tiles of the two groups of points that meet in a block."""
@@ -60,5 +98,6 @@ class Tiles:
         return self._tiles(first), self._tiles(first + number)
 
     def _tiles(self, group: int) -> list[slice]:
-        starts = range(group * GROUP * TILE, min((group + 1) * GROUP * TILE, len(self._points)), TILE)
-        return [slice(start, min(start + TILE, len(self._points))) for start in starts]
+        first = group * GROUP * TILE
+        return [slice(first + rows.start, first + rows.stop)
+                for rows in row_blocks(min(GROUP * TILE, self.size - first), TILE)]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.base.stored import stored
@@ -82,9 +83,8 @@ class Grouped:
         return int(self.counts @ self.observed.sum(axis=1))
 
     def blocks(self, width: int) -> list[slice]:
-        """The rows in slices that hold about BLOCK numbers of `width` a row."""
-        step = max(1, BLOCK // max(width, 1))
-        return [slice(start, start + step) for start in range(0, len(self.values), step)]
+        """The rows in blocks of about BLOCK numbers, `width` to a row."""
+        return row_blocks(len(self.values), BLOCK, width)
 
 
 @frozen

@@ -4,22 +4,27 @@ All shortest paths are found in one sweep for each block of sources, without n D
 without an n x n matrix (Carré, 1971; Delling et al., "PHAST", 2011; Sao et al., 2020).
 """
 
+from concurrent.futures import CancelledError
+from dataclasses import field
 from functools import partial
-from typing import Self
+from threading import Event
+from typing import Any, Self
 
 import numpy as np
 
 from mlcli import native
+from mlcli.base.blocks import each, in_stages, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.threads import allowed, each, in_stages
+from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
 from mlcli.stages.algebra.ordering import nested_dissection
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.folding import Folded
+from mlcli.stages.paths.geodesics import LANDMARKS, WIDTH, dijkstra_rows, halved_squares
 
-GROUP = 8  # blocks whose sums are taken together, which makes adding them up cheap
-SHARES = 32  # groups at least, where there are as many blocks; never by the threads, which results must not depend on
+GROUP = 8  # sweeps whose sums are taken together, which makes adding them up cheap
+SHARES = 32  # blocks at least, where there are as many sweeps; never by the threads, which results must not depend on
 
 
 @frozen
@@ -36,70 +41,111 @@ class Analysis:
         return cls(graph, native.Elimination(graph.starts, graph.indices, graph.lengths, order))
 
     def bytes(self, precision: Precision, stored: bool) -> int:
-        """Memory of the eliminated graph, and of one block in each thread."""
+        """Memory of the eliminated graph, and of one sweep in each thread."""
         return self.native.bytes(precision) + allowed() * self.native.block_bytes(precision, stored)
 
 
-class EliminationRows:
-    """An eliminated graph, ready to sweep: an engine of geodesics; it may keep what it folds for the next pass."""
+def eliminated(analysis: Analysis, precision: Precision) -> native.Weights:
+    """The graph with its vertices eliminated one after the other: the weights that all paths are swept from."""
+    weights = analysis.native.weights(precision)
+    for _ in in_stages(weights.stages, weights.factor):
+        pass
+    return weights
 
-    def __init__(self, analysis: Analysis, precision: Precision, keep: bool = False) -> None:
-        self._keep = keep
-        self._kept: dict[int, AnyArray] = {}  # of blocks that have been folded
-        self._stopped = False
-        self._weights = analysis.native.weights(precision)
-        self.blocks = self._weights.blocks
-        self._group = max(1, min(GROUP, self.blocks // SHARES))
-        for _ in in_stages(self._weights.stages, self._weights.factor):
-            pass
+
+@frozen
+class EliminationRows:
+    """An eliminated graph, ready to sweep; what it folds it may keep for the next pass, as long as it lives."""
+
+    graph: Graph
+    weights: native.Weights
+    keep: bool
+    kept: dict[int, AnyArray] = field(default_factory=dict)  # of sweeps that have been folded
+    stopped: Event = field(default_factory=Event)
+    landmarks = LANDMARKS
+    width = WIDTH
+
+    @classmethod
+    def of(cls, analysis: Analysis, precision: Precision, keep: bool = False) -> Self:
+        """Eliminates an analyzed graph."""
+        return cls(analysis.graph, eliminated(analysis, precision), keep)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What was kept stays behind: it is found again, to the same bits."""
+        return EliminationRows, (self.graph, self.weights, self.keep)
 
     @property
-    def groups(self) -> int:
-        """How many pieces of work a fold has."""
-        return -(-self.blocks // self._group)
+    def size(self) -> int:
+        """The number of vertices."""
+        return self.graph.size
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work a pass has."""
+        return -(-self.strips // self._group)
+
+    @property
+    def strips(self) -> int:
+        """One for each sweep."""
+        return self.weights.blocks
 
     @property
     def order(self) -> Indices:
         """The vertices in the order of elimination (n)."""
-        return self._weights.order
+        return self.weights.order
 
     @property
-    def rows(self) -> RowsOf:
-        """Finds distances from some vertices to all (m x n); it holds on to the weights, not to what was kept."""
-        return partial(swept_rows, self._weights)
+    def quick_rows(self) -> RowsOf:
+        """Finds some rows of K (m x n); it holds on to the weights, not to what was kept."""
+        return partial(_swept_kernel, self.weights)
 
-    def write(self, number: int, distances: AnyArray) -> None:
-        """Writes a block's rows of distances into their place in a matrix (n x n)."""
-        self._weights.distances(number, distances)
+    def rows(self, chosen: Indices) -> Array:
+        """Some rows of K in double precision (m x n), one source at a time."""
+        return halved_squares(dijkstra_rows(self.graph, chosen))
 
-    def fold(self, number: int, block: Array) -> Folded:
-        """What a group of blocks adds to K = -D²/2 times a block of vectors, each pair of points counting for both."""
-        place = self.groups - 1 - number // 2 if number % 2 else number // 2  # much work and little in turn
-        blocks = range(self.blocks)[place * self._group : (place + 1) * self._group]
-        first = self._weights.first(blocks.start)
-        product, sums = np.zeros((len(block) - first, block.shape[1])), np.zeros(len(block) - first)
-        fourths = sum(self._fold(source, block, product, sums) for source in blocks if not self._stopped)
+    def write(self, strip: int, distances: AnyArray) -> None:
+        """Writes the rows of a sweep into their place in D (n x n)."""
+        self.weights.distances(strip, distances)
+
+    def fold(self, number: int, vectors: Array, moments: bool) -> tuple[Folded]:
+        """What a group of sweeps adds to K times vectors, each pair of points counting for both."""
+        place = self.blocks - 1 - number // 2 if number % 2 else number // 2  # much work and little in turn
+        sweeps = range(self.strips)[place * self._group : (place + 1) * self._group]
+        first = self.weights.first(sweeps.start)
+        product, sums = np.zeros((len(vectors) - first, vectors.shape[1])), np.zeros(len(vectors) - first)
+        fourths = 0.0
+        for sweep in sweeps:
+            if self.stopped.is_set():
+                raise CancelledError("the pass was stopped")  # rather than a part of its sum
+            fourths += self._fold(sweep, vectors, product, sums)
         product *= -0.5
         sums *= -0.5
-        return Folded(slice(first, len(block)), product, sums, 0.25 * fourths)
+        return (Folded(slice(first, len(vectors)), product, sums, 0.25 * fourths),)
 
     def stop(self) -> None:
-        """Lets folds that have begun end after the block at hand: nobody waits for them any more."""
-        self._stopped = True
+        """Ends folds that have begun after the sweep at hand, because nobody will use the result."""
+        self.stopped.set()
 
-    def _fold(self, number: int, block: Array, product: Array, sums: Array) -> float:
-        if not self._keep:
-            return self._weights.fold(number, block, product, sums)
-        known = number in self._kept
-        room = self._kept[number] if known else self._weights.room(number)
-        fourths = self._weights.fold(number, block, product, sums, room, known)
-        self._kept[number] = room
+    @property
+    def _group(self) -> int:
+        return max(1, min(GROUP, self.strips // SHARES))
+
+    def _fold(self, sweep: int, vectors: Array, product: Array, sums: Array) -> float:
+        if not self.keep:
+            return self.weights.fold(sweep, vectors, product, sums)
+        known = sweep in self.kept
+        room = self.kept[sweep] if known else self.weights.room(sweep)
+        fourths = self.weights.fold(sweep, vectors, product, sums, room, known)
+        self.kept[sweep] = room
         return fourths
 
 
 def swept_rows(weights: native.Weights, sources: Indices) -> Array:
     """Distances from some vertices to all (m x n), on all threads."""
-    rows, lanes = np.empty((len(sources), weights.size)), weights.lanes
-    groups = [slice(start, start + lanes) for start in range(0, len(sources), lanes)]
-    each(lambda group: weights.rows(sources[group], rows[group]), groups)
+    rows = np.empty((len(sources), weights.size))
+    each(lambda some: weights.rows(sources[some], rows[some]), row_blocks(len(sources), weights.lanes))
     return rows
+
+
+def _swept_kernel(weights: native.Weights, chosen: Indices) -> Array:
+    return halved_squares(swept_rows(weights, chosen))

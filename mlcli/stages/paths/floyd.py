@@ -1,11 +1,11 @@
 """Floyd-Warshall: all shortest paths at once, in n³ steps whatever the graph (Floyd, 1962; Warshall, 1962)."""
 
-from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
 from mlcli import native
-from mlcli.base.threads import allowed
+from mlcli.base.blocks import each
 from mlcli.base.types import Array
 from mlcli.stages.graph.graph import Graph
 
@@ -21,5 +21,12 @@ def floyd_warshall(graph: Graph, distances: Array) -> None:
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     distances[rows, graph.indices] = graph.lengths
     np.fill_diagonal(distances, 0.0)
-    with ThreadPoolExecutor(allowed()) as pool:
-        native.floyd_warshall(distances, pool.map)
+    shorten(distances)
+
+
+def shorten(lengths: Array) -> None:
+    """Turns lengths (n x n, zero diagonal, infinite where there is no edge) into distances in place, natively."""
+    strips = range(-(-len(lengths) // native.STRIP))
+    for pivot in strips:
+        native.floyd_pivot(lengths, pivot)
+        each(partial(native.floyd_rows, lengths, pivot), [strip for strip in strips if strip != pivot])

@@ -1,10 +1,10 @@
 """Shortest paths on the neighbor graph: geodesic distances (Tenenbaum, de Silva and Langford, 2000)."""
 
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from mlcli.base.blocks import AHEAD, each, in_order, one_by_one, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note, stage
@@ -12,24 +12,23 @@ from mlcli.base.steps import Step
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.costs import PASSES
-from mlcli.stages.algebra.distances import row_blocks
+from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.kernels.forms import Dense, over_tiles
+from mlcli.stages.kernels.forms import CACHED, Dense
 from mlcli.stages.kernels.square import lower_of_both, square_array
-from mlcli.stages.kernels.streamed import AHEAD, Streamed
+from mlcli.stages.kernels.streamed import Streamed
 from mlcli.stages.paths.elimination import EliminationRows
 from mlcli.stages.paths.floyd import floyd_warshall
 from mlcli.stages.paths.geodesics import (
     LANDMARKS,
-    SWEEP_WIDTH,
+    WIDTH,
     DijkstraRows,
-    Engine,
+    Geodesics,
     all_rows,
     dijkstra_rows,
     halved_squares,
-    streamed,
 )
 from mlcli.stages.paths.plan import Algorithm, PathPlan, Precision, Store, plan_landmarks, plan_paths
 
@@ -58,9 +57,9 @@ class Paths(Options):
         note("F-PATHS", plan.reason, algorithm=plan.algorithm, store=plan.store, precision=plan.precision,
              seconds_predicted=round(plan.seconds, 3), fill=plan.elimination.native.fill if plan.elimination else None)
         if plan.store == "streamed":
-            return streamed(_engine(graph, plan), graph, TOLERANCE[plan.precision])
+            return Streamed(_source(graph, plan), TOLERANCE[plan.precision])
         kernel = self._distances(graph, plan, compute)
-        over_tiles(lambda rows: halved_squares(kernel[rows]), len(kernel))
+        each(lambda rows: halved_squares(kernel[rows]), row_blocks(len(kernel), CACHED))
         return Dense.of(kernel, TOLERANCE[plan.precision] if plan.precision == "float32" else 0.0)
 
     @stage("paths")
@@ -78,13 +77,13 @@ class Paths(Options):
         if plan.store == "landmarks":
             return [Step("paths", plan.reason, plan.seconds, 3 * plan.memory, remedy=FEWER),
                     eigensolve.step(plan.landmarks, allowed(), plan.memory + 8.0 * plan.landmarks**2, remedy=FEWER)]
-        measured = None if share is None or plan.algorithm == "floyd" else _measured(_engine(graph, plan), graph, share)
+        measured = None if share is None or plan.algorithm == "floyd" else _measured(_source(graph, plan), share)
         once = plan.cost.preparation
         steps = [Step("paths", plan.reason, once if plan.store == "streamed" else once + plan.cost.seconds, plan.memory,
                       None if plan.store == "streamed" else measured, REMEDY, square=plan.store != "streamed")]
         if plan.store != "streamed":
             return [*steps, eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
-        held = SWEEP_WIDTH * 2.0 * (PASSES + 1) + LANDMARKS + (SWEEP_WIDTH + 1) * (allowed() + AHEAD + 1)
+        held = WIDTH * 2.0 * (PASSES + 1) + LANDMARKS + (WIDTH + 1) * (allowed() + AHEAD + 1)
         stored = 3.0 * graph.size if eigensolve.components == "all" else 0.0
         return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes", plan.passes * plan.cost.seconds,
                              plan.memory + 8.0 * graph.size * max(held, stored),
@@ -102,33 +101,32 @@ class Paths(Options):
         if plan.algorithm == "floyd":
             floyd_warshall(graph, distances)
         else:
-            all_rows(_engine(graph, plan), distances)
+            all_rows(_source(graph, plan), distances)
         if plan.precision == "float32":
             lower_of_both(distances)  # both ways along a path are its length, added up in another order
         return distances
 
 
-def _measured(engine: Engine, graph: Graph, share: float) -> float:
-    """Seconds of a whole pass, from pairs of pieces spread evenly over it: of two in turn one may have much work."""
-    pairs = max(2 * allowed(), round(share * engine.groups / 2))
-    firsts = np.linspace(0, engine.groups - 1, pairs).astype(int) // 2 * 2
-    numbers = sorted({min(number, engine.groups - 1) for first in firsts.tolist() for number in (first, first + 1)})
+def _measured(source: Geodesics, share: float) -> float:
+    """Seconds of a whole pass, from pairs of blocks spread evenly: two consecutive blocks can differ widely in cost."""
+    pairs = max(2 * allowed(), round(share * source.blocks / 2))
+    firsts = np.linspace(0, source.blocks - 1, pairs).astype(int) // 2 * 2
+    numbers = sorted({min(number, source.blocks - 1) for first in firsts.tolist() for number in (first, first + 1)})
     count = len(numbers)
-    block = np.ones((graph.size, SWEEP_WIDTH))
-    engine.fold(0, block)  # for the memory that is taken the first time
+    vectors = np.ones((source.size, WIDTH))
+    source.fold(0, vectors, moments=True)  # for the memory that is taken the first time
 
     def timed(number: int) -> float:
         started = time.perf_counter()
-        engine.fold(number, block)
+        source.fold(number, vectors, moments=True)
         return time.perf_counter() - started
 
-    with ThreadPoolExecutor(allowed()) as pool:
-        return sum(pool.map(timed, numbers)) * engine.groups / (count * min(count, allowed()))
+    return sum(in_order(timed, numbers)) * source.blocks / (count * min(count, allowed()))
 
 
-def _engine(graph: Graph, plan: PathPlan) -> Engine:
+def _source(graph: Graph, plan: PathPlan) -> Geodesics:
     if plan.elimination is not None:
-        return EliminationRows(plan.elimination, plan.precision, plan.keep)
+        return EliminationRows.of(plan.elimination, plan.precision, plan.keep)
     return DijkstraRows(graph)
 
 
@@ -138,6 +136,6 @@ def paths_of_new(graph: Graph, lists: Lists) -> Array:
     joined = Graph(np.concatenate([graph.starts, graph.starts[-1] + lists.starts[1:]]),
                    np.concatenate([graph.indices, lists.indices]), np.concatenate([graph.lengths, lists.lengths]))
     paths = np.empty((new, size))
-    for block in row_blocks(new, 16 * size):
+    for block in one_by_one(row_blocks(new, HELD, 16 * size)):
         paths[block] = dijkstra_rows(joined, np.arange(size + block.start, size + block.stop))[:, :size]
     return paths

@@ -5,11 +5,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, RowsOf
-from mlcli.stages.algebra.distances import row_blocks
+from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.similarities.spaces import Space
 
 
@@ -33,7 +34,7 @@ class Similarity:
 
     def batches(self, new: Array, columns: int) -> Iterator[slice]:
         """The new points by groups small enough for memory, where rows have so many columns."""
-        return row_blocks(len(new), max(columns, new.shape[1]))
+        return one_by_one(row_blocks(len(new), HELD, max(columns, new.shape[1])))
 
     def rounding(self, new: Array) -> Array | float:
         """What rows may be wrong by, beyond one rounding of each number."""

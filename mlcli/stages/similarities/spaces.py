@@ -5,12 +5,12 @@ from typing import Protocol
 
 import numpy as np
 
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Given, Similarities
 from mlcli.base.scaling import exponent_of, scaled
-from mlcli.base.stage import advance, unheard
-from mlcli.base.threads import in_order
+from mlcli.base.stage import unheard
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import (
     FEW_COLUMNS,
@@ -82,13 +82,10 @@ class Euclidean:
         center = short_center(points[anchors])
         left, rows = Moved.from_center(points[anchors], center), np.empty((len(anchors), len(points)))
 
-        def fill(block: slice) -> int:
+        def fill(block: slice) -> None:
             rows[:, block] = between(left, Moved.from_center(points[block], center))
-            return block.stop
 
-        step = max(1, BLOCK // max(points.shape[1], len(anchors)))
-        for done in in_order(fill, [slice(i, min(i + step, len(points))) for i in range(0, len(points), step)]):
-            advance(done, len(points))
+        each(fill, row_blocks(len(points), BLOCK, max(points.shape[1], len(anchors))), progress=True)
         return lambda part: rows[part]
 
     def between(self, sources: Indices, targets: Indices) -> Array:

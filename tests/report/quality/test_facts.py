@@ -199,7 +199,7 @@ def test_sorting_the_nearest_alone_gives_what_sorting_all_gives(monkeypatch: pyt
         monkeypatch.setattr(neighborhoods, "SORTED", len(MANY))
         expected = numbers(measured(MANY, embedding, sample=60))
         monkeypatch.setattr(neighborhoods, "SORTED", 0)
-        monkeypatch.setattr(neighborhoods, "PIECE", 700)
+        monkeypatch.setattr(neighborhoods, "BLOCK", 700)
         np.testing.assert_array_equal(numbers(measured(MANY, embedding, sample=60)), expected)
 
 

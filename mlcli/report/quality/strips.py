@@ -10,7 +10,7 @@ from mlcli.stages.similarities.spaces import Space
 
 
 @frozen
-class Block:
+class Strip:
     """Squared distances (b x n) from b anchors to all n points."""
 
     rows: Indices  # b
@@ -19,7 +19,7 @@ class Block:
     embedded: Array  # in the embedding
 
 
-Blocks = Callable[[slice], Block]
+Strips = Callable[[slice], Strip]
 
 
 @frozen
@@ -30,23 +30,23 @@ class Spaces:
     kept: Space
     embedded: Space
 
-    def blocks(self, group: Indices) -> Blocks:
-        """The blocks of a group of anchors, whose rows may be held at once."""
+    def strips(self, group: Indices) -> Strips:
+        """The strips of a group of anchors, whose rows may be held at once."""
         source, embedded = self.source.rows_of(group), self.embedded.rows_of(group)
         kept = None if self.kept is self.source else self.kept.rows_of(group)
 
-        def block(part: slice) -> Block:
+        def strip(part: slice) -> Strip:
             near = source(part)
-            return Block(group[part], near, near if kept is None else kept(part), embedded(part))
+            return Strip(group[part], near, near if kept is None else kept(part), embedded(part))
 
-        return block
+        return strip
 
 
 class Observer(Protocol):
-    """What sees every block, and takes something from each."""
+    """What sees every strip, and takes something from each."""
 
-    def sums(self, block: Block) -> Sums:
-        """What each anchor of a block adds (b, or b x m)."""
+    def sums(self, strip: Strip) -> Sums:
+        """What each anchor of a strip adds (b, or b x m)."""
         raise NotImplementedError
 
 

@@ -1,0 +1,36 @@
+"""A block of work: its number, and the source that says what it is a block of."""
+
+from typing import Generic, Protocol, TypeVar
+
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import single_threaded_blas
+
+R = TypeVar("R")
+Result = TypeVar("Result", covariant=True)
+
+
+class Source(Protocol[Result]):
+    """What blocks are blocks of: a value that can be pickled, so that a block gives the same in any process."""
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks there are."""
+
+    def work(self, number: int) -> Result:
+        """What a block gives."""
+
+    def stop(self) -> None:
+        """Lets blocks that have begun in this process end early, because nobody will use the result."""
+
+
+@frozen
+class Block(Generic[R]):
+    """One of the blocks of a source."""
+
+    source: Source[R]
+    number: int
+
+    def run(self) -> R:
+        """What the block gives, by one thread, in whatever process."""
+        with single_threaded_blas():
+            return self.source.work(self.number)

@@ -1,0 +1,33 @@
+"""The executor: runs the blocks of a source on this process's threads, or on any other executor."""
+
+from collections.abc import Generator, Iterator
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeVar
+
+from mlcli.base.blocks import Workers, in_order
+from mlcli.engine.block import Block, Source
+
+R = TypeVar("R")
+
+_elsewhere: ContextVar[Workers | None] = ContextVar("workers", default=None)
+
+
+@contextmanager
+def running_on(executor: Executor, workers: int) -> Iterator[None]:
+    """For the length of a `with` block, blocks run on another executor, such as processes, so many at once."""
+    token = _elsewhere.set(Workers(executor, workers))
+    try:
+        yield
+    finally:
+        _elsewhere.reset(token)
+
+
+def results(source: Source[R]) -> Generator[R, None, None]:
+    """What the blocks of a source give, in the order of their numbers; listeners are told how many are done.
+
+    Few are in flight at a time. Whoever closes the iterator early, or an error, stops the source.
+    """
+    blocks = [Block(source, number) for number in range(source.blocks)]
+    return in_order(Block.run, blocks, progress=True, stop=source.stop, workers=_elsewhere.get())

@@ -1,0 +1,153 @@
+"""A pass gives the same bytes wherever its blocks run: on threads, or in processes that are started for it."""
+
+import io
+import multiprocessing
+import pickle
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli import native
+from mlcli.base.blocks import AHEAD
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import threads_limited
+from mlcli.engine.block import Block
+from mlcli.engine.executor import results, running_on
+from mlcli.stages.algebra import ordering
+from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.kernels import streamed
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.streamed import Streamed
+from mlcli.stages.kernels.tiles import GROUP, TILE, Tiles
+from mlcli.stages.paths.elimination import Analysis, EliminationRows
+from mlcli.stages.paths.geodesics import DijkstraRows
+from tests.support import Notes, fit
+
+MANY = np.random.default_rng(7).random((TILE * GROUP + 700, 3)) * [4, 2, 0.1]  # points of three blocks of tiles
+POINTS = MANY[:300]
+eliminates = pytest.mark.skipif(not (native.available() and ordering.available()),
+                                reason="needs the native kernels and METIS")
+KPCA: dict[str, Any] = {"kernel": {"name": "gaussian", "rate": 0.7}}
+ISOMAP: dict[str, Any] = {"neighbors": 9, "paths": {"algorithm": "dijkstra", "store": "streamed"}}
+
+
+@pytest.fixture(scope="module")
+def processes() -> Iterator[Executor]:
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def a_pass(kernel: Streamed) -> list[bytes]:
+    """What a pass gives, and the moments that it collects."""
+    product = kernel.apply(np.random.default_rng(0).standard_normal((kernel.size, 5)))
+    return [product.tobytes(), kernel.centering.means.tobytes(), np.array([kernel.trace, kernel.frobenius]).tobytes()]
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("function", [Gaussian(rate=0.7), Polynomial(degree=2, gamma=0.5), Linear()],
+                         ids=lambda function: function.name)
+def test_tiles_of_a_kernel_function(function: Any, kind: Any, processes: Executor) -> None:
+    tiles = Tiles(function, MANY, kind)
+    assert tiles.blocks == 3
+    tiles.rows(np.array([1]))  # what it keeps for itself does not travel
+    with threads_limited(2):
+        here = a_pass(Streamed(tiles))
+        with running_on(processes, 2):
+            assert a_pass(Streamed(tiles)) == here
+
+
+def test_geodesics_by_dijkstra(processes: Executor) -> None:
+    source = DijkstraRows(graph_of(nearest(POINTS, 9), "union"))
+    assert source.blocks == 5
+    with threads_limited(2):
+        here = a_pass(Streamed(source))
+        with running_on(processes, 2):
+            assert a_pass(Streamed(source)) == here
+
+
+@eliminates
+@pytest.mark.skipif(not hasattr(native.Weights, "state"), reason="weights are not handed out yet")
+@pytest.mark.parametrize("keep", [False, True])
+def test_geodesics_by_elimination(keep: bool, processes: Executor) -> None:
+    source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep)
+    with threads_limited(2):
+        here = a_pass(Streamed(source))
+        with running_on(processes, 2):
+            assert a_pass(Streamed(source)) == here
+
+
+@pytest.mark.parametrize("method", ["isomap", "kpca"])
+def test_a_whole_fit(method: str, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streamed, "STORED", 1)
+    points, options = (MANY, KPCA) if method == "kpca" else (POINTS, ISOMAP)
+    with threads_limited(2), Notes() as notes:
+        here = fit(method, points, **options)
+        with running_on(processes, 2):
+            there = fit(method, points, **options)
+    assert "F-KRYLOV" in notes.codes
+    assert here.embedding.tobytes() == there.embedding.tobytes()
+    assert here.spectrum.values.tobytes() == there.spectrum.values.tobytes()
+
+
+@eliminates
+def test_an_eliminated_graph_travels_with_its_weights_and_without_what_it_kept() -> None:
+    source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep=True)
+    vectors = np.random.default_rng(0).standard_normal((300, 5))
+    here = [source.fold(number, vectors, moments=True)[0] for number in range(source.blocks)]
+    file = io.BytesIO()
+    Pickler(file).dump(Block(source, 0))
+    there = Unpickler(io.BytesIO(file.getvalue()), source.weights).load().source
+    assert file.getbuffer().nbytes < source.graph.bytes + 5000 and source.kept and not there.kept
+    for number, wanted in enumerate(here):
+        found, = there.fold(number, vectors, moments=True)
+        assert found.product.tobytes() == wanted.product.tobytes() and found.squares == wanted.squares
+    source.stop()
+    assert not there.stopped.is_set()
+
+
+class Pickler(pickle.Pickler):
+    """Leaves the weights of an elimination to those who know how they are stored."""
+
+    def persistent_id(self, value: Any) -> str | None:
+        return "weights" if isinstance(value, native.Weights) else None
+
+
+class Unpickler(pickle.Unpickler):
+    """Puts them back."""
+
+    def __init__(self, file: io.BytesIO, weights: native.Weights) -> None:
+        super().__init__(file)
+        self.weights = weights
+
+    def persistent_load(self, name: str) -> native.Weights:
+        assert name == "weights"
+        return self.weights
+
+
+@frozen
+class Counting:
+    """A source that counts how often its blocks begin, and stops."""
+
+    blocks: int
+    fails: int
+    begun: list[int]
+    stops: list[int]
+
+    def work(self, number: int) -> int:
+        self.begun.append(number)
+        return number // (number != self.fails)
+
+    def stop(self) -> None:
+        self.stops.append(len(self.begun))
+
+
+@pytest.mark.parametrize("threads", [2, 4])
+def test_an_error_stops_the_source(threads: int) -> None:
+    source = Counting(100, 20, [], [])
+    with threads_limited(threads), pytest.raises(ZeroDivisionError):
+        list(results(source))
+    assert len(source.stops) == 1 and 20 in source.begun and max(source.begun) <= 20 + threads + AHEAD
