@@ -11,7 +11,7 @@ import mlcli
 PACKAGE = Path(mlcli.__file__).parent
 LAYERS = [{"cli", "__main__"}, {"reuse", "comparing", "verification"},
           {"pipeline", "planning", "checkup", "readback"}, {"certify"}, {"rundir", "report"}, {"config"},
-          {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"base"}, {"errors"}]
+          {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ROOMS = [{"similarities"}, {"unfolding", "latent"}, {"paths", "linear"}, {"eigen"}, {"kernels", "graph"}, {"algebra"}]
 ROOM_LEVEL = {name: level for level, names in enumerate(ROOMS) for name in names}

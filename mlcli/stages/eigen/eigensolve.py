@@ -42,7 +42,7 @@ class Eigensolve(Options):
         gt=0, lt=1)
     report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
 
-    @stage("eigensolve")
+    @stage("eigensolve", version=1)
     def __call__(self, kernel: Kernel, limit: int, compute: Compute, notable: float = NOTABLE) -> Spectrum:
         """The spectrum of a centered kernel whose rank is at most `limit`.
 

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.stage import advance, note, running
+from mlcli.base.stage import advance, note, running, stage
 from mlcli.base.threads import allowed, single_threaded_blas
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.kernels.folding import Fold, Parts
@@ -137,6 +137,7 @@ def fits_in_memory(size: int, compute: Compute) -> bool:
     return 8 * size * size <= min(STORED, compute.memory_bytes() / 3)
 
 
+@stage("kernel", version=1)
 def kernel_of(function: Linear | Polynomial | Gaussian, points: Array, compute: Compute) -> Dense | Streamed:
     """The centered kernel of a function of two points: kept where it is small, streamed where it is not."""
     size = len(points)

@@ -11,6 +11,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.stage import stage
 from mlcli.base.threads import allowed, each, in_stages
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
@@ -40,6 +41,15 @@ class Analysis:
         return self.native.bytes(precision) + allowed() * self.native.block_bytes(precision, stored)
 
 
+@stage("elimination", version=1)
+def eliminated(analysis: Analysis, precision: Precision) -> native.Weights:
+    """The graph with its vertices eliminated one after the other: the weights that all paths are swept from."""
+    weights = analysis.native.weights(precision)
+    for _ in in_stages(weights.stages, weights.factor):
+        pass
+    return weights
+
+
 class EliminationRows:
     """An eliminated graph, ready to sweep: an engine of geodesics; it may keep what it folds for the next pass."""
 
@@ -47,11 +57,9 @@ class EliminationRows:
         self._keep = keep
         self._kept: dict[int, AnyArray] = {}  # of blocks that have been folded
         self._stopped = False
-        self._weights = analysis.native.weights(precision)
+        self._weights = eliminated(analysis, precision)
         self.blocks = self._weights.blocks
         self._group = max(1, min(GROUP, self.blocks // SHARES))
-        for _ in in_stages(self._weights.stages, self._weights.factor):
-            pass
 
     @property
     def groups(self) -> int:
