@@ -60,6 +60,8 @@ class Archive:
         if isinstance(value, np.ndarray):
             arrays[place] = value
             return {"array": place}
+        if isinstance(value, list):
+            return [self._packed(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
         if isinstance(value, Sequence) and all(isinstance(item, str) for item in value):
             encoded = [item.encode("utf-8", "surrogateescape") for item in value]
             arrays[f"{place}.text"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
@@ -78,6 +80,8 @@ class Archive:
 
     def _unpacked(self, value: Any, place: str, arrays: Mapping[str, AnyArray]) -> Any:
         """A value of the tree; raises Unfit with its path, KeyError, TypeError or AttributeError."""
+        if isinstance(value, list):
+            return [self._unpacked(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
         if not isinstance(value, dict):
             return value
         if "array" in value:

@@ -4,7 +4,7 @@ import types
 from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def require_types(value: Any, place: str) -> None:
 def is_of(value: Any, hint: Any) -> bool:
     """Whether a value is of a declared type."""
     origin, inside = get_origin(hint), get_args(hint)
-    if hint is Any:
+    if hint is Any or isinstance(hint, TypeVar):
         return True
     if origin in (Union, types.UnionType):
         return any(is_of(value, one) for one in inside)
@@ -43,7 +43,7 @@ def is_of(value: Any, hint: Any) -> bool:
         return isinstance(value, tuple) and are_of(value, inside)
     if hint is float:
         return type(value) in (int, float)
-    return type(value) is hint if hint in (int, str, bool) else isinstance(value, hint)
+    return type(value) is hint if hint in (int, str, bool) else isinstance(value, origin or hint)
 
 
 def are_of(items: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
