@@ -10,6 +10,7 @@ from mlcli.base.stage import Note, Stage, Watcher, tell
 from mlcli.stages.algebra import iterate, krylov
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.kernels.forms import Centering
 from mlcli.stages.latent import em, factor_analysis
 from mlcli.stages.latent.model import Latent, Posterior
 from mlcli.storage.archive import Archive
@@ -17,6 +18,7 @@ from mlcli.storage.keys import Keys
 
 RESULTS = Archive({
     "note": Note, "lists": Lists, "elimination": native.Elimination, "weights": native.Weights, "spectrum": Spectrum,
+    "centering": Centering,
     "krylov": krylov.Checkpoint, "iterate": iterate.Checkpoint, "estimate": em.Estimate, "latent": Latent,
     "posterior": Posterior, "factors": factor_analysis.Estimate}, finite=False)
 

@@ -56,7 +56,7 @@ class KernelPCA(Method):
         linear = isinstance(data, Features) and isinstance(self.kernel, Linear)
         decoder = linear_decoder(data.values, spectrum) if linear else None
         return Model(spectrum.coordinates(), spectrum,
-                     Projector(similarity, kernel.centering, spectrum.inverse_roots(), decoder))
+                     Projector(similarity, spectrum.centering, spectrum.inverse_roots(), decoder))
 
     def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
         if isinstance(data, Similarities):

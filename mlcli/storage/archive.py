@@ -20,6 +20,7 @@ from mlcli.base.options import Options
 from mlcli.base.types import AnyArray
 from mlcli.storage.fields import Unfit, require_types
 
+PART = 16 << 20  # bytes read at once
 KINDS = "fiub"  # of numbers: floating, signed, unsigned, boolean
 FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError,
           OverflowError, UserWarning)
@@ -62,13 +63,14 @@ class Archive:
             return {"array": place}
         if isinstance(value, list):
             return [self._packed(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
-        if isinstance(value, Sequence) and all(isinstance(item, str) for item in value):
+        if isinstance(value, Sequence) and not isinstance(value, bytes):
+            value = tuple(value)
+            if not all(isinstance(item, str) for item in value):
+                return {"items": [self._packed(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]}
             encoded = [item.encode("utf-8", "surrogateescape") for item in value]
             arrays[f"{place}.text"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
             arrays[f"{place}.ends"] = np.cumsum([len(item) for item in encoded], dtype=np.int64)
             return {"texts": place}
-        if isinstance(value, tuple):
-            return {"items": [self._packed(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]}
         if isinstance(value, Mapping):
             return {"mapping": {key: self._packed(item, f"{place}.{key}", arrays) for key, item in value.items()}}
         if type(value) not in self._tags:
@@ -107,10 +109,12 @@ class Archive:
 
 
 def parts_of(value: Any) -> dict[str, Any]:
-    """What a value is made of, and made again from: its `state`, where it has one, or its fields; raises TypeError."""
-    if hasattr(value, "state"):
-        return dict(value.state())
-    return {part.name: getattr(value, part.name) for part in fields(value)}
+    """What a value is made of, and made again from: its fields, or what its `state` gives; raises TypeError."""
+    if is_dataclass(value):
+        return {part.name: getattr(value, part.name) for part in fields(value)}
+    if not hasattr(value, "state"):
+        raise TypeError(f"{type(value).__name__} is no plain data")
+    return dict(value.state())
 
 
 def _stored(name: Any, place: str, arrays: Mapping[str, AnyArray]) -> AnyArray:
@@ -163,5 +167,9 @@ def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> AnyArray:
             raise Unfit("its arrays hold Python objects")
         if kind.kind not in KINDS or math.prod(shape) * kind.itemsize != entry.file_size - stream.tell():
             raise Unfit("an array is not of the size that it says")
-        flat = np.frombuffer(bytearray(stream.read()), kind)
-    return flat.reshape(shape, order="F" if fortran else "C")
+        flat, done = np.empty(entry.file_size - stream.tell(), np.uint8), 0
+        while done < len(flat) and (count := cast(io.BufferedIOBase, stream).readinto(flat[done : done + PART].data)):
+            done += count
+        if done < len(flat) or stream.read(1):  # which also compares the checksum
+            raise Unfit("an array is cut off")
+    return flat.view(kind).reshape(shape, order="F" if fortran else "C")

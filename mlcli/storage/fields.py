@@ -8,6 +8,8 @@ from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_
 
 import numpy as np
 
+PLAIN = (int, str, bool)  # types whose values are of no other
+
 
 class Unfit(ValueError):
     """A part that is not what it should be: its path, and why."""
@@ -43,14 +45,16 @@ def is_of(value: Any, hint: Any) -> bool:
         return isinstance(value, tuple) and are_of(value, inside)
     if hint is float:
         return type(value) in (int, float)
-    return type(value) is hint if hint in (int, str, bool) else isinstance(value, origin or hint)
+    return type(value) is hint if hint in PLAIN else isinstance(value, origin or hint)
 
 
 def are_of(items: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
     """Whether the items of a tuple are of their declared types."""
-    if hints[1:] == (...,):
-        hints = hints[:1] * len(items)
-    return len(items) == len(hints) and all(map(is_of, items, hints))
+    if hints[1:] != (...,):
+        return len(items) == len(hints) and all(map(is_of, items, hints))
+    if hints[0] in PLAIN:  # quickly, as there may be a million names
+        return set(map(type, items)) <= {hints[0]}
+    return all(is_of(item, hints[0]) for item in items)
 
 
 def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:

@@ -3,7 +3,6 @@
 import hashlib
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -65,6 +64,4 @@ class Keys:
             return {"": sorted(value.model_fields_set), **dict(value)}
         if getattr(value, "format", None) == "csr":  # a sparse matrix of SciPy
             return {"shape": value.shape, "starts": value.indptr, "indices": value.indices, "values": value.data}
-        if is_dataclass(value) or hasattr(value, "state"):
-            return parts_of(value)
-        raise TypeError(f"{type(value).__name__} is no plain data, and has no key")
+        return parts_of(value)

@@ -77,7 +77,8 @@ def test_what_is_taken_in_is_copied(precision: Any) -> None:
 
 
 @both
-@pytest.mark.parametrize("wrong", ["one less", "one more", "none", "negative", "no number", "other precision", "square"])
+@pytest.mark.parametrize("wrong", ["one less", "one more", "none", "negative", "no number", "other precision",
+                                   "square"])
 def test_numbers_that_cannot_be_those_of_the_graph_are_refused(precision: Any, wrong: str) -> None:
     graph = GRAPHS["lattice"]
     state = eliminated(graph, orders(graph)["shuffled"], precision).state()

@@ -21,7 +21,8 @@ VALUES: list[Any] = [
     None, True, 1, 1.0, "1", (1,), (1, 1), ((1,), 1), {"a": 1}, {"b": 1}, ARRAY, ARRAY.reshape(2, 3), ARRAY.astype(int),
     ARRAY.astype(np.float32), -ARRAY, 0.0, -0.0, float("nan"), np.zeros(0), np.zeros((0, 2)), np.array(0.0),
     GRAPH, replace(GRAPH, lengths=np.array([1.0, 2.0])), INVERSE, Inverse(2 * INVERSE.root), Neighbors(count=5),
-    Neighbors(count=6), Neighbors(radius=5.0), Neighbors(), Neighbors(count=10), Eigensolve(), Eigensolve(tolerance=1e-3)]
+    Neighbors(count=6), Neighbors(radius=5.0), Neighbors(), Neighbors(count=10), Eigensolve(),
+    Eigensolve(tolerance=1e-3)]
 
 
 def test_different_values_have_different_keys() -> None:

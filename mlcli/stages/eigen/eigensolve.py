@@ -62,7 +62,8 @@ class Eigensolve(Options):
         return Spectrum(solved.values, vectors, directions, trace, solved.complete, solved_frobenius=frobenius,
                         tolerance=_tolerance(kernel, solved), further=self._further(solved, *vectors.shape),
                         solved_mass=_negative_mass(kernel, solved, trace, frobenius),
-                        solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)])
+                        solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)],
+                        centering=kernel.centering)
 
     def settled(self, limit: int, size: int) -> "Eigensolve":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one.
