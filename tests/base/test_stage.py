@@ -1,10 +1,14 @@
 """The seam: listeners are given the calls of stages, and may answer in their place."""
 
-from collections.abc import Callable, Mapping
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import mlcli
 from mlcli.base.stage import Note, Stage, Watcher, advance, listening, note, running, stage, tell, unheard
 
 
@@ -114,3 +118,19 @@ def test_nobody_hears_of_checks() -> None:
     with listening(Heard(log)), unheard():
         assert halved(8) == 4
     assert log == []
+
+
+def versioned() -> Iterator[str]:
+    """The names of the stages in the package that have a version."""
+    for path in Path(mlcli.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "stage" and (
+                    len(node.args) > 1 or node.keywords):
+                yield ast.literal_eval(node.args[0])
+
+
+def test_no_two_stages_that_can_be_answered_for_share_a_name() -> None:
+    """Their keys would be the same where their inputs are."""
+    names = Counter(versioned())
+    assert {"neighbors", "elimination", "eigensolve"} <= set(names)
+    assert [name for name, times in names.items() if times > 1] == []
