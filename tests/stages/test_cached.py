@@ -18,7 +18,7 @@ from tests.cache import Cache
 from tests.certificate.support import configured
 from tests.support import dissimilarities, distances, features
 
-ROLL = sample("swiss-roll", 400, 0).values
+ROLL = sample("swiss-roll", 250, 0).values
 eliminates = native.available() and ordering.available()
 STREAMED = {"name": "isomap", "neighbors": {"count": 9}, "paths": {"store": "streamed"},
             "eigensolve": {"solver": "krylov"}}
@@ -85,7 +85,7 @@ def test_the_notes_of_what_is_not_computed_are_told_again(tmp_path: Path) -> Non
 CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], set[str]]] = {  # of method and compute, and what is computed
     "nothing": ({}, {}, set()),
     "another count": ({"neighbors": {"count": 11}}, {}, {*ANSWERED}),
-    "a radius": ({"neighbors": {"radius": 5.5}}, {}, {*ANSWERED}),
+    "a radius": ({"neighbors": {"radius": 5.5, "pieces": "largest"}}, {}, {*ANSWERED}),
     "a mutual graph": ({"graph": "mutual", "neighbors": {"count": 9, "pieces": "largest"}}, {}, {*ANSWERED[1:]}),
     "another precision": ({"paths": {**ELIMINATED["paths"], "precision": "float64"}}, {}, {*ANSWERED[1:]}),
     "another tolerance": ({"eigensolve": {"solver": "krylov", "tolerance": 1e-3}}, {}, {"eigensolve"}),
