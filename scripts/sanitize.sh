@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 python=${1:-python}
+[[ $python == */* && $python != /* ]] && python=$PWD/$python  # it is called from elsewhere below
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Given, Input, Labeled, Similarities, TwoViews
 from mlcli.base.signs import leading_signs
-from mlcli.base.stage import Note, listening
+from mlcli.base.stage import Note, Watcher, listening
 from mlcli.base.types import Array
 from mlcli.methods import METHODS, Model
 
@@ -77,7 +77,7 @@ def gram(embedding: Array) -> Array:
     return embedding @ embedding.T
 
 
-class Notes:
+class Notes(Watcher):
     """Collects the notes of a `with` block."""
 
     def __enter__(self) -> "Notes":
@@ -92,10 +92,6 @@ class Notes:
     @property
     def codes(self) -> set[str]:
         return {note.code for note in self.notes}
-
-    def begin(self, stage: str) -> None: ...
-    def end(self, stage: str) -> None: ...
-    def advance(self, stage: str, done: int, total: int) -> None: ...
 
     def note(self, note: Note) -> None:
         self.notes.append(note)

@@ -1,11 +1,13 @@
-"""The seam between the mathematics and everything that watches it.
+"""The seam between the mathematics and everything around it: timing, progress, warnings, caches.
 
-A stage is a function whose result is a frozen value. Timing, progress, warnings and (later)
-caching reach it through the listeners installed here; no stage knows of any of them.
+A stage is a function whose result is a frozen value. The listeners installed here are given each call of a stage, and
+no stage knows of any of them. A pass over a kernel that is never stored, or any other work on live state, is no
+stage: it is only `running`, so that it is timed and shows its progress.
 """
 
 import functools
-from collections.abc import Callable, Iterator
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
@@ -26,13 +28,51 @@ class Note:
     facts: dict[str, Any] = field(default_factory=dict)
 
 
-class Listener(Protocol):
-    """What watches a run: a journal, a progress bar."""
+@frozen
+class Stage:
+    """What listeners are told of a stage."""
 
-    def begin(self, stage: str) -> None: ...
-    def end(self, stage: str) -> None: ...
-    def advance(self, stage: str, done: int, total: int) -> None: ...
-    def note(self, note: Note) -> None: ...
+    name: str
+    version: int | None = None  # raised with the formula; None: the result depends on more than the inputs
+
+
+class Listener(Protocol):
+    """What a run is given to: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
+
+    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
+        """The result of a stage: `call` computes it from the inputs, which have the names of its parameters."""
+
+    def begin(self, work: str) -> None:
+        """A stage is being computed, or another piece of work begins."""
+
+    def end(self, work: str) -> None:
+        """It has ended, well or not."""
+
+    def advance(self, work: str, done: int, total: int) -> None:
+        """How far it has come, in its own units (blocks, iterations)."""
+
+    def note(self, note: Note) -> None:
+        """A warning or a fact."""
+
+
+class Watcher:
+    """A listener that lets every stage be computed; subclasses say what they watch."""
+
+    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
+        """The result of the call."""
+        return call()
+
+    def begin(self, work: str) -> None:
+        """Not watched."""
+
+    def end(self, work: str) -> None:
+        """Not watched."""
+
+    def advance(self, work: str, done: int, total: int) -> None:
+        """Not watched."""
+
+    def note(self, note: Note) -> None:
+        """Not watched."""
 
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
@@ -60,31 +100,56 @@ def unheard() -> Iterator[None]:
 
 
 @contextmanager
-def running(name: str) -> Iterator[None]:
-    """Marks a piece of work as the stage `name`."""
-    token = _running.set(name)
+def running(work: str) -> Iterator[None]:
+    """Names what is done inside the block, for those who watch."""
+    token = _running.set(work)
     for listener in _listeners.get():
-        listener.begin(name)
+        listener.begin(work)
     try:
         yield
     finally:
         _running.reset(token)
         for listener in _listeners.get():
-            listener.end(name)
+            listener.end(work)
 
 
-def stage(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
-    """Declares a function or method as the stage `name`."""
+def stage(name: str, version: int | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Declares a function or method as the stage `name`.
+
+    With a version it is pure: what it returns, and what it notes, follows from its arguments alone. Then a listener
+    may answer in its place. A version that was raised makes it another stage.
+    """
+    declared = Stage(name, version)
 
     def declare(function: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(function)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
-            with running(name):
-                return function(*args, **kwargs)
+            def call() -> R:
+                with running(name):
+                    return function(*args, **kwargs)
+
+            return _around(declared, _named(function, *args, **kwargs), call) if _listeners.get() else call()
 
         return run
 
     return declare
+
+
+def _around(stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
+    """The call through all listeners, the one that was installed first outermost."""
+    for listener in reversed(_listeners.get()):
+        call = functools.partial(listener.around, stage, inputs, call)
+    return call()
+
+
+def _named(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Mapping[str, Any]:
+    """The arguments of a call by the names of its parameters, defaults included."""
+    bound = _signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
+
+
+_signature = functools.cache(inspect.signature)
 
 
 def advance(done: int, total: int) -> None:
@@ -95,5 +160,10 @@ def advance(done: int, total: int) -> None:
 
 def note(code: str, message: str, **facts: Any) -> None:
     """Records a warning (`W-...`), a note for the user (`N-...`) or a mere fact (`F-...`), under a stable code."""
+    tell(Note(code, message, facts))
+
+
+def tell(note: Note) -> None:
+    """Records a note that was made before: by the stage whose result a cache holds."""
     for listener in _listeners.get():
-        listener.note(Note(code, message, facts))
+        listener.note(note)

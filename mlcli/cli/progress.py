@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, Protocol, cast, get_args
 
-from mlcli.base.stage import Listener, Note, listening
+from mlcli.base.stage import Listener, Note, Watcher, listening
 from mlcli.base.units import duration
 from mlcli.cli.failure import escaped, say
 from mlcli.errors import UsageError
@@ -47,18 +47,14 @@ class Pace:
         return (now - started) * (total - done) / (done - before) if done > before and now > started else None
 
 
-class Silent:
+class Silent(Watcher):
     """Shows nothing."""
 
     def start(self) -> None: ...
     def stop(self, failed: bool = False) -> None: ...
-    def begin(self, stage: str) -> None: ...
-    def end(self, stage: str) -> None: ...
-    def advance(self, stage: str, done: int, total: int) -> None: ...
-    def note(self, note: Note) -> None: ...
 
 
-class Bar:
+class Bar(Watcher):
     """A bar for each running stage, gone when the run ends."""
 
     def __init__(self) -> None:
@@ -78,26 +74,23 @@ class Bar:
         """Gives the terminal back."""
         self.progress.stop()
 
-    def begin(self, stage: str) -> None:
+    def begin(self, work: str) -> None:
         """Adds a bar."""
-        self.tasks[stage] = self.progress.add_task(stage, total=None)
+        self.tasks[work] = self.progress.add_task(work, total=None)
 
-    def end(self, stage: str) -> None:
+    def end(self, work: str) -> None:
         """Removes a bar."""
-        if stage in self.tasks:
-            self.progress.remove_task(self.tasks.pop(stage))
+        if work in self.tasks:
+            self.progress.remove_task(self.tasks.pop(work))
 
-    def advance(self, stage: str, done: int, total: int) -> None:
+    def advance(self, work: str, done: int, total: int) -> None:
         """Moves a bar."""
-        if stage in self.tasks:
-            self.progress.update(self.tasks[stage], completed=done, total=total)
-
-    def note(self, note: Note) -> None:
-        """Notes are told at the end."""
+        if work in self.tasks:
+            self.progress.update(self.tasks[work], completed=done, total=total)
 
 
 @dataclass
-class Log:
+class Log(Watcher):
     """A line of text every half minute: the stage, how far it is, the time and the memory."""
 
     seconds: float = HEARTBEAT
@@ -126,27 +119,24 @@ class Log:
         stage = self.running[-1] if self.running else "starting"
         return f"{now} mlcli: {stage}{self.far}, {time.monotonic() - self.started:.0f} s, {resident_memory():.0f} MiB"
 
-    def begin(self, stage: str) -> None:
+    def begin(self, work: str) -> None:
         """A stage starts."""
-        self.running.append(stage)
+        self.running.append(work)
         self.far = ""
 
-    def end(self, stage: str) -> None:
+    def end(self, work: str) -> None:
         """A stage is over."""
         self.running[:] = self.running[:-1]
         self.far = ""
 
-    def advance(self, stage: str, done: int, total: int) -> None:
+    def advance(self, work: str, done: int, total: int) -> None:
         """A stage has come further."""
-        left = self.pace.left(stage, done, total)
+        left = self.pace.left(work, done, total)
         self.far = f" {done}/{total}" + ("" if left is None else f", about {duration(left)} left of it")
-
-    def note(self, note: Note) -> None:
-        """Notes are told at the end."""
 
 
 @dataclass
-class Events:
+class Events(Watcher):
     """A JSON line for everything that happens."""
 
     started: float = field(default_factory=time.monotonic)
@@ -164,21 +154,21 @@ class Events:
         seconds = round(time.monotonic() - self.started, 3)
         say(json.dumps(plain({"event": event, "seconds": seconds, **facts}), allow_nan=False))
 
-    def begin(self, stage: str) -> None:
+    def begin(self, work: str) -> None:
         """A stage starts."""
-        self.emit("begin", stage=stage)
+        self.emit("begin", stage=work)
 
-    def end(self, stage: str) -> None:
+    def end(self, work: str) -> None:
         """A stage is over."""
-        self.emit("end", stage=stage)
+        self.emit("end", stage=work)
 
-    def advance(self, stage: str, done: int, total: int) -> None:
+    def advance(self, work: str, done: int, total: int) -> None:
         """A stage has come further; told at most ten times a second, and at its end."""
         now = time.monotonic()
-        if stage and (done >= total or now - self.last.get(stage, 0.0) >= FASTEST):
-            self.last[stage] = now
-            left = self.pace.left(stage, done, total)
-            self.emit("advance", stage=stage, done=done, total=total, left=None if left is None else round(left, 1))
+        if work and (done >= total or now - self.last.get(work, 0.0) >= FASTEST):
+            self.last[work] = now
+            left = self.pace.left(work, done, total)
+            self.emit("advance", stage=work, done=done, total=total, left=None if left is None else round(left, 1))
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""

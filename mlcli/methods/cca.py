@@ -9,9 +9,9 @@ from mlcli.base.signs import leading_signs
 from mlcli.methods.identities.second_moments import explained, regressed, uncorrelated, unit_variances
 from mlcli.methods.model import Decoder, Loadings, Model, Projector
 from mlcli.methods.two_views import OfTwoViews
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.forms import Centering
 from mlcli.stages.linear.canonical import canonical, stacked
 from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Columns

@@ -13,9 +13,9 @@ from mlcli.methods.identities.second_moments import regressed, uncorrelated
 from mlcli.methods.model import Decoder, Loadings, Model, Projector
 from mlcli.methods.two_views import OfTwoViews
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.forms import Centering
 from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances, stacked
 from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Columns

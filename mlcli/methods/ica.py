@@ -15,11 +15,11 @@ from mlcli.methods.base import Method
 from mlcli.methods.identities.second_moments import regressed, uncorrelated, unit_variances
 from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.forms import Centering
 from mlcli.stages.linear.independence import Contrast, Order, in_order, unmixed
 from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Columns

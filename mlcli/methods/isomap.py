@@ -70,7 +70,7 @@ class Isomap(Method):
             return self._by_landmarks(similarity, kept, compute)
         kernel = self.paths.kernel(graph, compute, plan)
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
-        return Model.of_kernel(spectrum, similarity, kernel.centering, kept=kept, rows=kernel.quick_rows)
+        return Model.of_kernel(spectrum, similarity, kept=kept, rows=kernel.quick_rows)
 
     def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
         """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
@@ -79,7 +79,7 @@ class Isomap(Method):
         kernel = Dense.of(rows[landmarks])
         spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
         similarity = replace(similarity, landmarks=landmarks)
-        return Model.of_kernel(spectrum, similarity, kernel.centering, kept=kept).placing(rows)
+        return Model.of_kernel(spectrum, similarity, kept=kept).placing(rows)
 
     def reproduces(self) -> bool:
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""

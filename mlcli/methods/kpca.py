@@ -61,7 +61,7 @@ class KernelPCA(Method):
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         linear = isinstance(data, Features) and isinstance(self.kernel, Linear)
         decoder = linear_decoder(data.values, spectrum) if linear else None
-        return Model.of_kernel(spectrum, similarity, kernel.centering, decoder=decoder)
+        return Model.of_kernel(spectrum, similarity, decoder=decoder)
 
     def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
         if isinstance(data, Similarities):

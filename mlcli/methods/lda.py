@@ -13,10 +13,10 @@ from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.second_moments import separated
 from mlcli.methods.model import Loadings, Model, Projector, Units
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.forms import Centering
 from mlcli.stages.linear.discriminant import classes_of, discriminants
 from mlcli.stages.similarities import Columns
 

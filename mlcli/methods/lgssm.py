@@ -14,10 +14,10 @@ from mlcli.methods.base import Method
 from mlcli.methods.identities.smoothing_equations import never_less_likely, of_states
 from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units, existing
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.forms import uncentered
 from mlcli.stages.latent.state_space import fitted_model, seconds_of
 from mlcli.stages.similarities import Smoother
 

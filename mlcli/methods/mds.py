@@ -74,4 +74,4 @@ class MDS(Method):
         spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
         similarity = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
         decoder = None if points is None or correction.constant else linear_decoder(points, spectrum)
-        return Model.of_kernel(spectrum, similarity, kernel.centering, decoder=decoder)
+        return Model.of_kernel(spectrum, similarity, decoder=decoder)

@@ -15,8 +15,8 @@ from mlcli.base.stage import note, stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.forms import Centering
 from mlcli.stages.similarities import Similarity, rounding_of
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
@@ -120,10 +120,10 @@ class Model:
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
 
     @classmethod
-    def of_kernel(cls, spectrum: Spectrum, similarity: Similarity, centering: Centering, *,
-                  decoder: Decoder | None = None, kept: Indices | None = None, rows: RowsOf | None = None) -> "Model":
+    def of_kernel(cls, spectrum: Spectrum, similarity: Similarity, *, decoder: Decoder | None = None,
+                  kept: Indices | None = None, rows: RowsOf | None = None) -> "Model":
         """Coordinates V √λ of a kernel whose rows the similarity gives, and of new rows by the axes V / √λ."""
-        projector = Projector(similarity, centering, spectrum.inverse_roots(), decoder)
+        projector = Projector(similarity, spectrum.centering, spectrum.inverse_roots(), decoder)
         return cls(spectrum.coordinates(), spectrum, projector, kept, rows=rows)
 
     def project(self, new: Array) -> Array:

@@ -13,10 +13,11 @@ from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Decoder, Loadings, Model, Projector
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.factored import Factored, Route
-from mlcli.stages.kernels.forms import Dense, uncentered
+from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.similarities import Columns
 

@@ -12,10 +12,10 @@ from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
 from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.kernels.forms import Centering
 from mlcli.stages.latent.probabilistic import by_em, in_closed_form
 from mlcli.stages.similarities import Completed
 

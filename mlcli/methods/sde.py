@@ -11,10 +11,10 @@ from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model, Projector
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph
-from mlcli.stages.kernels.forms import uncentered
 from mlcli.stages.similarities import Barycenters, GivenBarycenters
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 

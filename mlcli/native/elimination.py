@@ -1,6 +1,6 @@
 """All shortest paths of an undirected graph by sparse elimination over the (min, +) semiring, as blocks of work."""
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -15,9 +15,17 @@ class Elimination:
 
     def __init__(self, starts: Indices, indices: Indices, lengths: Array, order: Indices) -> None:
         """Analyzes; `order` lists the vertices, first eliminated first. Raises ValueError where an index is wrong."""
-        self._native = kernels().Elimination(owned(starts, np.int64), owned(indices, np.int64),
-                                             owned(lengths, np.float64), owned(order, np.int64))
+        self._given = {"starts": owned(starts, np.int64), "indices": owned(indices, np.int64),
+                       "lengths": owned(lengths, np.float64), "order": owned(order, np.int64)}
+        self._native = kernels().Elimination(*self._given.values())
         self.size = len(starts) - 1
+
+    def state(self) -> dict[str, AnyArray]:
+        """What makes it again: the graph and the order."""
+        return dict(self._given)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.state().values())
 
     @property
     def fill(self) -> int:
@@ -57,20 +65,31 @@ class Elimination:
         return rows * _lanes(precision) * np.dtype(precision).itemsize
 
     def weights(self, precision: Precision) -> "Weights":
-        """Room for the weights, holding the graph's lengths; `Weights.factor` eliminates."""
+        """The weights, holding the graph's lengths; `Weights.factor` eliminates."""
         return Weights(self, precision)
 
 
 class Weights:
     """The weights of an elimination in one precision. Methods may run at the same time in several threads."""
 
-    def __init__(self, elimination: Elimination, precision: Precision) -> None:
-        library = kernels()
-        sweeper = library.SweeperSingle if precision == "float32" else library.SweeperDouble
-        self._native = sweeper(elimination._native)
-        self.size, self._precision = elimination.size, precision
-        self.stages: list[int] = elimination._native.tasks()
+    def __init__(self, elimination: Elimination, precision: Precision, numbers: AnyArray | None = None) -> None:
+        """Before any task is done; or after all of them, where `numbers` are what `state` gave then.
+
+        Raises ValueError or TypeError where the numbers cannot be those of this graph in this precision.
+        """
+        library, held = kernels(), elimination._native
+        sweeper = {"float32": library.SweeperSingle, "float64": library.SweeperDouble}[precision]
+        self._native = sweeper(held) if numbers is None else sweeper(held, np.ascontiguousarray(numbers))
+        self.size, self._elimination, self._precision = elimination.size, elimination, precision
+        self.stages: list[int] = held.tasks() if numbers is None else []  # how many tasks each has
         self.blocks, self.lanes = int(self._native.blocks), int(self._native.lanes)
+
+    def state(self) -> dict[str, Any]:
+        """What makes it again, once all tasks are done: the analyzed graph and its weights."""
+        return {"elimination": self._elimination, "precision": self._precision, "numbers": self._native.numbers}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), tuple(self.state().values())
 
     def factor(self, stage: int, task: int) -> None:
         """One task of a stage; the tasks of a stage may run at the same time, after all stages before it."""

@@ -8,29 +8,26 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from mlcli.base.stage import Note, listening
+from mlcli.base.stage import Note, Watcher, listening
 
 
 @dataclass
-class Journal:
-    """Listens to the stages of one run and keeps times, peak memory and notes."""
+class Journal(Watcher):
+    """Watches the stages of one run and keeps times, peak memory and notes."""
 
     started: float = field(default_factory=time.perf_counter)
     stages: list[dict[str, Any]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     _open: list[float] = field(default_factory=list)
 
-    def begin(self, stage: str) -> None:
-        """A stage begins."""
+    def begin(self, work: str) -> None:
+        """A stage begins, or another piece of work."""
         self._open.append(time.perf_counter())
 
-    def end(self, stage: str) -> None:
-        """A stage has ended."""
+    def end(self, work: str) -> None:
+        """It has ended."""
         seconds = time.perf_counter() - self._open.pop()
-        self.stages.append({"stage": stage, "seconds": round(seconds, 4), "peak_memory_mib": peak_memory()})
-
-    def advance(self, stage: str, done: int, total: int) -> None:
-        """Progress is not kept."""
+        self.stages.append({"stage": work, "seconds": round(seconds, 4), "peak_memory_mib": peak_memory()})
 
     def note(self, note: Note) -> None:
         """A note, kept once however often it is said."""

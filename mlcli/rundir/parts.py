@@ -1,10 +1,8 @@
-"""Whether the parts of a stored model fit together: types as declared, shapes by letters, places within range."""
+"""Whether the parts of a stored model fit together: shapes by letters, places within range."""
 
-import types
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from functools import cache
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
 
 import numpy as np
 
@@ -14,24 +12,7 @@ from mlcli.data.prepare import Preparation
 from mlcli.methods.model import Projector
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.unfolding.unfolded import Unfolded
-
-
-class Unfit(ValueError):
-    """A part that is not what it should be: its path, and why."""
-
-
-@cache
-def declared(kind: Any) -> Mapping[str, Any]:
-    """The types of the fields of a part."""
-    return get_type_hints(kind)
-
-
-def require_types(value: Any, place: str) -> None:
-    """Raises Unfit where a field of a part is not of its declared type."""
-    kind: Any = type(value)
-    for part in fields(value):
-        if not is_of(getattr(value, part.name), declared(kind)[part.name]):
-            raise Unfit(f"{place}.{part.name} is of another type")
+from mlcli.storage.fields import Unfit, inside, is_of
 
 
 def require_finite(model: Mapping[str, Any]) -> None:
@@ -42,22 +23,6 @@ def require_finite(model: Mapping[str, Any]) -> None:
                 found = getattr(part, field.name)
                 if isinstance(found, np.ndarray) and not all_finite(found):
                     raise Unfit(f"{place}.{field.name} holds a number that is not finite")
-
-
-def is_of(value: Any, hint: Any) -> bool:
-    """Whether a value is of a declared type."""
-    origin, inside = get_origin(hint), get_args(hint)
-    if origin in (Union, types.UnionType):
-        return any(is_of(value, one) for one in inside)
-    if origin is Literal:
-        return value in inside
-    if origin is np.ndarray:
-        return isinstance(value, np.ndarray) and value.dtype == get_args(inside[1])[0]
-    if origin is tuple:
-        return isinstance(value, tuple) and all(isinstance(item, inside[0]) for item in value)
-    if hint is float:
-        return type(value) is int or (type(value) is float and np.isfinite(value))
-    return type(value) is hint if hint in (int, str, bool) else isinstance(value, hint)
 
 
 def require_fit(model: Mapping[str, Any]) -> None:
@@ -83,14 +48,6 @@ def require_fit(model: Mapping[str, Any]) -> None:
         raise Unfit("preparation.fill is of another length")
     if projector is not None and projector.similarity.width(known["d"]) != known["c"]:
         raise Unfit("projector.centering.means is of another length")
-
-
-def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """A part and those in it, each with its path."""
-    if is_dataclass(value):
-        yield place, value
-        for part in fields(value):
-            yield from inside(getattr(value, part.name), f"{place}.{part.name}")
 
 
 def declaration(part: Any) -> Storable:

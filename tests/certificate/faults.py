@@ -9,9 +9,10 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.methods import METHODS, Model
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.kernels.forms import Centering, Dense
+from mlcli.stages.kernels.forms import Dense
 from tests.certificate.support import POINTS
 
 Patch = pytest.MonkeyPatch

@@ -10,22 +10,18 @@ from typing import Any
 import pytest
 
 from mlcli.base.compute import Compute
-from mlcli.base.stage import Note, listening
+from mlcli.base.stage import Note, Watcher, listening
 from mlcli.data.input import Input
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.errors import MlcliError
 
 
-class Notes:
+class Notes(Watcher):
     """Keeps the notes of a run."""
 
     def __init__(self) -> None:
         self.notes: list[Note] = []
-
-    def begin(self, stage: str) -> None: ...
-    def end(self, stage: str) -> None: ...
-    def advance(self, stage: str, done: int, total: int) -> None: ...
 
     def note(self, note: Note) -> None:
         self.notes.append(note)

@@ -12,6 +12,7 @@ from typing import BinaryIO
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.base.stage import Watcher, listening
 from mlcli.data.digest import COURTESY, Digest, give_way
 from mlcli.data.input import Input
 from mlcli.data.read import read
@@ -87,17 +88,13 @@ def test_a_link_to_a_file_is_read(tmp_path: Path) -> None:
     assert read(Input(path=str(tmp_path / "link.csv"))).values.tolist() == [[1.0]]
 
 
-class Meddling:
+class Meddling(Watcher):
     """Changes a file when the first rows of it have been read."""
 
     def __init__(self, path: Path, change: str) -> None:
         self.path, self.change, self.done = path, change, False
 
-    def begin(self, stage: str) -> None: ...
-    def end(self, stage: str) -> None: ...
-    def note(self, note: object) -> None: ...
-
-    def advance(self, stage: str, done: int, total: int) -> None:
+    def advance(self, work: str, done: int, total: int) -> None:
         if self.done:
             return
         self.done = True
@@ -114,8 +111,6 @@ class Meddling:
 
 @pytest.mark.parametrize("change", ["grow", "shrink", "rewrite", "same size and time"])
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, change: str) -> None:
-    from mlcli.base.stage import listening
-
     path = Path(written(tmp_path, "a,b\n" + "1,2\n" * 900_000))
     with listening(Meddling(path, change)), pytest.raises(StorageError) as caught:
         read(Input(path=str(path)))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from mlcli.errors import UnsafeFile
 from mlcli.rundir import archive
-from mlcli.stages.kernels.forms import Centering
+from mlcli.stages.algebra.centering import Centering
 from tests.support import fit
 
 POINTS = np.random.default_rng(0).standard_normal((30, 3))

@@ -8,11 +8,12 @@ from mlcli.base.compute import Compute
 from mlcli.base.types import Array
 from mlcli.errors import GeometryError, NumericalError
 from mlcli.stages.algebra import linalg
+from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.krylov import krylov
 from mlcli.stages.eigen import solvers
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.factored import Factored
-from mlcli.stages.kernels.forms import Dense, uncentered
+from mlcli.stages.kernels.forms import Dense
 from tests.support import EPS, Notes, fit
 
 SPECTRA = {

@@ -41,6 +41,7 @@ template <class T> struct Sweeper {
     Weights<T> weights;
 
     explicit Sweeper(const Elimination &e) : elimination(e), weights(e.symbolic, e.graph()) {}
+    Sweeper(const Elimination &e, const T *numbers) : elimination(e), weights(e.symbolic, numbers) {}
 
     void check_block(std::int64_t block) const { require(block >= 0 && block < weights.blocks(), "no such block"); }
     void factor(std::int64_t stage, std::int64_t task) const {
@@ -109,6 +110,16 @@ template <class T> void bind_sweeper(nb::module_ &m, const char *name) {
             nb::gil_scoped_release release;
             new (self) S(e);
         }, nb::keep_alive<1, 2>(), "elimination"_a)
+        .def("__init__", [](S *self, const Elimination &e, const Vector<T> &numbers) {
+            require(static_cast<std::int64_t>(numbers.size()) == e.symbolic->values(), "numbers are not as many as the graph has");
+            for (std::size_t i = 0; i < numbers.size(); ++i) require(numbers(i) >= 0, "a number is negative or not a number");
+            nb::gil_scoped_release release;
+            new (self) S(e, numbers.data());
+        }, nb::keep_alive<1, 2>(), "elimination"_a, "numbers"_a.noconvert())
+        .def_prop_ro("numbers", [](const S &s) {  // not copied, and alive as long as the sweeper
+            const auto size = static_cast<std::size_t>(s.elimination.symbolic->values());
+            return nb::ndarray<nb::numpy, const T, nb::ndim<1>>(s.weights.numbers(), {size}, nb::find(s));
+        })
         .def_prop_ro("lanes", [](const S &) { return BLOCK<T>; })
         .def_prop_ro("blocks", [](const S &s) { return s.weights.blocks(); })
         .def("factor", &S::factor, "stage"_a, "task"_a)

@@ -18,6 +18,11 @@ template <class T> Weights<T>::Weights(std::shared_ptr<const Symbolic> shape, co
         }
 }
 
+template <class T> Weights<T>::Weights(std::shared_ptr<const Symbolic> shape, const T *numbers)
+    : numbers_(std::move(shape), std::numeric_limits<T>::infinity()) {
+    std::copy_n(numbers, symbolic().values(), numbers_.get());
+}
+
 template <class T> std::int64_t Weights<T>::blocks() const {
     return (symbolic().plan().vertices + BLOCK<T> - 1) / BLOCK<T>;
 }

@@ -7,7 +7,10 @@ namespace mlcli {
 template <class T> class Weights {
 public:
     Weights(std::shared_ptr<const Symbolic> shape, const Graph &graph);
+    // Those that were eliminated before, as `numbers` of the same graph in the same order gave them.
+    Weights(std::shared_ptr<const Symbolic> shape, const T *numbers);
 
+    const T *numbers() const { return numbers_.get(); }  // symbolic().values() of them
     std::int64_t blocks() const;
     void eliminate(const Task &task) const { numbers_.eliminate(task, kernels<T>().eliminate); }
     // The vertices of a block, and their distances to all: one row of `out` each.

@@ -43,6 +43,17 @@ class Iterated(Generic[S]):
         return {"iterations": len(self.trace), "converged": self.converged}
 
 
+@frozen
+class Checkpoint(Generic[S]):
+    """Where an iteration stands between two steps: what it goes on from, to the same bits."""
+
+    state: S
+    trace: Array  # the objective after each iteration so far
+    last: float  # the change that the last of them made; infinite before the first
+    least: float  # the smallest of these changes
+    still: int  # steps since it was made
+
+
 class Iterate(Options):
     """When an iteration stops."""
 
@@ -51,16 +62,18 @@ class Iterate(Options):
                               "iteration has converged.", gt=0, lt=1)
 
     @stage("iterate")
-    def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None) -> Iterated[S]:
+    def __call__(self, step: Callable[[S], S], start: S | Checkpoint[S], change: "Change[S] | None" = None,
+                 keep: "Callable[[Checkpoint[S]], None] | None" = None) -> Iterated[S]:
         """Steps from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
 
         `change` says how far apart two states are; by default, their objectives. Where changes shrink by a
         steady factor r, what is left to go is r / (1 - r) of the last one: slow progress is not taken for
         convergence. Small changes that shrink no further are rounding: they end the iteration with a note. Raises
-        NumericalError where the objective is no longer finite.
+        NumericalError where the objective is no longer finite. `keep` is given a checkpoint after each step.
         """
-        state, trace, last, least, still = start, [], np.inf, np.inf, 0
-        for done in range(1, self.limit + 1):
+        begun = start if isinstance(start, Checkpoint) else Checkpoint(start, np.zeros(0), np.inf, np.inf, 0)
+        state, trace, last, least, still = begun.state, begun.trace.tolist(), begun.last, begun.least, begun.still
+        for done in range(len(trace) + 1, self.limit + 1):
             before, state = state, step(state)
             if not np.isfinite(state.objective):
                 raise NumericalError("DIVERGED", f"the objective is {state.objective} after {done} iterations",
@@ -76,6 +89,8 @@ class Iterate(Options):
                      f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=least)
                 return Iterated(state, np.array(trace), True)
             last = moved
+            if keep is not None:
+                keep(Checkpoint(state, np.array(trace), last, least, still))
         known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few
         told = f"; the last changed the result by {last:.1e}, relatively" if known else ""
         note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence{told}",

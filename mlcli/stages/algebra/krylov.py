@@ -36,18 +36,41 @@ class Ritz:
     at_least: Array  # values after the converged ones: lower bounds of the eigenvalues of their rank
 
 
-def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
-           clear: float | None = None) -> Ritz:
-    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
+@frozen
+class Checkpoint:
+    """Where the search stands between two passes: what it goes on from, to the same bits."""
+
+    vectors: Array  # n x w, orthonormal
+    images: Array  # n x w, K times the vectors
+    small: Array  # w x w, the vectors' products with the images
+    block: Array  # n x b, what the next pass multiplies
+    widest: int  # vectors kept before a restart
+    passes: int = 0  # that are done
+    least: float = np.inf  # the smallest that the largest wanted residual has been
+    idle: int = 0  # passes in a row that gained little
+
+    @classmethod
+    def before(cls, start: Array) -> "Checkpoint":
+        """Before the first pass, with a start block (n x b)."""
+        none = np.empty((len(start), 0))
+        widest = min(WIDEST * start.shape[1], len(start))
+        return cls(none, none, np.zeros((0, 0)), np.linalg.qr(start)[0], widest)
+
+
+def krylov(apply: Apply, start: Array | Checkpoint, count: int, tolerance: float, noise: float = 0.0,
+           clear: float | None = None, keep: Callable[[Checkpoint], None] | None = None) -> Ritz:
+    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count; or from a checkpoint on.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
     when they fall no further and are below `noise`, what the kernel's own rounding may leave;
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
     by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
+    `keep` is given a checkpoint before each further pass.
     """
     with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
-        basis, least, idle = _Basis(start, WIDEST * start.shape[1]), np.inf, 0
-    for passes in range(1, PASSES + 1):
+        begun = start if isinstance(start, Checkpoint) else Checkpoint.before(start)
+        basis, least, idle = _Basis(begun), begun.least, begun.idle
+    for passes in range(begun.passes + 1, PASSES + 1):
         image = apply(basis.newest)
         require_finite(image, "the kernel")
         with single_threaded_blas():
@@ -66,6 +89,8 @@ def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: floa
             grown = basis.grow(image)
         if not grown:
             return Ritz(values[:count], vectors(count), residuals[:count], passes, vectors(count + SPARE), np.zeros(0))
+        if keep is not None and passes < PASSES:
+            keep(basis.checkpoint(passes, least, idle))
     converged = int((wanted <= tolerance).sum())
     raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {PASSES} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
@@ -82,12 +107,17 @@ def _lower_bounds(values: Array, residuals: Array, first: int) -> Array:
 class _Basis:
     """Orthonormal vectors with their images, in arrays that are filled block by block."""
 
-    def __init__(self, start: Array, most: int) -> None:
-        first = np.linalg.qr(start)[0]
-        self._vectors = np.empty((len(start), min(most, len(start))), order="F")
+    def __init__(self, begun: Checkpoint) -> None:
+        self._vectors = np.empty((len(begun.block), begun.widest), order="F")
         self._images = np.empty_like(self._vectors)
-        self._width, self._block = 0, first
-        self._small = np.zeros((0, 0))
+        self._width, self._block, self._small = len(begun.small), begun.block, begun.small
+        self._vectors[:, : self._width], self._images[:, : self._width] = begun.vectors, begun.images
+
+    def checkpoint(self, passes: int, least: float, idle: int) -> Checkpoint:
+        """A copy of all that the next pass needs."""
+        vectors, images = (array[:, : self._width].copy(order="F") for array in (self._vectors, self._images))
+        return Checkpoint(vectors, images, self._small.copy(), self._block.copy(), self._vectors.shape[1], passes,
+                          least, idle)
 
     @property
     def newest(self) -> Array:

@@ -24,7 +24,7 @@ NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a
 class Eigensolve(Demand):
     """How many axes to keep, and how the eigenvalues are computed."""
 
-    @stage("eigensolve")
+    @stage("eigensolve", version=1)
     def __call__(self, kernel: Kernel, limit: int, compute: Compute, notable: float = NOTABLE) -> Spectrum:
         """The spectrum of a centered kernel whose rank is at most `limit`.
 
@@ -46,7 +46,7 @@ class Eigensolve(Demand):
                         further=self._further(solved, *vectors.shape),
                         solved_mass=_negative_mass(kernel, solved, trace, frobenius),
                         solved_at_least=solved.at_least[: max(SHOWN - len(solved.values), 0)],
-                        of_inverse=kernel.inverse)
+                        of_inverse=kernel.inverse, centering=kernel.centering)
 
     def _count(self, solved: Solved, trace: float, limit: int) -> int:
         """The number of axes to keep, of those that have a positive eigenvalue."""

@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.linalg import EPS
 from mlcli.stages.eigen.demand import Demand
 
@@ -56,6 +57,10 @@ class Closeness:
 
 class Kernel(Protocol):
     """A symmetric linear operator on n points, centered: what every form of it offers to the eigensolver."""
+
+    @property
+    def centering(self) -> Centering:
+        """Where its rows of new points are put."""
 
     @property
     def definite(self) -> bool:

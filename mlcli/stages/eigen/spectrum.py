@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled, scaled_number
 from mlcli.base.types import Array
+from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.negative_mass import mass_of, share_of_sizes
 
 
@@ -29,9 +30,9 @@ class Spectrum:
     tolerance: float = 0.0  # residual that the solver and the kernel's precision were allowed, over the top eigenvalue
     further: Array = field(default_factory=lambda: np.zeros((0, 0)))  # n x r: unit eigenvectors after the kept ones
     solved_mass: tuple[float, float] = (0.0, float("nan"))  # of the negative ones: at least, at most; NaN where unknown
-
     solved_at_least: Array = field(default_factory=lambda: np.zeros(0))  # lower bounds of eigenvalues after `solved`
     of_inverse: bool = False  # whether the kernel is the inverse of a cost, whose eigenvalues are one over these
+    centering: Centering = field(default_factory=lambda: uncentered(0))  # of the kernel, found by its passes
 
     @classmethod
     def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":

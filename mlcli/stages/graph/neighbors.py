@@ -1,5 +1,8 @@
 """Who counts as a neighbor, and what happens when the neighbor graph falls into pieces."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal, Self
 
 import numpy as np
@@ -27,6 +30,8 @@ from mlcli.stages.graph.nearest import (
 )
 
 Spatial = Features | Dissimilarities
+
+_largest: ContextVar[int] = ContextVar("largest", default=1)  # neighbors that a search is for, at least
 
 
 @stored("neighbors")
@@ -63,7 +68,6 @@ class Neighbors(Options):
         note("N-NEIGHBORS", f"neighbors reduced from {self.count} to {size - 1}: there are {size} points")
         return self.model_copy(update={"count": size - 1})
 
-    @stage("neighbors")
     def lists(self, data: Spatial) -> Lists:
         """The neighbors of every point among the others; raises GeometryError where all points are equal."""
         if not np.ptp(data.values, axis=0).any():
@@ -72,9 +76,7 @@ class Neighbors(Options):
         radius = self.scaled_radius(data)
         if radius is None:
             return nearest_lists(data, self.count or 1)
-        if isinstance(data, Dissimilarities):
-            return within_matrix(data.values, radius, own=True)
-        return within(data.values, data.values, radius, own=True)
+        return searched(data.values, isinstance(data, Dissimilarities), radius=radius)
 
     def step(self, data: Spatial, compute: Compute) -> Step:
         """What the search for neighbors would cost."""
@@ -102,11 +104,40 @@ class Neighbors(Options):
         return None if self.radius is None else float(np.ldexp(self.radius, -data.exponent))
 
 
+@contextmanager
+def searching_for(count: int) -> Iterator[None]:
+    """Makes every search in the block one for `count` neighbors at least, of which a smaller count takes the first.
+
+    For work that will ask for several counts, where a cache keeps the one search.
+    """
+    token = _largest.set(count)
+    try:
+        yield
+    finally:
+        _largest.reset(token)
+
+
 def nearest_lists(data: Spatial, count: int) -> Lists:
     """The `count` nearest other points of every point, by features or by dissimilarities."""
-    if isinstance(data, Dissimilarities):
-        return nearest_in_matrix(data.values, count, own=True)
-    return nearest(data.values, count)
+    most = max(count, min(_largest.get(), len(data.values) - 1))
+    lists = searched(data.values, isinstance(data, Dissimilarities), count=most)
+    return lists if most == count else fewer(lists, count)
+
+
+@stage("neighbors", version=1)
+def searched(values: Array, square: bool, count: int = 1, radius: float | None = None) -> Lists:
+    """The nearest few of every point among the others, or all within a radius; `square` for dissimilarities."""
+    if radius is None:
+        return nearest_in_matrix(values, count, own=True) if square else nearest(values, count)
+    return within_matrix(values, radius, own=True) if square else within(values, values, radius, own=True)
+
+
+@stage("fewer neighbors", version=1)
+def fewer(lists: Lists, count: int) -> Lists:
+    """The first neighbors of each point, `count` at most: what a search for so many finds, as ties go by index."""
+    kept = np.arange(len(lists.indices)) - lists.starts[lists.rows] < count
+    starts = np.concatenate([[0], np.cumsum(np.minimum(lists.counts, count))])
+    return Lists(starts, lists.indices[kept], lists.lengths[kept])
 
 
 def _or_nearest(found: Lists, nearest_one: Lists) -> Lists:

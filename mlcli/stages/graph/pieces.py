@@ -12,7 +12,7 @@ from mlcli.errors import GeometryError
 from mlcli.stages.graph.connecting import connecting_count, nearest_outside
 from mlcli.stages.graph.graph import Graph, by_size, graph_of
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.stages.graph.neighbors import Neighbors, Spatial, fewer, nearest_lists
 from mlcli.stages.graph.weights import basins, closed_groups
 
 Edges = tuple[Indices, Indices, Array]
@@ -119,11 +119,11 @@ def _remedy(data: Spatial, neighbors: Neighbors, pieces: Indices, fewest: Callab
 def _fewest(data: Spatial, count: int, connected: Callable[[Lists], bool]) -> int:
     """The fewest neighbors, more than `count`, whose lists are connected: doubled, then halved in."""
     low, high, most = count, count, len(data.values) - 1
-    while high < most and not connected(nearest_lists(data, high)):
+    while not connected(lists := nearest_lists(data, high)) and high < most:
         low, high = high, min(2 * high, most)
     while low + 1 < high:
         middle = (low + high) // 2
-        low, high = (low, middle) if connected(nearest_lists(data, middle)) else (middle, high)
+        low, high = (low, middle) if connected(fewer(lists, middle)) else (middle, high)
     return high
 
 

@@ -13,10 +13,10 @@ from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.linalg import EPS, triangle_of
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
-from mlcli.stages.kernels.forms import Centering, uncentered
 from mlcli.stages.kernels.sides import solve_factor
 
 PART = 1 << 19  # numbers of a factor multiplied by themselves at once

@@ -1,16 +1,12 @@
-"""The forms of a kernel and how each is centered.
-
-A kernel is a symmetric linear operator on n points. Centering it moves the origin of the
-feature space to the mean of the points: H K H with H = I - 11ᵀ/n.
-"""
+"""A kernel held whole, and the room that it takes."""
 
 import numpy as np
 
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import WHOLE
 from mlcli.stages.algebra.distances import inner_products
 from mlcli.stages.eigen.demand import Demand
@@ -19,25 +15,6 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, solve_symmetric
 
 CACHED = 64  # rows of a square matrix that are worked on together: few enough to stay in cache
-
-
-@stored("centering", means="c")
-@frozen
-class Centering:
-    """Puts kernel rows of new points where the training rows were put."""
-
-    means: Array  # one for each column of the rows
-    across: bool  # whether each row's own mean goes as well, as in H K H
-
-    def __call__(self, rows: Array) -> Array:
-        """Centered rows (m x len(means))."""
-        moved = rows - self.means
-        return moved - moved.mean(axis=1, keepdims=True) if self.across else moved
-
-
-def uncentered(size: int) -> Centering:
-    """The centering that moves nothing."""
-    return Centering(np.zeros(size), across=False)
 
 
 @frozen

@@ -9,13 +9,13 @@ from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
+from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.factorization import Factorization, factorization
 from mlcli.stages.algebra.krylov import SPARE, Apply, krylov
 from mlcli.stages.algebra.linalg import EPS, singular
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, tell
-from mlcli.stages.kernels.forms import Centering, uncentered
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -8,12 +8,13 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.linalg import EPS, orthonormal, singular
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Solved, Take
 from mlcli.stages.eigen.solvers import solve_by_power, solve_symmetric
-from mlcli.stages.kernels.forms import Dense, uncentered
+from mlcli.stages.kernels.forms import Dense
 
 NARROW = 1e-5  # share of the largest eigenvalue below which FᵀF leaves another fewer than ten digits
 

@@ -7,14 +7,15 @@ from functools import partial
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.stage import note, running
+from mlcli.base.stage import note, running, stage
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.engine.executor import results
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.kernels.folding import KernelRows, Pass
-from mlcli.stages.kernels.forms import Centering, Dense, square_memory
+from mlcli.stages.kernels.forms import Dense, square_memory
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels.tiles import TILE, Tiles
 
@@ -148,6 +149,7 @@ def fits_in_memory(size: int, compute: Compute) -> bool:
     return 8 * size * size <= min(STORED, compute.memory_bytes() / 3)
 
 
+@stage("kernel", version=1)
 def kernel_of(function: Linear | Polynomial | Gaussian, points: Array, compute: Compute) -> Dense | Streamed:
     """The centered kernel of a function of two points: kept where it is small, streamed where it is not."""
     size = len(points)

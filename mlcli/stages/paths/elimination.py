@@ -15,6 +15,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.blocks import each, in_stages, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.stage import stage
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
@@ -45,6 +46,7 @@ class Analysis:
         return self.native.bytes(precision) + allowed() * self.native.block_bytes(precision, stored)
 
 
+@stage("elimination", version=1)
 def eliminated(analysis: Analysis, precision: Precision) -> native.Weights:
     """The graph with its vertices eliminated one after the other: the weights that all paths are swept from."""
     weights = analysis.native.weights(precision)

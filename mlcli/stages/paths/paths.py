@@ -50,7 +50,7 @@ class Paths(Options):
         "auto", "Precision of distances (auto: double where they are stored; streamed, single with sums in double); "
         "only elimination has float32.")
 
-    @stage("paths")
+    @stage("paths", version=1)
     def kernel(self, graph: Graph, compute: Compute, plan: PathPlan | None = None) -> Dense | Streamed:
         """The centered kernel -H D² H / 2 of the graph's geodesic distances, by a plan made before or a new one."""
         plan = plan or self.plan(graph, compute)

@@ -14,11 +14,11 @@ from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, GeometryError
+from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighbors import Spatial
 from mlcli.stages.kernels.factored import Factored
-from mlcli.stages.kernels.forms import uncentered
 from mlcli.stages.paths.paths import Paths
 from mlcli.stages.unfolding.basis import Penalized, laplacian_basis, maximize_over_basis
 from mlcli.stages.unfolding.certificate import (

@@ -1,0 +1,30 @@
+"""Centering: where kernel rows of new points are put, beside the training rows.
+
+A kernel is a symmetric linear operator on n points. Centering it moves the origin of the feature space to the mean of
+the points: H K H with H = I - 11ᵀ/n.
+"""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+
+
+@stored("centering", means="c")
+@frozen
+class Centering:
+    """Puts kernel rows of new points where the training rows were put."""
+
+    means: Array  # one for each column of the rows
+    across: bool  # whether each row's own mean goes as well, as in H K H
+
+    def __call__(self, rows: Array) -> Array:
+        """Centered rows (m x len(means))."""
+        moved = rows - self.means
+        return moved - moved.mean(axis=1, keepdims=True) if self.across else moved
+
+
+def uncentered(size: int) -> Centering:
+    """The centering that moves nothing."""
+    return Centering(np.zeros(size), across=False)

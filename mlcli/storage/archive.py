@@ -1,0 +1,175 @@
+"""Values on disk or in a cache: a tree for JSON and plain arrays, no pickle anywhere.
+
+The tree has a tag for the type of each value, and names the arrays in an npz file by their place in it. Only the
+types that an archive was made with exist; what is stored cannot name code.
+"""
+
+import io
+import math
+import warnings
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from itertools import pairwise
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from mlcli.base.options import Options
+from mlcli.base.types import AnyArray
+from mlcli.storage.fields import Unfit, require_types
+
+PART = 16 << 20  # bytes read at once
+KINDS = "fiub"  # of numbers: floating, signed, unsigned, boolean
+FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError,
+          OverflowError, UserWarning)
+
+
+class Archive:
+    """Stores values of some types, by their tags, and finds them again to the last bit.
+
+    With `finite`, numbers outside of arrays must be finite.
+    """
+
+    def __init__(self, types: Mapping[str, type[Any]], finite: bool = True) -> None:
+        self._types, self._finite = types, finite
+        self._tags = {kind: tag for tag, kind in types.items()}
+
+    def stored(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Values by their names as a tree for JSON, and the bytes of an npz file; raises TypeError."""
+        arrays: dict[str, AnyArray] = {}
+        tree = {name: self._packed(value, name, arrays) for name, value in values.items()}
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)  # type: ignore[arg-type]
+        return tree, buffer.getvalue()
+
+    def restored(self, tree: Mapping[str, Any], stored: BinaryIO, size: int) -> dict[str, Any]:
+        """The values of a tree and of an npz file of `size` bytes; raises Unfit for anything but what `stored` gave."""
+        arrays = _arrays(stored, size)
+        try:
+            return {name: self._unpacked(value, name, arrays) for name, value in tree.items()}
+        except (KeyError, TypeError, AttributeError, RecursionError) as error:
+            raise Unfit("its parts do not fit together") from error
+
+    def _packed(self, value: Any, place: str, arrays: dict[str, AnyArray]) -> Any:
+        """A value as JSON; arrays and lists of text go to `arrays` under their place in the tree."""
+        if value is None or isinstance(value, bool | int | str):
+            return value
+        if isinstance(value, float):
+            return value if math.isfinite(value) else {"float": repr(float(value))}
+        if isinstance(value, np.ndarray):
+            arrays[place] = value
+            return {"array": place}
+        if isinstance(value, list):
+            return [self._packed(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
+        if isinstance(value, Sequence) and not isinstance(value, bytes):
+            value = tuple(value)
+            if not all(isinstance(item, str) for item in value):
+                return {"items": [self._packed(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]}
+            encoded = [item.encode("utf-8", "surrogateescape") for item in value]
+            arrays[f"{place}.text"] = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+            arrays[f"{place}.ends"] = np.cumsum([len(item) for item in encoded], dtype=np.int64)
+            return {"texts": place}
+        if isinstance(value, Mapping):
+            return {"mapping": {key: self._packed(item, f"{place}.{key}", arrays) for key, item in value.items()}}
+        if type(value) not in self._tags:
+            raise TypeError(f"{place}: {type(value).__name__} cannot be archived")
+        if isinstance(value, Options):
+            return {"type": self._tags[type(value)], "options": value.model_dump()}
+        parts = {name: self._packed(part, f"{place}.{name}", arrays) for name, part in parts_of(value).items()}
+        return {"type": self._tags[type(value)], "fields": parts}
+
+    def _unpacked(self, value: Any, place: str, arrays: Mapping[str, AnyArray]) -> Any:
+        """A value of the tree; raises Unfit with its path, KeyError, TypeError or AttributeError."""
+        if isinstance(value, list):
+            return [self._unpacked(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
+        if not isinstance(value, dict):
+            return value
+        if "array" in value:
+            return _stored(value["array"], place, arrays)
+        if "texts" in value:
+            return _texts(value["texts"], place, arrays)
+        if "float" in value and not self._finite:
+            return float(value["float"])
+        if "items" in value:
+            return tuple(self._unpacked(item, f"{place}.{i}", arrays) for i, item in enumerate(value["items"]))
+        if "mapping" in value:
+            return {key: self._unpacked(item, f"{place}.{key}", arrays) for key, item in value["mapping"].items()}
+        if value.get("type") not in self._types:
+            raise Unfit(f"{place} is of a type that no model has")
+        kind = self._types[value["type"]]
+        if "options" in value:
+            return _made(kind, value["options"], place)
+        made = _made(kind, {name: self._unpacked(part, f"{place}.{name}", arrays)
+                            for name, part in value["fields"].items()}, place)
+        if is_dataclass(made):
+            require_types(made, place)
+        return made
+
+
+def parts_of(value: Any) -> dict[str, Any]:
+    """What a value is made of, and made again from: its fields, or what its `state` gives; raises TypeError."""
+    if is_dataclass(value):
+        return {part.name: getattr(value, part.name) for part in fields(value)}
+    if not hasattr(value, "state"):
+        raise TypeError(f"{type(value).__name__} is no plain data")
+    return dict(value.state())
+
+
+def _stored(name: Any, place: str, arrays: Mapping[str, AnyArray]) -> AnyArray:
+    """An array that the tree names."""
+    if not isinstance(name, str) or name not in arrays:
+        raise Unfit(f"{place} names an array that is not there")
+    return arrays[name]
+
+
+def _texts(name: Any, place: str, arrays: Mapping[str, AnyArray]) -> tuple[str, ...]:
+    """A list of texts that the tree names."""
+    text, ends = (_stored(f"{name}.{part}", place, arrays) for part in ("text", "ends"))
+    if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
+        raise Unfit(f"{place} is no list of texts")
+    whole, places = text.tobytes(), ends.tolist()
+    return tuple(whole[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise([0, *places]))
+
+
+def _made(kind: type[Any], values: dict[str, Any], place: str) -> Any:
+    """A part of a kind."""
+    try:
+        return kind(**values)
+    except (TypeError, ValueError, KeyError) as error:
+        raise Unfit(f"{place} lacks a value, or has one that does not fit") from error
+
+
+def _arrays(stored: BinaryIO, size: int) -> dict[str, AnyArray]:
+    """The arrays, stored as `Archive.stored` stores them: not compressed, so that they take no more than the file."""
+    try:
+        with zipfile.ZipFile(stored) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > size or any(
+                    entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+                raise Unfit("its arrays are compressed")
+            return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
+    except Unfit:
+        raise
+    except (OSError, *FAULTS) as error:
+        raise Unfit("its arrays cannot be read") from error
+
+
+def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> AnyArray:
+    """One of the arrays; raises Unfit and FAULTS."""
+    with archive.open(entry) as stream, warnings.catch_warnings(action="error"):
+        version = np.lib.format.read_magic(cast(BinaryIO, stream))
+        if version != (1, 0):
+            raise Unfit("its arrays are of another version")
+        shape, fortran, kind = np.lib.format.read_array_header_1_0(cast(BinaryIO, stream))
+        if kind.hasobject:
+            raise Unfit("its arrays hold Python objects")
+        if kind.kind not in KINDS or math.prod(shape) * kind.itemsize != entry.file_size - stream.tell():
+            raise Unfit("an array is not of the size that it says")
+        flat, done = np.empty(entry.file_size - stream.tell(), np.uint8), 0
+        while done < len(flat) and (count := cast(io.BufferedIOBase, stream).readinto(flat[done : done + PART].data)):
+            done += count
+        if done < len(flat) or stream.read(1):  # which also compares the checksum
+            raise Unfit("an array is cut off")
+    return flat.view(kind).reshape(shape, order="F" if fortran else "C")

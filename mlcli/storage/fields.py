@@ -1,0 +1,65 @@
+"""The parts of a frozen value, and whether each is of its declared type."""
+
+import types
+from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+PLAIN = (int, str, bool)  # types whose values are of no other
+
+
+class Unfit(ValueError):
+    """A part that is not what it should be: its path, and why."""
+
+
+@cache
+def declared(kind: Any) -> Mapping[str, Any]:
+    """The types of the fields of a part."""
+    return get_type_hints(kind)
+
+
+def require_types(value: Any, place: str) -> None:
+    """Raises Unfit where a field of a part is not of its declared type."""
+    kind: Any = type(value)
+    for part in fields(value):
+        if not is_of(getattr(value, part.name), declared(kind)[part.name]):
+            raise Unfit(f"{place}.{part.name} is of another type")
+
+
+def is_of(value: Any, hint: Any) -> bool:
+    """Whether a value is of a declared type."""
+    origin, inside = get_origin(hint), get_args(hint)
+    if hint is Any or isinstance(hint, TypeVar):
+        return True
+    if origin in (Union, types.UnionType):
+        return any(is_of(value, one) for one in inside)
+    if origin is Literal:
+        return value in inside
+    if origin is np.ndarray:
+        number = get_args(inside[1])[0]
+        return isinstance(value, np.ndarray) and (number is Any or value.dtype == number)
+    if origin is tuple:
+        return isinstance(value, tuple) and are_of(value, inside)
+    if hint is float:
+        return type(value) in (int, float)
+    return type(value) is hint if hint in PLAIN else isinstance(value, origin or hint)
+
+
+def are_of(items: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
+    """Whether the items of a tuple are of their declared types."""
+    if hints[1:] != (...,):
+        return len(items) == len(hints) and all(map(is_of, items, hints))
+    if hints[0] in PLAIN:  # quickly, as there may be a million names
+        return set(map(type, items)) <= {hints[0]}
+    return all(is_of(item, hints[0]) for item in items)
+
+
+def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """A part and those in it, each with its path."""
+    if is_dataclass(value):
+        yield place, value
+        for part in fields(value):
+            yield from inside(getattr(value, part.name), f"{place}.{part.name}")

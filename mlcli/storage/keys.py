@@ -1,0 +1,67 @@
+"""Keys: hashes that tell values apart, by what is in them or by the stage that made them."""
+
+import hashlib
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.options import Options
+from mlcli.base.stage import Stage
+from mlcli.storage.archive import parts_of
+
+
+class Keys:
+    """Keys of stages and of their inputs; what a stage made has the stage's key, so that it is not looked through."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, tuple[weakref.ref[Any], str]] = {}  # by id, as long as the value lives
+
+    def of_stage(self, stage: Stage, inputs: Mapping[str, Any]) -> str:
+        """The key of a stage: of its name, its version, and its inputs by name; raises TypeError as `of` does."""
+        return self.of((stage.name, stage.version, dict(inputs)))
+
+    def made(self, value: Any, key: str) -> None:
+        """Lets a value have the key of the stage that made it."""
+        name = id(value)
+        try:
+            self._made[name] = weakref.ref(value, lambda _: self._made.pop(name, None)), key
+        except TypeError:
+            return  # a number or a tuple, which content tells apart as quickly
+
+    def of(self, value: Any) -> str:
+        """The key of a value; raises TypeError for one that is no plain data, as a function is."""
+        known = self._made.get(id(value))
+        if known is not None:
+            return known[1]
+        found = hashlib.sha256()
+        for part in self._content(value):
+            found.update(len(part).to_bytes(8, "little"))
+            found.update(part)
+        return found.hexdigest()
+
+    def _content(self, value: Any) -> Iterator[Any]:
+        """What is hashed: the kind of the value, then its content, its parts by their keys."""
+        if isinstance(value, np.ndarray):
+            yield from (value.dtype.str.encode(), repr(value.shape).encode())
+            yield np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+        elif value is None or isinstance(value, bool | int | float | str | np.generic):
+            yield f"{type(value).__name__} {value!r}".encode("utf-8", "surrogateescape")
+        elif isinstance(value, Sequence):
+            yield b"sequence"
+            yield from (self.of(item).encode() for item in value)
+        else:
+            yield type(value).__qualname__.encode()
+            for name, part in self._parts(value).items():
+                yield from (str(name).encode(), self.of(part).encode())
+
+    def _parts(self, value: Any) -> Mapping[str, Any]:
+        """The parts of a value by their names; of options also which of them were chosen, as defaults may give way."""
+        if isinstance(value, Mapping):
+            return value
+        if isinstance(value, Options):
+            return {"": sorted(value.model_fields_set), **dict(value)}
+        if getattr(value, "format", None) == "csr":  # a sparse matrix of SciPy
+            return {"shape": value.shape, "starts": value.indptr, "indices": value.indices, "values": value.data}
+        return parts_of(value)

@@ -1,0 +1,136 @@
+"""The seam: listeners are given the calls of stages, and may answer in their place."""
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mlcli
+from mlcli.base.stage import Note, Stage, Watcher, advance, listening, note, running, stage, tell, unheard
+
+
+class Heard(Watcher):
+    """Writes down all that it is told."""
+
+    def __init__(self, log: list[Any], name: str = "") -> None:
+        self.log, self.name = log, name
+
+    def begin(self, work: str) -> None:
+        self.log.append((f"{self.name}begin", work))
+
+    def end(self, work: str) -> None:
+        self.log.append((f"{self.name}end", work))
+
+    def advance(self, work: str, done: int, total: int) -> None:
+        self.log.append((f"{self.name}advance", work, done, total))
+
+    def note(self, note: Note) -> None:
+        self.log.append((f"{self.name}note", note.code))
+
+
+class Answering(Watcher):
+    """Answers with 7, after it has written down what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Stage, Mapping[str, Any]]] = []
+
+    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
+        self.asked.append((stage, dict(inputs)))
+        tell(Note("W-BEFORE", "noted when it was computed"))
+        return 7
+
+
+@stage("halving", version=3)
+def halved(value: int, *, times: int = 1) -> int:
+    """A stage with progress and a note."""
+    for done in range(times):
+        value //= 2
+        advance(done + 1, times)
+    note("N-HALVED", "halved")
+    return value
+
+
+def test_watchers_see_what_is_computed() -> None:
+    log: list[Any] = []
+    with listening(Heard(log)), running("all"):
+        assert halved(8, times=2) == 2
+    assert log == [("begin", "all"), ("begin", "halving"), ("advance", "halving", 1, 2), ("advance", "halving", 2, 2),
+                   ("note", "N-HALVED"), ("end", "halving"), ("end", "all")]
+
+
+def test_a_listener_may_answer_and_the_stage_is_not_computed() -> None:
+    """Those who watch hear of no stage, for none was computed; but of its notes, which the listener tells again."""
+    for first in (True, False):
+        log: list[Any] = []
+        answering = Answering()
+        listeners = [answering, Heard(log)] if first else [Heard(log), answering]
+        with listening(listeners[0]), listening(listeners[1]):
+            assert halved(8) == 7
+        assert log == [("note", "W-BEFORE")]
+        assert answering.asked == [(Stage("halving", 3), {"value": 8, "times": 1})]
+
+
+def test_the_listener_that_was_installed_first_is_outermost() -> None:
+    order: list[str] = []
+
+    class Around(Watcher):
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
+            order.append(self.name)
+            return call() + 1
+
+    with listening(Around("first")), listening(Around("second")):
+        assert halved(8) == 6
+    assert order == ["first", "second"]
+
+
+def test_a_method_is_given_with_itself() -> None:
+    class Holder:
+        @stage("of a method")
+        def doubled(self, value: int) -> int:
+            return 2 * value
+
+    holder, answering = Holder(), Answering()
+    with listening(answering):
+        assert holder.doubled(value=1) == 7
+    assert answering.asked == [(Stage("of a method"), {"self": holder, "value": 1})]
+
+
+def test_an_error_ends_the_stage_for_all() -> None:
+    log: list[Any] = []
+
+    @stage("failing")
+    def failing() -> None:
+        raise ValueError
+
+    with listening(Heard(log, "a ")), listening(Heard(log, "b ")), pytest.raises(ValueError):
+        failing()
+    assert log == [("a begin", "failing"), ("b begin", "failing"), ("a end", "failing"), ("b end", "failing")]
+
+
+def test_nobody_hears_of_checks() -> None:
+    log: list[Any] = []
+    with listening(Heard(log)), unheard():
+        assert halved(8) == 4
+    assert log == []
+
+
+def versioned() -> Iterator[str]:
+    """The names of the stages in the package that have a version."""
+    for path in Path(mlcli.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "stage" and (
+                    len(node.args) > 1 or node.keywords):
+                yield ast.literal_eval(node.args[0])
+
+
+def test_no_two_stages_that_can_be_answered_for_share_a_name() -> None:
+    """Their keys would be the same where their inputs are."""
+    names = Counter(versioned())
+    assert {"neighbors", "elimination", "eigensolve"} <= set(names)
+    assert [name for name, times in names.items() if times > 1] == []

@@ -1,0 +1,162 @@
+"""Passes and iterations that are stopped each time, stored, read again and gone on with end with the same bytes."""
+
+from collections.abc import Callable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.base.compute import Compute
+from mlcli.errors import NumericalError
+from mlcli.stages.algebra import iterate, krylov
+from mlcli.stages.algebra.iterate import Iterate, Iterated
+from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.latent.em import expectation_maximization, random_start
+from mlcli.stages.latent.factor_analysis import Bounds, Whole, maximum_likelihood
+from mlcli.stages.latent.model import Grouped
+from mlcli.stages.paths.paths import Paths
+from tests.cache import restored, stored
+from tests.support import Notes
+
+COMPUTE = Compute()
+
+
+class Stopped(Exception):
+    """Ends the work at a checkpoint."""
+
+
+def stop(checkpoint: Any) -> None:
+    """Stores a checkpoint and ends the work."""
+    raise Stopped(*stored(checkpoint))
+
+
+def in_parts(work: Callable[[Any], Any], start: Any) -> tuple[Any, int]:
+    """What work ends with that stops at each checkpoint and goes on from what was stored, and how often it stopped."""
+    stops = 0
+    while True:
+        try:
+            return work(start), stops
+        except Stopped as stopped:
+            start, stops = restored(*stopped.args), stops + 1
+
+
+def same(first: Any, second: Any) -> bool:
+    """Whether two values hold the same bytes in every part."""
+    if isinstance(first, np.ndarray):
+        return first.tobytes() == second.tobytes() and first.shape == second.shape
+    if hasattr(first, "__dataclass_fields__"):
+        return all(same(getattr(first, part.name), getattr(second, part.name)) for part in fields(first))
+    return bool(first == second)
+
+
+def with_spectrum(values: np.ndarray) -> np.ndarray:
+    vectors = np.linalg.qr(np.random.default_rng(0).standard_normal((len(values), len(values))))[0]
+    return (vectors * values) @ vectors.T
+
+
+SEARCHES: dict[str, tuple[np.ndarray, int, dict[str, Any]]] = {  # eigenvalues, how many are wanted, and how
+    "a few passes": (np.geomspace(1, 1e-6, 300), 3, {"tolerance": 1e-10}),
+    "many passes, with restarts": (np.r_[2.0, 1.9, 1 - 1e-3 * np.arange(500)], 4, {"tolerance": 1e-9}),
+    "a basis as wide as the space": (np.r_[3.0, 2.0, np.linspace(1, 0, 20)], 4, {"tolerance": 1e-12}),
+    "stopped by noise": (np.geomspace(1, 1e-6, 200), 3, {"tolerance": 1e-15, "noise": 1e-6}),
+    "the clear ones only": (np.r_[1e8, 1e7, np.linspace(1, 0, 100)], 4, {"tolerance": 1e-11, "clear": 1e-5}),
+}
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_goes_on_after_every_pass(name: str) -> None:
+    values, count, options = SEARCHES[name]
+    matrix, generator = with_spectrum(values), np.random.default_rng(1)
+    if "noise" in options:
+        matrix = matrix + 1e-9 * generator.standard_normal(matrix.shape)
+    start = generator.standard_normal((len(values), count + krylov.SPARE))
+    whole = krylov.krylov(matrix.__matmul__, start, count, **options)
+    ended, stops = in_parts(lambda at: krylov.krylov(matrix.__matmul__, at, count, keep=stop, **options), start)
+    assert stops == whole.passes - 1 >= 1 and same(whole, ended)
+    assert name != "many passes, with restarts" or whole.passes > krylov.WIDEST
+
+
+def test_a_search_that_does_not_converge_says_so_after_all_its_passes() -> None:
+    matrix = with_spectrum(np.r_[2.0, 1 - 1e-6 * np.arange(400)])
+    start = np.random.default_rng(0).standard_normal((401, 6))
+    with pytest.raises(NumericalError) as whole:
+        krylov.krylov(matrix.__matmul__, start, 2, 1e-13)
+    with pytest.raises(NumericalError) as ended:
+        in_parts(lambda at: krylov.krylov(matrix.__matmul__, at, 2, 1e-13, keep=stop), start)
+    assert str(ended.value) == str(whole.value)
+
+
+@pytest.mark.parametrize("paths", [{"store": "streamed"}, {"store": "memory"}], ids=lambda paths: paths["store"])
+def test_a_search_over_geodesics_goes_on_in_a_kernel_made_anew(paths: dict[str, Any]) -> None:
+    """As after the end of a process: nothing but the graph and the checkpoint is left of it."""
+    graph = graph_of(nearest(np.random.default_rng(5).random((500, 3)) * [4, 2, 0.1], 9), "union")
+    start = np.random.default_rng(2).standard_normal((500, 8))
+
+    def search(at: Any, keep: Any = None) -> krylov.Ritz:
+        return krylov.krylov(Paths(**paths).kernel(graph, COMPUTE).apply, at, 3, 1e-6, keep=keep)
+
+    whole = search(start)
+    ended, stops = in_parts(lambda at: search(at, stop), start)
+    assert stops == whole.passes - 1 >= 1 and same(whole, ended)
+
+
+class Interrupted:
+    """Iterates as the options say, but stops after every step and goes on from what was stored."""
+
+    def __init__(self, options: Iterate) -> None:
+        self.options, self.stops = options, 0
+
+    def __call__(self, step: Any, start: Any, change: Any = None) -> Iterated[Any]:
+        result, self.stops = in_parts(lambda at: self.options(step, at, change, stop), start)
+        return result
+
+
+POINTS = np.random.default_rng(3).standard_normal((80, 3)) @ np.random.default_rng(4).standard_normal((3, 7))
+POINTS = POINTS + 0.3 * np.random.default_rng(6).standard_normal(POINTS.shape)
+
+
+def by_em(options: Any) -> Iterated[Any]:
+    data = Grouped.of(np.where(np.random.default_rng(7).random(POINTS.shape) < 0.1, np.nan, POINTS))
+    return expectation_maximization(data, random_start(data, 2, np.random.default_rng(0)), options)
+
+
+def by_newton(options: Any) -> Iterated[Any]:
+    moments = Whole(np.corrcoef(POINTS.T))
+    return maximum_likelihood(moments, 2, Bounds.of(moments, 0.005), options)
+
+
+@pytest.mark.parametrize("options", [Iterate(), Iterate(limit=4), Iterate(tolerance=1e-300)], ids=repr)
+@pytest.mark.parametrize("method", [by_em, by_newton])
+def test_an_iteration_goes_on_after_every_step(method: Callable[[Any], Iterated[Any]], options: Iterate) -> None:
+    """Also with the trace, the estimate of what is left to go, and the steps since progress was last made."""
+    interrupted = Interrupted(options)
+    with Notes() as undisturbed:
+        whole = method(options)
+    with Notes() as stopping:
+        ended = method(interrupted)
+    assert interrupted.stops >= min(len(whole.trace) - 1, options.limit) > 0 and same(whole, ended)
+    assert stopping.notes == undisturbed.notes
+
+
+def test_a_checkpoint_holds_arrays_and_numbers_only() -> None:
+    kept: list[Any] = []
+    matrix, start = with_spectrum(np.geomspace(1, 1e-6, 50)), np.random.default_rng(0).standard_normal((50, 5))
+    krylov.krylov(matrix.__matmul__, start, 1, 1e-6, keep=kept.append)
+    Iterate(limit=3)(lambda state: state, by_em(Iterate(limit=1)).state, lambda a, b: 1.0, kept.append)
+    assert {type(checkpoint) for checkpoint in kept} == {krylov.Checkpoint, iterate.Checkpoint}
+    for checkpoint in kept:
+        assert same(checkpoint, restored(*stored(checkpoint)))
+
+
+def test_a_checkpoint_stays_as_it_was() -> None:
+    """What comes after it does not write into it, not even a restart."""
+    kept: list[tuple[krylov.Checkpoint, tuple[str, bytes]]] = []
+    values, count, options = SEARCHES["many passes, with restarts"]
+    start = np.random.default_rng(0).standard_normal((len(values), count + krylov.SPARE))
+    krylov.krylov(with_spectrum(values).__matmul__, start, count, **options,
+                  keep=lambda at: kept.append((at, stored(at))))
+    assert len(kept) > krylov.WIDEST
+    for checkpoint, before in kept:
+        assert same(checkpoint, restored(*before))
