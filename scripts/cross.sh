@@ -45,11 +45,13 @@ mkdir "$work/copy"
 cp -r mlcli tests "$work/copy/"
 rm -f "$work"/copy/mlcli/native/_kernels*.so
 cp "$work"/build/_kernels*.so "$work/copy/mlcli/native/_kernels.so"
-printf '#!/bin/sh\nexec qemu-aarch64 -L "%s" "%s" "$@"\n' "$system" "$system/usr/bin/$version" > "$work/emulated"
+# The path stands in the command: tests start Python anew without the variables that this one was started with.
+printf '#!/bin/sh\nPYTHONPATH="%s" exec qemu-aarch64 -L "%s" "%s" "$@"\n' "$work/copy:$work/site" "$system" \
+    "$system/usr/bin/$version" > "$work/emulated"
 chmod +x "$work/emulated"
 # Tests start Python anew by its own name, which this kernel cannot run.
 printf 'import sys\nsys.executable = "%s"\n' "$work/emulated" > "$work/site/emulated.py"
-export MLCLI_REQUIRE_NATIVE=1 OPENBLAS_NUM_THREADS=1 PYTHONPATH=$work/copy:$work/site
+export MLCLI_REQUIRE_NATIVE=1 OPENBLAS_NUM_THREADS=1
 cd "$work/copy"
 "$work/emulated" -c 'import platform
 from mlcli import native
