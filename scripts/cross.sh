@@ -51,9 +51,12 @@ printf '#!/bin/sh\nPYTHONPATH="%s" exec qemu-aarch64 -L "%s" "%s" "$@"\n' "$work
 chmod +x "$work/emulated"
 # Tests start Python anew by its own name, which this kernel cannot run.
 printf 'import sys\nsys.executable = "%s"\n' "$work/emulated" > "$work/site/emulated.py"
-export MLCLI_REQUIRE_NATIVE=1 OPENBLAS_NUM_THREADS=1
+# The kernels for a processor with SVE, OpenBLAS's, give wrong products under emulation now and then.
+export MLCLI_REQUIRE_NATIVE=1 OPENBLAS_NUM_THREADS=1 QEMU_CPU=${QEMU_CPU:-cortex-a57}
 cd "$work/copy"
 "$work/emulated" -c 'import platform
 from mlcli import native
 print("kernels under emulation:", platform.machine(), native.describe())'
-"$work/emulated" -m pytest -q -p emulated -p no:cacheprovider -o addopts= tests/native
+# Without METIS, which has no wheels there, the elimination of one test is dense: an hour under emulation.
+"$work/emulated" -m pytest -q -p emulated -p no:cacheprovider -o addopts= tests/native \
+    --deselect tests/native/test_paths.py::test_threads_change_nothing
