@@ -8,7 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import Executor, Future, ThreadPoolExecutor, wait
-from contextlib import closing, nullcontext
+from contextlib import closing
 from functools import cache, partial
 from typing import TypeVar
 
@@ -60,7 +60,7 @@ def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = Fa
     if workers is None and min(allowed(), len(blocks)) > 1:
         workers = Workers(_threads(allowed()), allowed())
     results = _in_flight(workers, work, blocks, ahead, stop) if workers else (work(block) for block in blocks)
-    with single_threaded_blas() if allowed() > 1 else nullcontext(), closing(results):
+    with single_threaded_blas(), closing(results):
         for done, result in enumerate(results):
             yield result
             if progress:
