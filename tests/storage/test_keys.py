@@ -11,7 +11,8 @@ from mlcli.base.stage import Stage
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.kernels.forms import Dense, Inverse
+from mlcli.stages.kernels.forms import Dense
+from mlcli.stages.kernels.inverse import Inverse
 from mlcli.storage.keys import Keys
 
 ARRAY = np.arange(6.0)
