@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.check import EPS, Check, ratio, skipped
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.certify.budget import Budget
+from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject
 from mlcli.stages.latent.model import Latent
 
@@ -28,16 +28,16 @@ class Sums:
     cells: int = 0
 
 
-def with_gaps(subject: Subject, budget: Budget, loose: float) -> Iterator[Check]:
-    """Posteriors of all rows that there is time for; of all rows, the likelihood, and that no direction raises it."""
-    points, latent = subject.data.values, subject.projector.similarity.latent  # type: ignore[union-attr]
+def with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
+    """Posteriors of as many rows as the plan looks at; of all, the likelihood, and that no direction raises it."""
+    points, latent = subject.data.values, subject.similarity.latent
     size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
     if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
         yield skipped("posterior", "the noise is no more than rounding, and the likelihood has no maximum")
         return
     patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
     cost = PATTERN + CUBE * points.shape[1] ** 3 + CELL * points.size / len(patterns)
-    looked = budget.affordable(0.5, cost, len(patterns), least=4)
+    looked = subject.plan.few(0.5, cost, len(patterns), least=4)
     sums = Sums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
     for number in range(looked):
         _add(sums, subject, latent, np.flatnonzero(kind.ravel() == number), patterns[number])
@@ -48,7 +48,7 @@ def with_gaps(subject: Subject, budget: Budget, loose: float) -> Iterator[Check]
     yield ratio("posterior", sums.worst, rounding * max(float(np.abs(subject.embedding).max(initial=0.0)), 1.0),
                 "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there", exact=whole)
     if not whole:
-        yield skipped("stationarity", "no time to look at all rows")
+        yield later("stationarity")
         return
     yield from _figures(subject, latent, sums, loose, size, rounding)
 

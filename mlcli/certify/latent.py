@@ -13,10 +13,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance
 from mlcli.base.scaling import all_finite, scaled
 from mlcli.base.types import Array, Indices
-from mlcli.certify.budget import Budget
-from mlcli.certify.counting import STEPS, WIDTH, ritz
+from mlcli.certify.eigen import basis, nothing_above
 from mlcli.certify.gaps import ROUNDED, ascent, with_gaps
-from mlcli.certify.linear import NUMBER, PROBE, Centered
+from mlcli.certify.linear import Centered
+from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject
 from mlcli.stages.similarities import Completed
 
@@ -56,53 +56,46 @@ class Fitted:
         return np.asarray(np.einsum("ij,ij->i", self.loadings @ self.factors, self.loadings))
 
 
-def latent_checks(subject: Subject, budget: Budget) -> Iterator[Check]:
+def latent_checks(subject: Subject) -> Iterator[Check]:
     """All checks of a latent model against its points or their covariance."""
     if isinstance(subject.data, Covariance):
-        normalized = subject.data.normalized()
-        matrix = normalized.values
-        seen = Seen(lambda block: matrix @ block, np.diag(matrix).copy(), np.zeros(len(matrix)))
-        loadings = subject.model.loadings
-        assert loadings is not None
-        yield from _maximum(subject, seen, scaled(loadings.values, -normalized.unit), normalized.unit, True)
+        data, loadings = subject.data.normalized(), subject.model.loadings
+        if loadings is None:
+            yield skipped("stationarity", "the loadings are not at hand")
+            return
+        seen = Seen(lambda block: data.values @ block, np.diag(data.values).copy(), np.zeros(len(data.values)))
+        yield from _maximum(subject, seen, scaled(loadings.values, -data.unit), data.unit)
     elif not all_finite(subject.data.values):
-        yield from with_gaps(subject, budget, _loose(subject))
+        yield from with_gaps(subject, _loose(subject))
     else:
-        yield from _of_points(subject, budget)
+        yield from _of_points(subject)
 
 
-def _of_points(subject: Subject, budget: Budget) -> Iterator[Check]:
-    points, projector = subject.data.values, subject.projector
-    few = budget.affordable(0.3, NUMBER * max(points.shape[1], 1), len(points), least=64)
-    chosen = None if few == len(points) else np.sort(
-        np.random.default_rng(subject.seed).choice(len(points), few, replace=False))
-    sizes = np.abs(points if chosen is None else points[chosen]).max(axis=0, initial=0.0)
-    data = Centered(points, projector.centering.means, chosen, float(sizes.max(initial=0.0)))
-    sums, squares, worst = np.zeros(points.shape[1]), np.zeros(points.shape[1]), 0.0
+def _of_points(subject: Subject) -> Iterator[Check]:
+    projector, decoder, data = subject.projector, subject.projector.decoder, Centered.of(subject)
+    columns = data.points.shape[1]
+    (sizes, sums, squares), worst = np.zeros((3, columns)), 0.0
     for rows, part in data.blocks():
+        sizes = np.maximum(sizes, np.abs(data.points[rows]).max(axis=0))
         sums += part.sum(axis=0)
         squares += np.einsum("ij,ij->j", part, part)
         worst = max(worst, float(np.abs(part @ projector.axes - subject.embedding[rows]).max(initial=0.0)))
-    size = max(len(points), 1)
-    rough = EPS * sizes
-    weighed = float(np.abs(projector.axes).T @ (rough + subject.rounding * np.sqrt(squares / max(few, 1)))
-                    @ np.ones(projector.axes.shape[1]))
+    size, rough = max(len(data.points), 1), EPS * sizes
+    weighed = float((rough + subject.rounding * np.sqrt(squares / max(len(data.chosen), 1)))
+                    @ np.abs(projector.axes).sum(axis=1))
     yield ratio("scores", worst, weighed + subject.rounding * float(np.abs(subject.embedding).max(initial=0.0)),
                 "Y = (x - mean) B, row by row", exact=data.exact)
-    if not data.exact:
-        yield skipped("stationarity", "no time to look at all rows")
+    if not data.exact or decoder is None:
+        yield later("stationarity")
         return
     deviations, far = np.sqrt(squares / size), _loose(subject) if isinstance(projector.similarity, Completed) else 0.0
     yield ratio("means", float(np.abs(sums).max(initial=0.0)) / size,
                 8 * float(rough.max(initial=0.0)) + (EPS + far) * float(deviations.max(initial=0.0)),
                 "the model's means are the columns' means")
-    decoder = projector.decoder
-    assert decoder is not None
     yield count("decoder", int(np.sum(decoder.mean != projector.centering.means)),
                 "means that reconstruction and projection do not share")
     seen = Seen(lambda block: data.covariance(block) / size, squares / size, rough)
-    probe = budget.allows(0.3, PROBE * WIDTH * STEPS * points.size)
-    yield from _maximum(subject, seen, decoder.directions, subject.data.exponent, probe)
+    yield from _maximum(subject, seen, decoder.directions, subject.data.exponent)
 
 
 def _loose(subject: Subject) -> float:
@@ -114,7 +107,7 @@ def _loose(subject: Subject) -> float:
 def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     """The model in units of equal noise; None where no column varies."""
     fit, columns = subject.model.fit, len(loadings)
-    similarity = subject.model.projector and subject.projector.similarity
+    similarity = subject.model.projector and subject.similarity
     if isinstance(similarity, Completed):
         return Fitted(loadings, np.eye(loadings.shape[1]), np.ones(columns), similarity.latent.noise,
                       np.arange(columns), variances=True)
@@ -123,13 +116,13 @@ def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     if len(shares) != columns or not len(varying):
         return None
     noise, factors = (shares * seen.variances)[varying], np.asarray(fit["factor_correlations"], dtype=np.float64)
-    if subject.method.noise == "equal":  # type: ignore[attr-defined]
+    if subject.method.noise == "equal":
         return Fitted(loadings[varying], factors, np.ones(len(varying)), float(noise.mean()), varying)
     weights = np.sqrt(noise)
     return Fitted(loadings[varying] / weights[:, None], factors, weights, 1.0, varying, shares[varying])
 
 
-def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bool) -> Iterator[Check]:
+def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterator[Check]:
     """The equations of the maximum, and the figures that the run states of it."""
     fitted = _fitted(subject, seen, loadings)
     if fitted is None:
@@ -163,8 +156,8 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bo
         yield _variances(subject, fitted, variances, allowed + loose * top)
     else:
         yield skipped("variances", "the iteration stopped before it converged")
-    if probe and settled and u.shape[1] < len(u):
-        yield _nothing_above(subject, whitened, u, float(values[-1]), allowed + loose * top)
+    if subject.plan.full and settled and u.shape[1] < len(u):
+        yield nothing_above(whitened, basis(u), subject.plan.seed, float(values[-1]), allowed + loose * top)
     if fitted.level > 0:
         yield from _stated(subject, fitted, seen, images, unit, lost)
     far = loose if fitted.variances else 0.0  # sums of squares follow from the loadings, wherever an iteration is
@@ -180,20 +173,10 @@ def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: floa
         return ratio("variances", abs(float(found.sum() - variances.sum())), allowed * len(found),
                      "tr (Λ Φ Λᵀ) + d σ² = tr S")
     gap = (found - variances) / variances  # of columns with the smallest uniqueness allowed, the model's is no smaller
-    low = fitted.shares <= subject.method.lower * (1 + AT_BOUND)  # type: ignore[attr-defined]
+    low = fitted.shares <= subject.method.lower * (1 + AT_BOUND)
     error = np.where(low, np.maximum(-gap, 0.0), np.abs(gap))
     return ratio("variances", float(error.max(initial=0.0)), allowed,
                  f"diag (Λ Φ Λᵀ) + Ψ = diag S but for {int(low.sum())} columns at the bound")
-
-
-def _nothing_above(subject: Subject, whitened: Callable[[Array], Array], u: Array, last: float,
-                   allowed: float) -> Check:
-    """Off the loadings the covariance has no eigenvalue above those of the loadings."""
-    drawn = u[:, np.any(u != 0, axis=0)]
-    basis = np.linalg.qr(drawn / np.linalg.norm(drawn, axis=0))[0] if drawn.shape[1] else np.zeros((len(u), 0))
-    top = ritz(whitened, basis, len(u), subject.seed)
-    return ratio("count", max(top - last, 0.0), allowed, f"largest eigenvalue off the loadings, by {STEPS} steps of "
-                 f"block Lanczos: {top:.6g}; the smallest of theirs is {last:.6g}")
 
 
 def _stated(subject: Subject, fitted: Fitted, seen: Seen, images: Array, unit: int, rounding: float) -> Iterator[Check]:

@@ -10,9 +10,9 @@ import numpy as np
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
-from mlcli.base.scaling import largest_of, pieces, scaled
-from mlcli.base.threads import in_order
+from mlcli.base.scaling import largest_of, scaled
 from mlcli.base.types import Array, Indices
+from mlcli.certify.plan import Plan
 from mlcli.methods import Method, Model, Projector
 from mlcli.methods.base import existing
 
@@ -23,37 +23,39 @@ TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice 
 class Subject:
     """A method, the data it was given and the model it returned."""
 
-    method: Method
-    given: Input | None  # all prepared rows; None where the input is gone
+    method: Any  # a Method
+    given: Any  # an Input, all prepared rows; None where the input is gone
     model: Model  # scaled to the units of the computation
-    seed: int = 0
+    plan: Plan
 
     @classmethod
-    def of(cls, method: Method, given: Input | None, model: Model, seed: int) -> "Subject":
+    def of(cls, method: Method, given: Input | None, model: Model, plan: Plan) -> "Subject":
         """A model in its own units, taken back to those of the computation by exact powers of two."""
-        projector, spectrum = model.projector, replace(model.spectrum, exponent=0)
+        projector, model = model.projector, replace(model, spectrum=replace(model.spectrum, exponent=0))
         if projector is None:
-            return cls(method, given, replace(model, spectrum=spectrum), seed)
-        embedding = scaled(model.embedding, -projector.exponent_out)
-        plain = replace(projector, exponent_in=0, exponent_out=0)
-        if given is not None and projector.exponent_in:
-            given = replace(given, values=in_units(given.values, -projector.exponent_in,
-                                                   getattr(projector.similarity, "points", None)))
-        exponent = projector.exponent_in if given is not None else 0
-        given = given if given is None else replace(given, exponent=exponent)
-        return cls(method, given, replace(model, embedding=embedding, spectrum=spectrum, projector=plain), seed)
+            return cls(method, given, model, plan)
+        exponent, plain = projector.exponent_in, replace(projector, exponent_in=0, exponent_out=0)
+        model = replace(model, embedding=scaled(model.embedding, -projector.exponent_out), projector=plain)
+        if given is not None:
+            given = replace(given, values=scaled(given.values, -exponent), exponent=exponent)
+        return cls(method, given, model, plan)
 
     @cached_property
     def data(self) -> Any:
         """The rows that were embedded."""
         if self.given is None or self.model.kept is None:
             return self.given
-        return self.given.take(self.model.kept)  # type: ignore[union-attr]
+        return self.given.take(self.model.kept)
 
     @property
     def projector(self) -> Projector:
         """The way from points to coordinates, free of units."""
         return existing(self.model.projector)
+
+    @property
+    def similarity(self) -> Any:
+        """How rows are compared, as the model holds it."""
+        return self.projector.similarity
 
     @property
     def embedding(self) -> Array:
@@ -108,7 +110,7 @@ class Subject:
     @cached_property
     def fit(self) -> Indices:
         """Which of the embedded rows carried the fit: landmarks, or all; -1 where it is not known."""
-        similarity = self.projector.similarity
+        similarity = self.similarity
         chosen = getattr(similarity, "landmarks", None)
         if chosen is not None:
             return np.asarray(chosen)
@@ -121,15 +123,6 @@ class Subject:
     def carriers(self) -> Array:
         """The coordinates of the rows that carried the fit."""
         return self.embedding if len(self.fit) == self.size else self.embedding[self.fit]
-
-
-def in_units(values: Array, exponent: int, points: Array | None) -> Array:
-    """2**exponent times the data; where these are the points that a model holds, those, which spares a copy."""
-    if points is None or points.shape != values.shape:
-        return scaled(values, exponent)
-    pairs = list(zip(pieces(values), pieces(points), strict=True))
-    same = all(in_order(lambda pair: np.array_equal(scaled(pair[0], exponent), pair[1]), pairs))
-    return points if same else scaled(values, exponent)
 
 
 def _places(points: Array, among: Array) -> Indices:

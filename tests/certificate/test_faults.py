@@ -1,19 +1,13 @@
-"""A fault in kernel, solver, rows, model or files is seen by the run itself."""
+"""A fault in kernel, solver, rows, model or files is seen by the run itself, or by `mlcli verify --full`."""
 
+import shutil
 from pathlib import Path
 
 import pytest
 
-from mlcli.certify.budget import Budget
+from mlcli.verification import verify
 from tests.certificate.faults import FAULTS
 from tests.certificate.support import configured, judged
-
-
-@pytest.fixture(autouse=True)
-def on_a_quiet_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is looked at follows from the work that 50 ms allow, not from what else this machine does."""
-    monkeypatch.setattr(Budget, "over", property(lambda self: False))
-    monkeypatch.setattr("mlcli.certify.budget.pace", lambda: 1.0)
 
 
 LONG = {"missing cells are taken for zeros"}  # EM that never converges
@@ -26,13 +20,9 @@ def test_a_fault_is_seen(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     before = judged(config)
     assert all(check["verdict"] in ("pass", "skipped") for check in before.values()), before
     fault.inject(monkeypatch)
-    failed = {name for name, check in judged_again(config).items() if check["verdict"] == "fail"}
-    assert failed & fault.seen_by, failed
-
-
-def judged_again(config):  # type: ignore[no-untyped-def]
-    """The same run with the fault in it, in an empty place."""
-    import shutil
-
     shutil.rmtree(str(config.output))
-    return judged(config)
+    seen = {name for name, check in judged(config).items() if check["verdict"] == "fail"}
+    if fault.full:
+        assert not seen
+        seen = {check.name for check in verify(Path(str(config.output)), full=True).certificate.failed}
+    assert seen & fault.seen_by, seen
