@@ -8,22 +8,12 @@ import numpy as np
 
 from mlcli.base.check import Check, Verdict, count, skipped
 from mlcli.base.frozen import frozen
+from mlcli.certify import projection
 from mlcli.certify.eigen import spectral
 from mlcli.certify.graph import graph_checks, graph_facts
 from mlcli.certify.kernel import kernel_checks
 from mlcli.certify.latent import latent_checks
 from mlcli.certify.linear import is_linear, linear_checks
-from mlcli.certify.projection import (
-    Tolerance,
-    by_columns,
-    by_kernel,
-    by_rows,
-    by_scores,
-    by_weights,
-    parameters,
-    projected,
-    stored_points,
-)
 from mlcli.certify.subject import Subject
 from mlcli.certify.unfolding import unfolding_checks
 from mlcli.certify.weights import weight_checks
@@ -61,7 +51,7 @@ class Claim:
     """What a method says of its coordinates, and what holds it to that."""
 
     checks: Callable[[Subject], Iterator[Check]]  # against the input
-    tolerance: Tolerance  # of coordinates that are projected
+    tolerance: projection.Tolerance  # of coordinates that are projection.projected
     eigenvectors: bool = True
     unit: bool = False  # whether coordinates have unit variance, rather than that of the eigenvalues
 
@@ -73,12 +63,13 @@ def claim_of(subject: Subject) -> Claim:
 
     proof = subject.method.proof
     if proof == "kernel":
-        return Claim(linear_checks, by_columns) if is_linear(subject) else Claim(kernel_checks, by_kernel)
+        found = (linear_checks, projection.by_columns) if is_linear(subject) else (kernel_checks, projection.by_kernel)
+        return Claim(*found)
     if proof == "weights":
-        return Claim(weight_checks, by_weights, unit=True)
+        return Claim(weight_checks, projection.by_weights, unit=True)
     if proof == "latent":
-        return Claim(latent_checks, by_scores, eigenvectors=False)
-    return Claim(nothing, by_rows, eigenvectors=proof == "spectrum")
+        return Claim(latent_checks, projection.by_scores, eigenvectors=False)
+    return Claim(nothing, projection.by_rows, eigenvectors=proof == "spectrum")
 
 
 def numbers(subject: Subject) -> Iterator[Check]:
@@ -98,12 +89,12 @@ def numbers(subject: Subject) -> Iterator[Check]:
             yield skipped("input", "the input is not at hand")
             return
         if there:
-            yield from parameters(subject)
-            yield stored_points(subject)
+            yield from projection.parameters(subject)
+            yield projection.stored_points(subject)
         yield from claim.checks(subject)
         if there:
             yield from _held(subject)
-            yield projected(subject, claim.tolerance)
+            yield projection.projected(subject, claim.tolerance)
         yield from subject.method.identities(subject.data, subject.model)
 
 

@@ -29,7 +29,7 @@ class Sums:
 
 
 def with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
-    """Posteriors of as many rows as the plan looks at; of all, the likelihood, and that no direction raises it."""
+    """Posteriors and likelihood of all rows, and that no direction raises it."""
     points, latent = subject.data.values, subject.similarity.latent
     size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
     if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
@@ -37,46 +37,37 @@ def with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
         return
     patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
     cost = PATTERN + CUBE * points.shape[1] ** 3 + CELL * points.size / len(patterns)
-    looked = subject.plan.few(0.5, cost, len(patterns), least=4)
+    if not subject.plan.allows(0.5, cost * len(patterns)):
+        yield later("posterior")
+        return
     sums = Sums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
-    for number in range(looked):
-        _add(sums, subject, latent, np.flatnonzero(kind.ravel() == number), patterns[number])
+    for number, there in enumerate(patterns):
+        _add(sums, subject, latent, np.flatnonzero(kind.ravel() == number), there)
     largest = float(np.fmax.reduce(np.abs(points), axis=None, initial=0.0))
     rounding = EPS * max(*points.shape, 10) * size / latent.noise
     rounding += EPS * largest * np.sqrt(points.shape[1] / latent.noise)  # what far means cost
-    whole = looked == len(patterns)
     yield ratio("posterior", sums.worst, rounding * max(float(np.abs(subject.embedding).max(initial=0.0)), 1.0),
-                "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there", exact=whole)
-    if not whole:
-        yield later("stationarity")
-        return
-    yield from _figures(subject, latent, sums, loose, size, rounding)
-
-
-def _figures(subject: Subject, latent: Latent, sums: Sums, loose: float, size: float,
-             rounding: float) -> Iterator[Check]:
-    fit, trace = subject.model.fit, subject.model.trace
+                "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there")
     found = sums.log_likelihood - sums.cells * subject.data.exponent * np.log(2.0)
-    scale = rounding * (sums.cells + abs(found))
-    stated = fit.get("log_likelihood")
-    if stated is not None:
-        yield ratio("log-likelihood", abs(found - stated), scale, "the sum of the log-densities of what each row has")
-    if trace is not None and len(trace):
-        yield ascent(np.append(trace, stated) if stated is not None else trace, scale)
-    if not fit.get("converged", True):
+    yield from likelihood(subject, found, rounding * (sums.cells + abs(found)))
+    if not subject.model.fit.get("converged", True):
         yield skipped("stationarity", "the iteration stopped before it converged")
         return
-    rows, noise = max(subject.size, 1), latent.noise
-    slopes = (noise * float(np.linalg.norm(sums.loadings)) / rows / np.sqrt(size),
-              noise * float(np.linalg.norm(sums.mean)) / rows / np.sqrt(size),
-              noise * abs(sums.noise) / max(sums.cells, 1))
-    yield ratio("stationarity", max(slopes), loose + rounding, "the likelihood has no slope in μ, W and σ²")
+    slopes = (float(np.linalg.norm(sums.loadings)) / len(points) / np.sqrt(size),
+              float(np.linalg.norm(sums.mean)) / len(points) / np.sqrt(size), abs(sums.noise) / max(sums.cells, 1))
+    yield ratio("stationarity", latent.noise * max(slopes), loose + rounding,
+                "the likelihood has no slope in μ, W and σ²")
 
 
-def ascent(trace: Array, scale: float) -> Check:
-    """The objective of an iteration never falls."""
-    return ratio("ascent", float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0)),
-                 scale + EPS * float(np.abs(trace).max()), "no step lowers the likelihood")
+def likelihood(subject: Subject, found: float, scale: float) -> Iterator[Check]:
+    """The log-likelihood is as stated, and no step of an iteration lowered it."""
+    stated, trace = subject.model.fit.get("log_likelihood"), subject.model.trace
+    if stated is not None:
+        yield ratio("log-likelihood", abs(found - stated), scale, "the sum of the rows' log-densities, as stated")
+    if trace is not None and len(trace):
+        trace = trace if stated is None else np.append(trace, stated)
+        yield ratio("ascent", float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0)),
+                    scale + EPS * float(np.abs(trace).max()), "no step lowers the likelihood")
 
 
 def _add(sums: Sums, subject: Subject, latent: Latent, rows: Indices, there: AnyArray) -> None:

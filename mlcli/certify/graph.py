@@ -37,9 +37,9 @@ def _shape(graph: Graph, size: int) -> Check:
     """The graph has a vertex for every row, is undirected, without loops, and in one piece."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     there, back = rows * graph.size + graph.indices, graph.indices * graph.size + rows
-    order, turned = np.argsort(there, kind="stable"), np.argsort(back, kind="stable")
+    turned = np.argsort(back, kind="stable")  # those of a row stand in the order of their indices
     wrong = abs(graph.size - size) + int(np.sum(rows == graph.indices))
-    wrong += int(np.sum(there[order] != back[turned])) + int(np.sum(graph.lengths[order] != graph.lengths[turned]))
+    wrong += int(np.sum(there != back[turned])) + int(np.sum(graph.lengths != graph.lengths[turned]))
     wrong += int(np.sum(~np.isfinite(shortest(graph, np.zeros(1, dtype=np.int64))))) if graph.size else 0
     return count("graph", wrong, "edges that go one way, loops, vertices without a row, and those in other pieces")
 

@@ -14,7 +14,7 @@ from mlcli.base.inputs import Covariance
 from mlcli.base.scaling import all_finite, scaled
 from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import basis, nothing_above
-from mlcli.certify.gaps import ROUNDED, ascent, with_gaps
+from mlcli.certify.gaps import ROUNDED, likelihood, with_gaps
 from mlcli.certify.linear import Centered
 from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject
@@ -50,11 +50,6 @@ class Fitted:
         """Φ UᵀU + σ² I (q x q)."""
         return self.factors @ (self.loadings.T @ self.loadings) + self.level * np.eye(len(self.factors))
 
-    @property
-    def communalities(self) -> Array:
-        """diag U Φ Uᵀ (d)."""
-        return np.asarray(np.einsum("ij,ij->i", self.loadings @ self.factors, self.loadings))
-
 
 def latent_checks(subject: Subject) -> Iterator[Check]:
     """All checks of a latent model against its points or their covariance."""
@@ -73,17 +68,11 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
 
 def _of_points(subject: Subject) -> Iterator[Check]:
     projector, decoder, data = subject.projector, subject.projector.decoder, Centered.of(subject)
-    columns = data.points.shape[1]
-    (sizes, sums, squares), worst = np.zeros((3, columns)), 0.0
-    for rows, part in data.blocks():
-        sizes = np.maximum(sizes, np.abs(data.points[rows]).max(axis=0))
-        sums += part.sum(axis=0)
-        squares += np.einsum("ij,ij->j", part, part)
-        worst = max(worst, float(np.abs(part @ projector.axes - subject.embedding[rows]).max(initial=0.0)))
-    size, rough = max(len(data.points), 1), EPS * sizes
+    size, rough = max(len(data.points), 1), EPS * np.maximum(data.points.max(axis=0), -data.points.min(axis=0))
+    sums, squares, scores = data.passed(projector.axes, subject.embedding)
     weighed = float((rough + subject.rounding * np.sqrt(squares / max(len(data.chosen), 1)))
                     @ np.abs(projector.axes).sum(axis=1))
-    yield ratio("scores", worst, weighed + subject.rounding * float(np.abs(subject.embedding).max(initial=0.0)),
+    yield ratio("scores", scores, weighed + subject.rounding * float(np.abs(subject.embedding).max(initial=0.0)),
                 "Y = (x - mean) B, row by row", exact=data.exact)
     if not data.exact or decoder is None:
         yield later("stationarity")
@@ -159,7 +148,7 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
     if subject.plan.full and settled and u.shape[1] < len(u):
         yield nothing_above(whitened, basis(u), subject.plan.seed, float(values[-1]), allowed + loose * top)
     if fitted.level > 0:
-        yield from _stated(subject, fitted, seen, images, unit, lost)
+        yield from _likelihood(subject, fitted, variances, images, unit, lost)
     far = loose if fitted.variances else 0.0  # sums of squares follow from the loadings, wherever an iteration is
     yield _spectrum(subject, fitted, seen, rounding + far + (rough / np.sqrt(top) if top > rough**2 else 1.0))
     if subject.model.projector is not None:
@@ -168,7 +157,7 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
 
 def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: float) -> Check:
     """Variances of the model are those of the data: in sum, or column by column where no bound is in the way."""
-    found = fitted.communalities + fitted.level
+    found = np.einsum("ij,ij->i", fitted.loadings @ fitted.factors, fitted.loadings) + fitted.level
     if fitted.shares is None:
         return ratio("variances", abs(float(found.sum() - variances.sum())), allowed * len(found),
                      "tr (Λ Φ Λᵀ) + d σ² = tr S")
@@ -179,36 +168,27 @@ def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: floa
                  f"diag (Λ Φ Λᵀ) + Ψ = diag S but for {int(low.sum())} columns at the bound")
 
 
-def _stated(subject: Subject, fitted: Fitted, seen: Seen, images: Array, unit: int, rounding: float) -> Iterator[Check]:
-    """The log-likelihood is that of the normal distribution; and no step of an iteration lowered it."""
-    fit, trace, u = subject.model.fit, subject.model.trace, fitted.loadings
-    stated, observations = fit.get("log_likelihood"), subject.size or getattr(subject.data, "observations", None)
-    variances = seen.variances[fitted.varying]
-    whole = float(np.sum(variances / fitted.weights**2)) / fitted.level
+def _likelihood(subject: Subject, fitted: Fitted, variances: Array, images: Array, unit: int,
+                rounding: float) -> Iterator[Check]:
+    """-n/2 (d ln 2π + ln |C| + tr C⁻¹S) with C = Λ Φ Λᵀ + Ψ."""
+    rows, u = subject.size or getattr(subject.data, "observations", None) or 1, fitted.loadings
+    whole = float(np.sum(variances)) / fitted.level
     explained = float(np.sum(u * (images @ np.linalg.solve(fitted.inner, fitted.factors)))) / fitted.level
-    logs = [2 * np.log(fitted.weights), (len(u) - u.shape[1]) * np.log(fitted.level),
-            float(np.linalg.slogdet(fitted.inner)[1]), len(u) * (np.log(2 * np.pi) + 2 * unit * np.log(2.0))]
-    half = 0.5 * (observations or 1)
-    scale = rounding * half * (whole + len(u) + sum(float(np.abs(part).sum()) for part in logs))
-    if stated is not None and observations:
-        found = -half * (sum(float(np.sum(part)) for part in logs) + whole - explained)
-        yield ratio("log-likelihood", abs(found - stated), scale,
-                    "-n/2 (d ln 2π + ln |C| + tr C⁻¹S) with C = Λ Φ Λᵀ + Ψ")
-    if trace is not None and len(trace):
-        yield ascent(trace if stated is None or not observations else np.append(trace, stated), scale)
+    logs = np.concatenate([2 * np.log(fitted.weights), [
+        (len(u) - u.shape[1]) * np.log(fitted.level), float(np.linalg.slogdet(fitted.inner)[1]),
+        len(u) * (np.log(2 * np.pi) + 2 * unit * np.log(2.0))]])
+    yield from likelihood(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
+                          rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
 
 
 def _spectrum(subject: Subject, fitted: Fitted, seen: Seen, allowed: float) -> Check:
     """What the axes are ranked by follows from the loadings: variances, or sums of squared loadings."""
-    spectrum, squares = subject.model.spectrum, fitted.loadings**2
+    spectrum = subject.model.spectrum
     values, stated = spectrum.solved / spectrum.divisor, spectrum.solved_trace / spectrum.divisor
+    expected = (np.ones(len(fitted.loadings)) if fitted.shares is None else fitted.shares) @ fitted.loadings**2
     total = stated
     if fitted.variances:
-        expected, total = squares.sum(axis=0) + fitted.level, float(seen.variances.sum())
-    elif fitted.shares is None:
-        expected = squares.sum(axis=0)
-    else:
-        expected = (squares * fitted.shares[:, None]).sum(axis=0)
+        expected, total = expected + fitted.level, float(seen.variances.sum())
     wrong = np.abs(np.append(values[: len(expected)] - expected, stated - total))
     return ratio("spectrum", float(wrong.max()), allowed * max(total, float(values[:1].max(initial=0.0))),
                  "what the axes are ranked by follows from the loadings, and the trace from the data")

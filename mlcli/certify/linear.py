@@ -55,16 +55,15 @@ class Centered:
         """Whether all rows are looked at."""
         return len(self.chosen) == len(self.points)
 
-    def roots(self) -> Array:
-        """Singular values of the rows less their own mean, which has digits that the model's may lack, descending."""
-        columns = self.points.shape[1]
-        own = sum((part.sum(axis=0) for _, part in self.blocks()), np.zeros(columns)) / max(len(self.points), 1)
-        whole = np.zeros((0, columns))
-        for _, part in self.blocks():
-            whole = np.vstack([whole, part - own])
-            if len(self.points) >= columns:
-                whole = np.asarray(np.linalg.qr(whole, mode="r"))
-        return np.asarray(np.linalg.svd(whole, compute_uv=False), dtype=np.float64)
+    def passed(self, axes: Array, coordinates: Array) -> tuple[Array, Array, float]:
+        """Sums of the columns and of their squares, and how far scores are from the coordinates that have extent."""
+        (sums, squares), worst = np.zeros((2, self.points.shape[1])), 0.0
+        drawn = np.any(coordinates != 0, axis=0)
+        for rows, part in self.blocks():
+            sums += part.sum(axis=0)
+            squares += np.einsum("ij,ij->j", part, part)
+            worst = max(worst, float(np.abs((part @ axes - coordinates[rows])[:, drawn]).max(initial=0.0)))
+        return sums, squares, worst
 
     def covariance(self, block: Array) -> Array:
         """XᵀX times a block of vectors."""
@@ -82,12 +81,15 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
         wrong = spectrum.divisor != max(len(points) - (divisor == "n-1"), 1)
         yield count("divisor", int(wrong), "eigenvalues written are sums of squares over the divisor asked for")
     data, axes = Centered.of(subject), subject.projector.axes
-    yield from _passes(subject, data)
+    yield from _rows(subject, data)
     product = axes.T @ axes
-    gap = product - np.diag(np.where(np.diag(product) == 0, 0.0, 1.0))  # but for an axis without extent
-    missing = float(np.sum((np.diag(product) == 0) & (subject.values > subject.rounding * 100 * subject.top)))
-    yield ratio("directions", float(np.abs(gap).max(initial=0.0)) + missing, subject.rounding + spectrum.tolerance,
-                "WᵀW = I")
+    extent = (np.diag(product) != 0) | (subject.values > subject.rounding * 100 * subject.top)
+    yield ratio("directions", float(np.abs(product - np.diag(extent.astype(float))).max(initial=0.0)),
+                subject.rounding + spectrum.tolerance, "WᵀW = I, but for an axis without extent")
+    decoder = subject.projector.decoder
+    if decoder is not None:
+        wrong = int(np.sum(decoder.mean != data.means)) + int(np.sum(decoder.directions != axes))
+        yield count("decoder", wrong, "numbers that reconstruction and projection do not share")
     if data.exact and subject.plan.allows(0.3, ROOT * points.size * min(points.shape)):
         yield _eigenvalues(subject, data)
     else:
@@ -117,47 +119,33 @@ def cancellation(subject: Subject) -> float:
     return EPS * subject.largest * float(np.sqrt(subject.data.values.size))
 
 
-def _passes(subject: Subject, data: Centered) -> Iterator[Check]:
-    """Means, scores, trace, eigenvectors and what is lost, from one pass over the rows."""
+def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
+    """Scores and trace; of all rows, means and eigenvectors."""
     axes, coordinates, values = subject.projector.axes, subject.embedding, subject.values
-    decoder, trace = subject.projector.decoder, subject.model.spectrum.solved_trace
-    sums, products = np.zeros(data.points.shape[1]), np.zeros((data.points.shape[1], len(values)))
-    scores, squares, lost = 0.0, 0.0, 0.0
-    drawn = np.any(coordinates != 0, axis=0)
-    for rows, part in data.blocks():
-        own = coordinates[rows]
-        sums += part.sum(axis=0)
-        products += part.T @ own
-        scores = max(scores, float(np.abs((part @ axes - own)[:, drawn]).max(initial=0.0)))
-        squares += float(np.einsum("ij,ij->", part, part))
-        if decoder is not None:
-            gap = part - own @ decoder.directions.T - (decoder.mean - data.means)
-            lost += float(np.einsum("ij,ij->", gap, gap))
-    root, rough = np.sqrt(subject.top), cancellation(subject)
+    trace = max(subject.model.spectrum.solved_trace, 0.0)
+    root, rough, size = np.sqrt(subject.top), cancellation(subject), max(len(data.points), 1)
     allowed = subject.rounding + subject.model.spectrum.tolerance
+    sums, squares, scores = data.passed(axes, coordinates)
     yield ratio("scores", scores, allowed * root + rough, "Y = (x - mean) W, row by row", exact=data.exact)
-    scale = subject.rounding * max(trace, 0.0) + rough * np.sqrt(max(trace, 0.0)) + rough**2
-    yield ratio("trace", abs(squares - trace) if data.exact else max(squares - trace, 0.0), scale,
-                "Σ‖x - mean‖² = trace; of a sample, no more than that", exact=data.exact)
+    surplus = float(squares.sum()) - subject.model.spectrum.solved_trace
+    yield ratio("trace", abs(surplus) if data.exact else max(surplus, 0.0), subject.rounding * trace + rough * np.sqrt(
+        trace) + rough**2, "Σ‖x - mean‖² = trace; of a sample, no more than that", exact=data.exact)
     if not data.exact:
+        yield later("residual")
         return
-    size = max(len(data.points), 1)
     yield ratio("means", float(np.abs(sums).max(initial=0.0)) / size, EPS * (8 * subject.largest + root),
                 "the model's means are the columns' means")
-    tall = np.abs(coordinates.sum(axis=0)).max(initial=0.0) / np.sqrt(size)
-    yield ratio("centering", float(tall), allowed * root + rough, "column sums of Y are zero")
-    apart = float(np.abs(products - axes * np.where(drawn, values, 0.0)).max(initial=0.0))
+    products = sum((part.T @ coordinates[rows] for rows, part in data.blocks()), np.zeros_like(axes))
+    apart = float(np.abs(products - axes * np.where(np.any(coordinates != 0, axis=0), values, 0.0)).max(initial=0.0))
     yield ratio("residual", apart, allowed * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
-    if decoder is not None:
-        stated = trace - float(values[drawn].sum())
-        yield ratio("reconstruction", abs(lost - stated), allowed * max(trace, 0.0) + rough * root,
-                    "Σ‖x - x̂‖² = sum of the eigenvalues left out")
 
 
 def _eigenvalues(subject: Subject, data: Centered) -> Check:
     """All eigenvalues that are stated, with a warning where one is right beside the largest and not beside itself."""
-    stated, roots = np.maximum(subject.model.spectrum.solved, 0.0), data.roots()
-    stated = stated[: len(roots)]
+    rows = data.points - data.means
+    rows -= rows.mean(axis=0)  # which has digits that the model's may lack
+    roots = np.linalg.svd(rows, compute_uv=False)
+    stated = np.maximum(subject.model.spectrum.solved, 0.0)[: len(roots)]
     found = roots[: len(stated)] ** 2
     gaps = np.abs(stated - found)
     allowed = subject.rounding + subject.model.spectrum.tolerance

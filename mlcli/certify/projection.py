@@ -10,18 +10,20 @@ from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.scaling import scaled
 from mlcli.base.types import Array, Indices
+from mlcli.certify.eigen import worst
+from mlcli.certify.plan import WORK
 from mlcli.certify.recompute import NARROW, squared
 from mlcli.certify.subject import Subject
 from mlcli.certify.witness import NUMBER, PATH
 from mlcli.stages.similarities import Smoother
 
-MOST = 64  # rows that are projected, unless all are
-FEW = 8  # rows that tell how large an entry of the rows is
+MOST = 32  # rows that are projected, unless all are
+FEW = 2  # rows that tell how large an entry of the rows is
 ROW = 3e-5  # seconds for a row of few columns
 PAIRS = 400  # points whose distances tell whether a rate is one over their median
 LOST = 1e-6  # of the largest coordinate: what differs by more is told
 OWN = 1e-9  # relative rounding of coordinates of which nothing is known
-Tolerance = Callable[[Subject, Indices, Array], tuple[float, float]]  # of some rows' gaps: the worst, and its rounding
+Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some rows' coordinates, of each axis or all
 
 
 def projected(subject: Subject, tolerance: Tolerance) -> Check:
@@ -35,7 +37,7 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
     if found.shape != subject.embedding[rows].shape:
         return ratio("projection", float("inf"), 1.0, "there is a coordinate for every axis")
     gap, how = _from_any_twin(subject, rows, found), f"{len(rows)} training rows, projected, against their coordinates"
-    check = ratio("projection", *tolerance(subject, rows, gap), how, exact=len(rows) == subject.size)
+    check = ratio("projection", worst(gap, tolerance(subject, rows)), 1.0, how, exact=len(rows) == subject.size)
     apart, size = float(gap.max(initial=0.0)), float(np.abs(subject.embedding).max(initial=0.0))
     if tolerance is not by_rows or check.verdict != "pass" or apart <= LOST * size:
         return check
@@ -51,10 +53,9 @@ def _rows(subject: Subject) -> Indices:
     graph = getattr(similarity, "graph", None)
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
-    few = subject.plan.sample(0.2, cost, subject.size, least=4)
-    if not subject.plan.full:
-        few = np.random.default_rng(subject.plan.seed).permutation(few)[:MOST]
-    rows = np.unique(np.append(few, [0, subject.size - 1]))
+    marked = np.zeros(subject.size, dtype=bool)
+    marked[subject.plan.sample(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=2)] = marked[[0, -1]] = True
+    rows = np.flatnonzero(marked)
     correction = getattr(similarity, "correction", None)
     if correction is None or correction.constant == 0:
         return rows
@@ -73,38 +74,38 @@ def _from_any_twin(subject: Subject, rows: Indices, found: Array) -> Array:
     return gap
 
 
-def by_rows(subject: Subject, rows: Indices, gap: Array) -> tuple[float, float]:
+def by_rows(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of rows times axes: of coordinates that are no eigenvectors of a kernel."""
     size = float(np.abs(subject.embedding).max(initial=0.0))
-    return float(gap.max(initial=0.0)), OWN * size + subject.projector.rounding(subject.data.values[rows])
+    return OWN * size + subject.projector.rounding(subject.data.values[rows])
 
 
-def by_weights(subject: Subject, rows: Indices, gap: Array) -> tuple[float, float]:
+def by_weights(subject: Subject, rows: Indices) -> Array | float:
     """Exactly: a row's own weight is one."""
-    return float(gap.max(initial=0.0)), 8 * EPS * float(np.abs(subject.embedding).max(initial=0.0))
+    return 8 * EPS * float(np.abs(subject.embedding).max(initial=0.0))
 
 
-def by_columns(subject: Subject, rows: Indices, gap: Array) -> tuple[float, float]:
+def by_columns(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of an eigenproblem of the columns, and of centering them."""
     allowed, columns = subject.rounding + subject.model.spectrum.tolerance, subject.data.values.shape[1]
-    return float(gap.max(initial=0.0)), allowed * np.sqrt(subject.top) + 2 * EPS * subject.largest * np.sqrt(columns)
+    return float(allowed * np.sqrt(subject.top) + 2 * EPS * subject.largest * np.sqrt(columns))
 
 
-def by_scores(subject: Subject, rows: Indices, gap: Array) -> tuple[float, float]:
+def by_scores(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of columns times weights."""
     sizes = np.fmax.reduce(np.abs(subject.data.values), axis=0, initial=0.0)
     rounding = EPS * float((sizes @ np.abs(subject.projector.axes)).max())
-    return float(gap.max(initial=0.0)), OWN * float(np.abs(subject.embedding).max(initial=0.0)) + rounding
+    return OWN * float(np.abs(subject.embedding).max(initial=0.0)) + rounding
 
 
-def by_kernel(subject: Subject, rows: Indices, gap: Array) -> tuple[float, float]:
-    """Each axis over the root of its eigenvalue, to the rounding of kernel rows."""
-    similarity, values, spectrum = subject.similarity, subject.data.values, subject.model.spectrum
+def by_kernel(subject: Subject, rows: Indices) -> Array | float:
+    """To the rounding of kernel rows, for each axis over the root of its eigenvalue."""
+    similarity, values, precision = subject.similarity, subject.data.values, subject.model.spectrum.tolerance
     degree = float(getattr(getattr(similarity, "function", None), "degree", 1))
-    wide = degree * (1.0 if values.shape[1] <= NARROW else 4.0)
+    precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
     largest = max(subject.largest, float(np.abs(similarity.rows(values[rows[:FEW]])).max(initial=0.0)))
-    rounding = subject.rounding * subject.top + (16 * EPS * wide + spectrum.tolerance) * len(subject.fit) * largest
-    return float((gap * np.sqrt(np.maximum(subject.values, rounding))).max(initial=0.0)), rounding
+    rounding = subject.rounding * subject.top + precision * len(subject.fit) * largest
+    return np.asarray(rounding / np.sqrt(np.maximum(subject.values, rounding)))
 
 
 def parameters(subject: Subject) -> Iterator[Check]:

@@ -89,14 +89,11 @@ class Again:
     def _weighted(self) -> Array:
         """Σ y vvᵀ: over a basis, or the Laplacian with the constant vector lifted out of the way."""
         left, right = (side[self.unfolded.counted] for side in (self.unfolded.left, self.unfolded.right))
-        weights, basis, size = self.unfolded.weights, self.unfolded.basis, self.subject.size
-        if basis is not None:
-            rows = basis[left] - basis[right]
-            return np.asarray((rows.T * weights) @ rows)
-        laplacian = np.zeros((size, size))
-        for one, other, sign in ((left, left, 1), (right, right, 1), (left, right, -1), (right, left, -1)):
-            np.add.at(laplacian, (one, other), sign * weights)
-        return laplacian + np.abs(laplacian).sum(axis=1).max() / size
+        vectors = np.eye(self.subject.size) if self.unfolded.basis is None else self.unfolded.basis
+        rows = vectors[left] - vectors[right]
+        found = (rows.T * self.unfolded.weights) @ rows
+        lifted = self.unfolded.basis is None
+        return np.asarray(found + np.abs(found).sum(axis=1).max() / len(found) if lifted else found)
 
 
 def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:

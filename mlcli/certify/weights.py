@@ -9,17 +9,13 @@ import numpy as np
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.types import Array
 from mlcli.certify.eigen import INERTIA, basis, nothing_above, positive_pivots
-from mlcli.certify.graph import joined_in, neighbors, squares_of
+from mlcli.certify.graph import joined_in, neighbors
 from mlcli.certify.plan import later
-from mlcli.certify.recompute import NARROW
 from mlcli.certify.subject import TIED, Subject
-from mlcli.certify.witness import NUMBER
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.pieces import connected_lists
 
 ROW, PAIR, GRAM = 2e-5, 2e-10, 4e-10  # seconds for a row; a column of a distance; one of a product in a local system
-SORTED = 8e-8  # for a number that is sorted
-ERRORS = 6.0  # standard errors beyond which a sampled figure counts
 APART = 1e5  # eigenvalues of M⁺ farther apart than this are found one after the other
 ROOM = 2**18  # numbers of the local systems solved together
 
@@ -56,7 +52,6 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     width, columns = similarity.neighbors.count or 1, subject.data.values.shape[1]
     if not subject.plan.allows(0.5, subject.size * (ROW + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
-        yield _sampled(subject)
         return
     lists, _ = connected_lists(subject.data, similarity.neighbors)  # proven by `neighbors`
     root = residual_matrix(subject.data.values, lists, similarity.ridge)
@@ -117,19 +112,3 @@ def _count(subject: Subject, root: Any, norm: float) -> Check:
     known = basis(subject.carriers, np.ones(size))
     return nothing_above(solver.solve, known, subject.plan.seed, 1 / (last + shift),
                          (rounding + shift) / (last + shift) ** 2)
-
-
-def _sampled(subject: Subject) -> Check:
-    """The cost of a sample of rows is not far above 1 / λ: a sample cannot tell more."""
-    similarity, points, size = subject.similarity, subject.data.values, subject.size
-    if similarity.neighbors.pieces == "connect" or similarity.radius is not None or subject.model.kept is not None:
-        return later("costs")
-    rows = subject.plan.sample(0.3, ROW + (NUMBER * min(points.shape[1], NARROW) + SORTED) * size, size, least=4)
-    order = np.argsort(squares_of(subject, rows), axis=1, kind="stable")[:, : similarity.neighbors.count]
-    gaps = subject.embedding[rows] - np.einsum(
-        "mk,mkp->mp", solved(points[rows], points[order], similarity.ridge), subject.embedding[order])
-    costs = costs_of(subject)
-    surplus = (gaps**2).mean(axis=0) - ERRORS * (gaps**2).std(axis=0) / np.sqrt(len(rows)) - costs
-    return ratio("costs", float(np.maximum(surplus / (1e-2 * costs + EPS / similarity.ridge), 0.0).max(initial=0.0)),
-                 1.0, f"mean of ‖y - Σ w y‖² over {len(rows)} rows is at most 1 / λ, to {ERRORS:.0f} standard errors",
-                 exact=False)

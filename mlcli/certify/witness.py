@@ -16,7 +16,7 @@ from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.similarities import Columns, Distances, Geodesics, GivenDistances, KernelValues
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
-PATH = 2e-8  # seconds that a heap takes for one vertex or edge
+PATH = 4e-8  # seconds that a heap takes for one vertex or edge
 
 
 @frozen

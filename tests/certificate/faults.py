@@ -359,7 +359,7 @@ FAULTS: dict[str, Fault] = {
     "the model's means are off": Fault(
         GAUSSIAN, solving("kpca", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
     "the decoder's mean is off": Fault(
-        PCA, solving("pca", projector(decoder=lambda d: replace(d, mean=d.mean + 1e-3))), {"reconstruction"}),
+        PCA, solving("pca", projector(decoder=lambda d: replace(d, mean=d.mean + 1e-3))), {"decoder"}),
     "ids are swapped": Fault(PCA, replacing("mlcli.pipeline.coordinates", swapped), {"rows"}),
     "labels are a row off": Fault(ISOMAP, replacing("mlcli.pipeline.coordinates", other_labels), {"rows"}),
     "the model on disk is another's": Fault(MDS, replacing("mlcli.rundir.archive.save", stale), {"axes", "projection"}),
