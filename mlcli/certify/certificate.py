@@ -10,7 +10,7 @@ from mlcli.base.check import Check, Verdict, count, skipped
 from mlcli.base.frozen import frozen
 from mlcli.certify import projection
 from mlcli.certify.eigen import spectral
-from mlcli.certify.graph import graph_checks, graph_facts
+from mlcli.certify.graph import graph_checks
 from mlcli.certify.kernel import kernel_checks
 from mlcli.certify.latent import latent_checks
 from mlcli.certify.linear import is_linear, linear_checks
@@ -113,4 +113,4 @@ def facts_of(subject: Subject) -> dict[str, Any]:
     graph = getattr(similarity, "graph", None)
     return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
             "carriers": len(subject.fit) if similarity else 0,
-            "eigenvalues": len(subject.model.spectrum.solved), "graph": None if graph is None else graph_facts(graph)}
+            "eigenvalues": len(subject.model.spectrum.solved), "edges": None if graph is None else graph.edges}

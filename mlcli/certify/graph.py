@@ -26,13 +26,6 @@ def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
                         subject.method.graph)
 
 
-def graph_facts(graph: Graph) -> dict[str, int]:
-    """Edges and degrees."""
-    degrees = np.diff(graph.starts)
-    return {"vertices": graph.size, "edges": graph.edges,
-            "least_degree": int(degrees.min(initial=0)), "largest_degree": int(degrees.max(initial=0))}
-
-
 def _shape(graph: Graph, size: int) -> Check:
     """The graph has a vertex for every row, is undirected, without loops, and in one piece."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))

@@ -5,6 +5,7 @@ and U the loadings in these units, A U = U (Φ UᵀU + σ² I): Lawley and Maxwe
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,15 +13,18 @@ from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance
 from mlcli.base.scaling import all_finite, scaled
-from mlcli.base.types import Array, Indices
-from mlcli.certify.eigen import basis, nothing_above
-from mlcli.certify.gaps import ROUNDED, likelihood, with_gaps
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.certify.eigen import nothing_above
 from mlcli.certify.linear import Centered
 from mlcli.certify.plan import later
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Subject, most
+from mlcli.stages.latent.model import Latent
 from mlcli.stages.similarities import Completed
 
 LOOSE = 10.0  # times the tolerance of an iteration that its result may be from the maximum
+ROUNDED = 100.0  # roundings that are taken for no noise
+PATTERN = 1e-4  # seconds for rows that have the same cells, besides the arithmetic
+CUBE, CELL = 2e-9, 2e-8  # seconds for d³ numbers of a pattern, and for a cell
 AT_BOUND = 1e-9  # relative distance from a bound that counts as none
 
 
@@ -61,7 +65,7 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
         seen = Seen(lambda block: data.values @ block, np.diag(data.values).copy(), np.zeros(len(data.values)))
         yield from _maximum(subject, seen, scaled(loadings.values, -data.unit), data.unit)
     elif not all_finite(subject.data.values):
-        yield from with_gaps(subject, _loose(subject))
+        yield from _with_gaps(subject, _loose(subject))
     else:
         yield from _of_points(subject)
 
@@ -72,13 +76,13 @@ def _of_points(subject: Subject) -> Iterator[Check]:
     sums, squares, scores = data.passed(projector.axes, subject.embedding)
     weighed = float((rough + subject.rounding * np.sqrt(squares / max(len(data.chosen), 1)))
                     @ np.abs(projector.axes).sum(axis=1))
-    yield ratio("scores", scores, weighed + subject.rounding * float(np.abs(subject.embedding).max(initial=0.0)),
+    yield ratio("scores", scores, weighed + subject.rounding * most(subject.embedding),
                 "Y = (x - mean) B, row by row", exact=data.exact)
     if not data.exact or decoder is None:
         yield later("stationarity")
         return
     deviations, far = np.sqrt(squares / size), _loose(subject) if isinstance(projector.similarity, Completed) else 0.0
-    yield ratio("means", float(np.abs(sums).max(initial=0.0)) / size,
+    yield ratio("means", most(sums) / size,
                 8 * float(rough.max(initial=0.0)) + (EPS + far) * float(deviations.max(initial=0.0)),
                 "the model's means are the columns' means")
     yield count("decoder", int(np.sum(decoder.mean != projector.centering.means)),
@@ -146,7 +150,8 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
     else:
         yield skipped("variances", "the iteration stopped before it converged")
     if subject.plan.full and settled and u.shape[1] < len(u):
-        yield nothing_above(whitened, basis(u), subject.plan.seed, float(values[-1]), allowed + loose * top)
+        yield nothing_above(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
+                            allowed + loose * top)
     if fitted.level > 0:
         yield from _likelihood(subject, fitted, variances, images, unit, lost)
     far = loose if fitted.variances else 0.0  # sums of squares follow from the loadings, wherever an iteration is
@@ -177,7 +182,7 @@ def _likelihood(subject: Subject, fitted: Fitted, variances: Array, images: Arra
     logs = np.concatenate([2 * np.log(fitted.weights), [
         (len(u) - u.shape[1]) * np.log(fitted.level), float(np.linalg.slogdet(fitted.inner)[1]),
         len(u) * (np.log(2 * np.pi) + 2 * unit * np.log(2.0))]])
-    yield from likelihood(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
+    yield from _stated(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
                           rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
 
 
@@ -210,3 +215,75 @@ def _scores(subject: Subject, fitted: Fitted, rounding: float) -> Check:
     return ratio("weights", float(np.linalg.norm(gap)), rounding * len(lengths) * (
         scale + wide * longest + max(fitted.level, float(bartlett)) * size),
         "the weights B of the scores follow from the model")
+
+
+@dataclass
+class Sums:
+    """What is added up over rows."""
+
+    log_likelihood: float = 0.0
+    mean: Array = field(default_factory=lambda: np.zeros(0))  # ∂ / ∂ μ
+    loadings: Array = field(default_factory=lambda: np.zeros((0, 0)))  # ∂ / ∂ W
+    noise: float = 0.0  # ∂ / ∂ σ²
+    worst: float = 0.0  # difference of a posterior mean or covariance
+    cells: int = 0
+
+
+def _with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
+    """Posteriors and likelihood of all rows, and that no direction raises it."""
+    points, latent = subject.data.values, subject.similarity.latent
+    size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
+    if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
+        yield skipped("posterior", "the noise is no more than rounding, and the likelihood has no maximum")
+        return
+    patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
+    cost = PATTERN + CUBE * points.shape[1] ** 3 + CELL * points.size / len(patterns)
+    if not subject.plan.allows(0.5, cost * len(patterns)):
+        yield later("posterior")
+        return
+    sums = Sums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
+    for number, there in enumerate(patterns):
+        _add(sums, subject, latent, np.flatnonzero(kind.ravel() == number), there)
+    largest = float(np.fmax.reduce(np.abs(points), axis=None, initial=0.0))
+    rounding = EPS * max(*points.shape, 10) * size / latent.noise
+    rounding += EPS * largest * np.sqrt(points.shape[1] / latent.noise)  # what far means cost
+    yield ratio("posterior", sums.worst, rounding * max(most(subject.embedding), 1.0),
+                "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there")
+    found = sums.log_likelihood - sums.cells * subject.data.exponent * np.log(2.0)
+    yield from _stated(subject, found, rounding * (sums.cells + abs(found)))
+    if not subject.model.fit.get("converged", True):
+        yield skipped("stationarity", "the iteration stopped before it converged")
+        return
+    slopes = (float(np.linalg.norm(sums.loadings)) / len(points) / np.sqrt(size),
+              float(np.linalg.norm(sums.mean)) / len(points) / np.sqrt(size), abs(sums.noise) / max(sums.cells, 1))
+    yield ratio("stationarity", latent.noise * max(slopes), loose + rounding,
+                "the likelihood has no slope in μ, W and σ²")
+
+
+def _stated(subject: Subject, found: float, scale: float) -> Iterator[Check]:
+    """The log-likelihood is as stated, and no step of an iteration lowered it."""
+    stated, trace = subject.model.fit.get("log_likelihood"), subject.model.trace
+    if stated is not None:
+        yield ratio("log-likelihood", abs(found - stated), scale, "the sum of the rows' log-densities, as stated")
+    if trace is not None and len(trace):
+        trace = trace if stated is None else np.append(trace, stated)
+        yield ratio("ascent", float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0)),
+                    scale + EPS * float(np.abs(trace).max()), "no step lowers the likelihood")
+
+
+def _add(sums: Sums, subject: Subject, latent: Latent, rows: Indices, there: AnyArray) -> None:
+    """The terms of rows that have the same cells."""
+    residuals, loadings = (subject.data.values[rows] - latent.mean)[:, there], latent.loadings[there]
+    inverse = np.linalg.inv(loadings @ loadings.T + latent.noise * np.eye(len(loadings)))
+    gain, solved = inverse @ loadings, residuals @ inverse
+    spread = np.eye(loadings.shape[1]) - loadings.T @ gain
+    sums.worst = max(sums.worst, most(residuals @ gain - subject.embedding[rows]))
+    if subject.model.spreads is not None:
+        sums.worst = max(sums.worst, most(subject.model.spreads[rows] - spread))
+    sums.log_likelihood -= 0.5 * (float(np.sum(residuals * solved)) + len(rows) * (
+        len(loadings) * np.log(2 * np.pi) - float(np.linalg.slogdet(inverse)[1])))
+    curve = solved.T @ solved - len(rows) * inverse
+    sums.mean[there] += solved.sum(axis=0)
+    sums.loadings[there] += curve @ loadings
+    sums.noise += 0.5 * float(np.trace(curve))
+    sums.cells += residuals.size

@@ -10,9 +10,9 @@ from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Features
 from mlcli.base.scaling import scaled
 from mlcli.base.types import Array, Indices
-from mlcli.certify.eigen import basis, next_value, nothing_above
+from mlcli.certify.eigen import nothing_above
 from mlcli.certify.plan import later
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Subject, most
 from mlcli.stages.similarities import Columns
 
 NUMBER = 3e-9  # seconds for one number of the data in all passes of this page
@@ -62,7 +62,7 @@ class Centered:
         for rows, part in self.blocks():
             sums += part.sum(axis=0)
             squares += np.einsum("ij,ij->j", part, part)
-            worst = max(worst, float(np.abs((part @ axes - coordinates[rows])[:, drawn]).max(initial=0.0)))
+            worst = max(worst, most((part @ axes - coordinates[rows])[:, drawn]))
         return sums, squares, worst
 
     def covariance(self, block: Array) -> Array:
@@ -84,8 +84,8 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
     yield from _rows(subject, data)
     product = axes.T @ axes
     extent = (np.diag(product) != 0) | (subject.values > subject.rounding * 100 * subject.top)
-    yield ratio("directions", float(np.abs(product - np.diag(extent.astype(float))).max(initial=0.0)),
-                subject.rounding + spectrum.tolerance, "WᵀW = I, but for an axis without extent")
+    yield ratio("directions", most(product - np.diag(extent.astype(float))),
+                subject.precision, "WᵀW = I, but for an axis without extent")
     decoder = subject.projector.decoder
     if decoder is not None:
         wrong = int(np.sum(decoder.mean != data.means)) + int(np.sum(decoder.directions != axes))
@@ -94,11 +94,12 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
         yield _eigenvalues(subject, data)
     else:
         yield later("eigenvalues")
-    if not subject.plan.full:
+    if subject.plan.full:
+        allowed = subject.precision * subject.top + cancellation(subject) * np.sqrt(subject.top)
+        yield nothing_above(lambda: data.covariance(np.eye(len(axes))), len(axes), float(subject.values[-1]),
+                            axes.shape[1] - 1, allowed)
+    else:
         yield later("count")
-    elif axes.shape[1] < points.shape[1]:
-        allowed = (subject.rounding + spectrum.tolerance) * subject.top + cancellation(subject) * np.sqrt(subject.top)
-        yield nothing_above(data.covariance, basis(axes), subject.plan.seed, next_value(subject), allowed)
 
 
 def _of_covariance(subject: Subject) -> Check:
@@ -124,7 +125,7 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
     axes, coordinates, values = subject.projector.axes, subject.embedding, subject.values
     trace = max(subject.model.spectrum.solved_trace, 0.0)
     root, rough, size = np.sqrt(subject.top), cancellation(subject), max(len(data.points), 1)
-    allowed = subject.rounding + subject.model.spectrum.tolerance
+    allowed = subject.precision
     sums, squares, scores = data.passed(axes, coordinates)
     yield ratio("scores", scores, allowed * root + rough, "Y = (x - mean) W, row by row", exact=data.exact)
     surplus = float(squares.sum()) - subject.model.spectrum.solved_trace
@@ -133,10 +134,10 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
     if not data.exact:
         yield later("residual")
         return
-    yield ratio("means", float(np.abs(sums).max(initial=0.0)) / size, EPS * (8 * subject.largest + root),
+    yield ratio("means", most(sums) / size, EPS * (8 * subject.largest + root),
                 "the model's means are the columns' means")
     products = sum((part.T @ coordinates[rows] for rows, part in data.blocks()), np.zeros_like(axes))
-    apart = float(np.abs(products - axes * np.where(np.any(coordinates != 0, axis=0), values, 0.0)).max(initial=0.0))
+    apart = most(products - axes * np.where(np.any(coordinates != 0, axis=0), values, 0.0))
     yield ratio("residual", apart, allowed * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
 
 
@@ -148,7 +149,7 @@ def _eigenvalues(subject: Subject, data: Centered) -> Check:
     stated = np.maximum(subject.model.spectrum.solved, 0.0)[: len(roots)]
     found = roots[: len(stated)] ** 2
     gaps = np.abs(stated - found)
-    allowed = subject.rounding + subject.model.spectrum.tolerance
+    allowed = subject.precision
     check = ratio("eigenvalues", float(gaps.max(initial=0.0)), allowed * subject.top,
                   "squares of the singular values of the centered rows")
     above = np.sqrt(found) > PASS * subject.rounding * np.sqrt(subject.top)

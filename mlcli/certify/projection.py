@@ -13,7 +13,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.recompute import NARROW, squared
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Subject, most
 from mlcli.certify.witness import NUMBER, PATH
 from mlcli.stages.similarities import Smoother
 
@@ -38,7 +38,7 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
         return ratio("projection", float("inf"), 1.0, "there is a coordinate for every axis")
     gap, how = _from_any_twin(subject, rows, found), f"{len(rows)} training rows, projected, against their coordinates"
     check = ratio("projection", worst(gap, tolerance(subject, rows)), 1.0, how, exact=len(rows) == subject.size)
-    apart, size = float(gap.max(initial=0.0)), float(np.abs(subject.embedding).max(initial=0.0))
+    apart, size = float(gap.max(initial=0.0)), most(subject.embedding)
     if tolerance is not by_rows or check.verdict != "pass" or apart <= LOST * size:
         return check
     return replace(check, verdict="warn", how=f"{how}; they differ by {apart / size:.0e} of the largest one: a row far "
@@ -76,18 +76,18 @@ def _from_any_twin(subject: Subject, rows: Indices, found: Array) -> Array:
 
 def by_rows(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of rows times axes: of coordinates that are no eigenvectors of a kernel."""
-    size = float(np.abs(subject.embedding).max(initial=0.0))
+    size = most(subject.embedding)
     return OWN * size + subject.projector.rounding(subject.data.values[rows])
 
 
 def by_weights(subject: Subject, rows: Indices) -> Array | float:
     """Exactly: a row's own weight is one."""
-    return 8 * EPS * float(np.abs(subject.embedding).max(initial=0.0))
+    return 8 * EPS * most(subject.embedding)
 
 
 def by_columns(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of an eigenproblem of the columns, and of centering them."""
-    allowed, columns = subject.rounding + subject.model.spectrum.tolerance, subject.data.values.shape[1]
+    allowed, columns = subject.precision, subject.data.values.shape[1]
     return float(allowed * np.sqrt(subject.top) + 2 * EPS * subject.largest * np.sqrt(columns))
 
 
@@ -95,7 +95,7 @@ def by_scores(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of columns times weights."""
     sizes = np.fmax.reduce(np.abs(subject.data.values), axis=0, initial=0.0)
     rounding = EPS * float((sizes @ np.abs(subject.projector.axes)).max())
-    return OWN * float(np.abs(subject.embedding).max(initial=0.0)) + rounding
+    return OWN * most(subject.embedding) + rounding
 
 
 def by_kernel(subject: Subject, rows: Indices) -> Array | float:
@@ -103,7 +103,7 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
     similarity, values, precision = subject.similarity, subject.data.values, subject.model.spectrum.tolerance
     degree = float(getattr(getattr(similarity, "function", None), "degree", 1))
     precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
-    largest = max(subject.largest, float(np.abs(similarity.rows(values[rows[:FEW]])).max(initial=0.0)))
+    largest = max(subject.largest, most(similarity.rows(values[rows[:FEW]])))
     rounding = subject.rounding * subject.top + precision * len(subject.fit) * largest
     return np.asarray(rounding / np.sqrt(np.maximum(subject.values, rounding)))
 

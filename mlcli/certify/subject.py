@@ -75,16 +75,13 @@ class Subject:
     @cached_property
     def values(self) -> Array:
         """The kernel's eigenvalues that the axes belong to (p), none below zero."""
-        count = self.embedding.shape[1]
-        found = np.zeros(count)
-        known = self.model.spectrum.solved[:count]
-        found[: len(known)] = np.maximum(known, 0.0)
-        return found
+        count, known = self.embedding.shape[1], np.maximum(self.model.spectrum.solved, 0.0)
+        return np.append(known, np.zeros(count))[:count]
 
     @property
     def top(self) -> float:
         """The largest eigenvalue in size."""
-        return float(np.abs(self.model.spectrum.solved).max(initial=0.0))
+        return most(self.model.spectrum.solved)
 
     @cached_property
     def rounding(self) -> float:
@@ -92,14 +89,16 @@ class Subject:
         columns = self.given.values.shape[1] if isinstance(self.given, Features) else 1
         return EPS * max(self.size, columns, 10)
 
+    @property
+    def precision(self) -> float:
+        """The same with what an iterative solver was allowed."""
+        return self.rounding + self.model.spectrum.tolerance
+
     @cached_property
     def ties(self) -> float:
         """How far apart eigenvalues are that count as equal: any rotation of their axes is as good."""
         solved = self.model.spectrum.solved
-        breaks = np.flatnonzero(-np.diff(solved) > TIED * self.rounding * self.top)
-        edges = [0, *(breaks + 1).tolist(), len(solved)]
-        return max((float(solved[a] - solved[b - 1]) for a, b in pairwise(edges)
-                    if a < self.embedding.shape[1] and solved[b - 1] > 0), default=0.0)
+        return tied(solved[solved > 0], self.rounding * self.top, self.embedding.shape[1])
 
     @cached_property
     def placing(self) -> float:
@@ -123,6 +122,18 @@ class Subject:
     def carriers(self) -> Array:
         """The coordinates of the rows that carried the fit."""
         return self.embedding if len(self.fit) == self.size else self.embedding[self.fit]
+
+
+def most(values: Array) -> float:
+    """The largest size of a number; NaN where there is one."""
+    return float(np.abs(values).max(initial=0.0))
+
+
+def tied(values: Array, rounding: float, kept: int, power: int = 1) -> float:
+    """The widest range of a power of ordered values that count as equal, among groups with one of the first few."""
+    edges = [0, *(np.flatnonzero(np.abs(np.diff(values)) > TIED * rounding) + 1).tolist(), len(values)]
+    return max((abs(float(values[b - 1] ** power - values[a] ** power)) for a, b in pairwise(edges)
+                if a < kept and b > a), default=0.0)
 
 
 def _places(points: Array, among: Array) -> Indices:

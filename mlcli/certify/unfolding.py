@@ -13,7 +13,7 @@ from mlcli.base.types import Array
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import apart, joined_in, neighbors
 from mlcli.certify.plan import later
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Subject, most
 from mlcli.stages.unfolding.unfolded import Unfolded
 
 FACE = 1e-9  # share of the points' size that rounding may leave outside a face
@@ -135,8 +135,8 @@ def _basis(again: Again, basis: Array) -> Check:
     """VᵀV = I and 1ᵀV = 0; a face holds the points' own kernel, which keeps all distances."""
     subject, factor = again.subject, again.unfolded.factor
     outside = factor - basis @ (basis.T @ factor)
-    error = max(float(np.abs(basis.T @ basis - np.eye(basis.shape[1])).max(initial=0.0)),
-                float(np.abs(basis.sum(axis=0)).max(initial=0.0)),
+    error = max(most(basis.T @ basis - np.eye(basis.shape[1])),
+                most(basis.sum(axis=0)),
                 float(np.abs(outside).max(initial=0.0) / np.sqrt(again.trace)))
     if again.unfolded.penalty is None and isinstance(subject.data, Features):
         points = subject.data.values - subject.data.values.mean(axis=0)
@@ -149,10 +149,10 @@ def _eigenproblem(again: Again) -> Iterator[Check]:
     """K1 = 0, K Y = Y Λ and tr K; positive semidefinite it is by its form, F Fᵀ."""
     subject, factor, values = again.subject, again.unfolded.factor, again.subject.values
     spectrum, stated = subject.model.spectrum, again.stated("trace")
-    yield ratio("kernel", float(np.abs(factor.sum(axis=0)).max(initial=0.0)),
+    yield ratio("kernel", most(factor.sum(axis=0)),
                 float(subject.rounding * np.sqrt(again.trace)), "K = F Fᵀ, and the column sums of F are zero")
     gaps = np.linalg.norm(factor @ (factor.T @ subject.embedding) - subject.embedding * values, axis=0)
-    scale = (subject.rounding + spectrum.tolerance) * subject.top + subject.ties
+    scale = subject.precision * subject.top + subject.ties
     yield ratio("residual", worst(gaps, np.sqrt(np.maximum(values, scale))), scale, "F Fᵀ v = λ v")
     error = max(abs(again.trace - total) for total in (spectrum.solved_trace, stated) if total is not None)
     yield ratio("trace", error, subject.rounding * again.trace, "‖F‖² = the trace, in fit and of the spectrum")

@@ -1,17 +1,16 @@
 """Reconstruction weights, solved again: (I - W)ᵀ(I - W) Y = Y / λ."""
 
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.check import EPS, Check, ratio
 from mlcli.base.types import Array
-from mlcli.certify.eigen import INERTIA, basis, nothing_above, positive_pivots
+from mlcli.certify.eigen import nothing_above
 from mlcli.certify.graph import joined_in, neighbors
 from mlcli.certify.plan import later
-from mlcli.certify.subject import TIED, Subject
+from mlcli.certify.subject import Subject, most, tied
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.pieces import connected_lists
 
@@ -58,7 +57,12 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     sizes = abs(root)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)
     yield from _eigenproblem(subject, root, norm)
-    yield _count(subject, root, norm) if subject.plan.full else later("count")
+    last, rounding = float(costs_of(subject).max(initial=0.0)), 10 * norm * (subject.rounding + EPS / similarity.ridge)
+    if not subject.plan.full:
+        yield later("count")
+    elif last > 2 * rounding:  # of the costs kept the last is not below, but the constant vector's zero is
+        yield nothing_above(lambda: -(root.T @ root).toarray(), subject.size, -last, subject.embedding.shape[1],
+                            rounding / 10 + 1e-4 * last)
     yield neighbors(subject, joined_in(subject, lists.starts, lists.indices), "lists")
 
 
@@ -71,44 +75,16 @@ def _eigenproblem(subject: Subject, root: Any, norm: float) -> Iterator[Check]:
     # an iterative solver's residuals are relative to the largest λ, and grow by its ratio to the axis' own
     ratios = np.clip(subject.top * costs, 1.0, APART)
     precision = subject.rounding + EPS / ridge + subject.model.spectrum.tolerance * ratios
-    yield ratio("residual", float((gaps / (norm * precision + _tied_costs(subject))).max(initial=0.0)), 1.0,
+    solved = subject.model.spectrum.solved  # squares of what are the roots of costs, the singular values of I - W
+    ties = tied(solved[solved > 0] ** -0.5, subject.rounding, coordinates.shape[1], power=2)
+    yield ratio("residual", most(gaps / (norm * precision + ties)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     found = np.sum(image * image, axis=0) / size
     noise = norm * (EPS / ridge) ** 2  # of a sum of squares whose terms are in doubt by the root of this
     relative = np.abs(found - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
-    yield ratio("costs", float(relative.max(initial=0.0)), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")
+    yield ratio("costs", most(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")
 
 
 def costs_of(subject: Subject) -> Array:
     """1 / λ of each axis; zero where λ is."""
     return np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
-
-
-def _tied_costs(subject: Subject) -> float:
-    """How far apart costs are whose roots, the singular values of I - W, count as equal."""
-    solved = subject.model.spectrum.solved
-    roots = 1 / np.sqrt(solved[solved > 0])
-    edges = [0, *(np.flatnonzero(np.diff(roots) > TIED * subject.rounding) + 1).tolist(), len(roots)]
-    return max((float(roots[b - 1] ** 2 - roots[a] ** 2) for a, b in pairwise(edges)
-                if a < subject.embedding.shape[1] and b > a), default=0.0)
-
-
-def _count(subject: Subject, root: Any, norm: float) -> Check:
-    """No cost below the last one kept was left out: counted by LDLᵀ, or sought by inverse iteration off the axes."""
-    from scipy import sparse
-    from scipy.sparse.linalg import splu
-
-    size, last, kept = subject.size, float(costs_of(subject).max(initial=0.0)), subject.embedding.shape[1]
-    rounding = 10 * norm * (subject.rounding + EPS / subject.similarity.ridge)
-    if last <= 2 * rounding or kept >= size - 1:
-        return skipped("count", "the costs kept are as small as rounding, or every axis was kept")
-    if size <= INERTIA:  # of the costs kept the last is not below, but the constant vector's zero is
-        below = size - positive_pivots((root.T @ root).toarray() + (rounding + 1e-4 * last - last) * np.eye(size))
-        return count("count", max(below - kept, 0), f"LDLᵀ counts {below} costs below the last one kept, the constant "
-                     "vector's zero included")
-    shift = 1e-3 * last
-    solver = splu((root.T @ root + shift * sparse.eye_array(size)).tocsc(), permc_spec="MMD_AT_PLUS_A",
-                  diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    known = basis(subject.carriers, np.ones(size))
-    return nothing_above(solver.solve, known, subject.plan.seed, 1 / (last + shift),
-                         (rounding + shift) / (last + shift) ** 2)
