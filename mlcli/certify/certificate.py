@@ -58,18 +58,16 @@ class Claim:
 
 def claim_of(subject: Subject) -> Claim:
     """The claim that goes with a method's proof; nothing else asks for it."""
-    def nothing(subject: Subject) -> Iterator[Check]:
-        yield from ()
-
     proof = subject.method.proof
+    if proof == "kernel" and is_linear(subject):
+        return Claim(linear_checks, projection.by_columns)
     if proof == "kernel":
-        found = (linear_checks, projection.by_columns) if is_linear(subject) else (kernel_checks, projection.by_kernel)
-        return Claim(*found)
+        return Claim(kernel_checks, projection.by_kernel)
     if proof == "weights":
         return Claim(weight_checks, projection.by_weights, unit=True)
     if proof == "latent":
         return Claim(latent_checks, projection.by_scores, eigenvectors=False)
-    return Claim(nothing, projection.by_rows, eigenvectors=proof == "spectrum")
+    return Claim(lambda subject: iter(()), projection.by_rows, eigenvectors=proof == "spectrum")
 
 
 def numbers(subject: Subject) -> Iterator[Check]:

@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.check import EPS, Check, count, ratio
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.certify.eigen import worst
 from mlcli.certify.recompute import NARROW, squared
 from mlcli.certify.subject import Subject
 from mlcli.certify.witness import NUMBER, shortest
@@ -22,8 +23,7 @@ def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
     yield _shape(graph, subject.size)
     if graph.size == subject.size:
         yield _lengths(subject, graph)
-        yield neighbors(subject, joined_in(subject, graph.starts, graph.indices),
-                        subject.method.graph)
+        yield neighbors(subject, joined_in(subject, graph.starts, graph.indices), subject.method.graph)
 
 
 def _shape(graph: Graph, size: int) -> Check:
@@ -44,9 +44,8 @@ def _lengths(subject: Subject, graph: Graph) -> Check:
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))[chosen]
     found, lengths = apart(subject, rows, graph.indices[chosen]), graph.lengths[chosen]
     gap, scale = np.abs(found - lengths), EPS * (8 + np.sqrt(wide)) * np.maximum(found, lengths)
-    worst = int(np.argmax(gap - 10 * scale)) if len(gap) else 0
-    return ratio("edge lengths", float(gap[worst]) if len(gap) else 0.0, float(scale[worst]) if len(gap) else 1.0,
-                 "lengths of edges are distances in the input", exact=len(chosen) == len(graph.indices))
+    return ratio("edge lengths", worst(gap, scale), 1.0, "lengths of edges are distances in the input",
+                 exact=len(chosen) == len(graph.indices))
 
 
 def apart(subject: Subject, left: Indices, right: Indices) -> Array:

@@ -32,12 +32,9 @@ class Rows:
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """A few of the rows at a time, with their place among those chosen."""
         size, step = len(self.chosen), max(1, ROOM // max(len(self.source.diagonal), 1))
-        if self.held is not None:
-            yield slice(0, size), self.held
-            return
         for start in range(0, size, step):
             part = slice(start, min(start + step, size))
-            yield part, self.source.rows(self.chosen[part])
+            yield part, self.source.rows(self.chosen[part]) if self.held is None else self.held[part]
 
     def centered(self, means: Array) -> Iterator[tuple[slice, Array]]:
         """The same rows of H K H."""
@@ -74,8 +71,8 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
     yield _axes(subject)
     yield _trace(subject, rows, means, rounding)
     if subject.plan.full:
-        yield nothing_above(lambda: next(rows.centered(means))[1], size, float(subject.values[-1]),
-                            len(subject.values) - 1, slack)
+        yield nothing_above(lambda: np.concatenate([part for _, part in rows.centered(means)]), size,
+                            float(subject.values[-1]), len(subject.values) - 1, slack)
     else:
         yield later("count")
 

@@ -149,7 +149,9 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
         yield _variances(subject, fitted, variances, allowed + loose * top)
     else:
         yield skipped("variances", "the iteration stopped before it converged")
-    if subject.plan.full and settled and u.shape[1] < len(u):
+    if not subject.plan.full:
+        yield later("count")
+    elif settled and u.shape[1] < len(u):
         yield nothing_above(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
                             allowed + loose * top)
     if fitted.level > 0:

@@ -109,9 +109,8 @@ def _of_covariance(subject: Subject) -> Check:
         return skipped("residual", "the loadings are not at hand")
     found = scaled(loadings.values, -data.unit)
     squares = np.sum(found**2, axis=0)
-    error = max(np.abs(data.values @ found - found * squares).max(initial=0.0),
-                np.abs(found.T @ found - np.diag(squares)).max(initial=0.0))
-    return ratio("residual", float(error), EPS * len(data.values) * float(np.linalg.norm(data.values)),
+    error = max(most(data.values @ found - found * squares), most(found.T @ found - np.diag(squares)))
+    return ratio("residual", error, EPS * len(data.values) * float(np.linalg.norm(data.values)),
                  "the covariance times each axis is its eigenvalue times the axis")
 
 
@@ -125,9 +124,8 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
     axes, coordinates, values = subject.projector.axes, subject.embedding, subject.values
     trace = max(subject.model.spectrum.solved_trace, 0.0)
     root, rough, size = np.sqrt(subject.top), cancellation(subject), max(len(data.points), 1)
-    allowed = subject.precision
     sums, squares, scores = data.passed(axes, coordinates)
-    yield ratio("scores", scores, allowed * root + rough, "Y = (x - mean) W, row by row", exact=data.exact)
+    yield ratio("scores", scores, subject.precision * root + rough, "Y = (x - mean) W, row by row", exact=data.exact)
     surplus = float(squares.sum()) - subject.model.spectrum.solved_trace
     yield ratio("trace", abs(surplus) if data.exact else max(surplus, 0.0), subject.rounding * trace + rough * np.sqrt(
         trace) + rough**2, "Σ‖x - mean‖² = trace; of a sample, no more than that", exact=data.exact)
@@ -138,7 +136,7 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
                 "the model's means are the columns' means")
     products = sum((part.T @ coordinates[rows] for rows, part in data.blocks()), np.zeros_like(axes))
     apart = most(products - axes * np.where(np.any(coordinates != 0, axis=0), values, 0.0))
-    yield ratio("residual", apart, allowed * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
+    yield ratio("residual", apart, subject.precision * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
 
 
 def _eigenvalues(subject: Subject, data: Centered) -> Check:

@@ -20,15 +20,12 @@ class Plan:
         """Whether work of so many seconds fits into a share of it."""
         return self.full or seconds <= share * WORK
 
-    def few(self, share: float, cost: float, size: int, least: int = 8) -> int:
-        """How many of `size` items are looked at for a share of the work, at so many seconds for each."""
-        return size if self.full else min(size, max(least, int(share * WORK / cost)))
-
     def sample(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
-        """Which of `size` items are looked at, in order: all, or as many as there is work for, drawn with the seed."""
-        few = self.few(share, cost, size, least)
-        generator = np.random.default_rng(self.seed)
-        return np.arange(size) if few == size else np.sort(generator.choice(size, few, replace=False))
+        """Which of `size` items are looked at, at so many seconds for each: all, or a sample drawn with the seed."""
+        few = max(least, int(share * WORK / cost))
+        if self.full or few >= size:
+            return np.arange(size)
+        return np.sort(np.random.default_rng(self.seed).choice(size, few, replace=False))
 
 
 def later(name: str) -> Check:

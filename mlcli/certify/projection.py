@@ -8,7 +8,6 @@ import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.inputs import Dissimilarities
-from mlcli.base.scaling import scaled
 from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
@@ -136,7 +135,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
 def _in_units(kernel: Any, exponent: int) -> dict[str, Any]:
     """A kernel function's options as the computation has them: factors of squares carry the data's unit."""
     found = {name: getattr(kernel, name) for name in type(kernel).model_fields}
-    return {name: float(scaled(np.asarray(value), 2 * exponent)) if name in ("rate", "gamma") and value is not None
+    return {name: float(np.ldexp(value, 2 * exponent)) if name in ("rate", "gamma") and value is not None
             else value for name, value in found.items()}
 
 

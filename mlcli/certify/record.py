@@ -103,14 +103,11 @@ def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: In
     """Prepared numbers lead back to the input's."""
     chosen = plan.sample(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
     original, found, exact = source.values[kept[chosen]], data[chosen], len(chosen) == len(kept)
-    if preparation.unchanged:  # but for missing numbers, which were filled in
-        wrong = int(np.sum((original != found) & np.isfinite(original)))
-        return count("prepared", wrong, "numbers that the preparation was not to change", exact=exact)
     back, there = preparation.undo(found), np.isfinite(original) & (preparation.spread != 0)
     origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
     size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin)
     size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
-    wrong = int(np.sum(there & (np.abs(back - original) > 1e-9 * size)))
+    wrong = int(np.sum(there & (np.abs(back - original) > (0.0 if preparation.unchanged else 1e-9) * size)))
     return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=exact)
 
 
@@ -120,7 +117,6 @@ def same_model(stored: Mapping[str, object], trained: Sequence[str], preparation
     wrong = int(tuple(stored["trained"]) != tuple(trained))  # type: ignore[arg-type]
     if not isinstance(read, Preparation):
         return count("model", 1, "the model does not say how rows are prepared")
-    wrong += int(read.columns != preparation.columns or read.missing != preparation.missing)
     wrong += sum(not np.array_equal(getattr(read, name), getattr(preparation, name))
-                 for name in ("fill", "exponent", "center", "spread"))
+                 for name in ("columns", "missing", "fill", "exponent", "center", "spread"))
     return count("model", wrong, "parts of the model read back that are not the run's")

@@ -36,11 +36,6 @@ class Again:
     subject: Subject
     unfolded: Unfolded
 
-    @property
-    def equal(self) -> bool:
-        """Whether distances are kept, rather than kept from growing."""
-        return bool(self.subject.method.constraints == "equal")
-
     def stated(self, name: str) -> float | None:
         """A squared length of `fit` in the units of the computation; None where there is none in range."""
         value = self.subject.model.fit.get(name)
@@ -59,18 +54,12 @@ class Again:
         """What those of the kernel are off by; where none may grow, what one has grown by (m)."""
         factor, left, right = self.unfolded.factor, self.unfolded.left, self.unfolded.right
         excess = ((factor[left] - factor[right]) ** 2).sum(axis=1) - self.held
-        return np.abs(excess) if self.equal else np.maximum(excess, 0.0)
+        return np.abs(excess) if self.subject.method.constraints == "equal" else np.maximum(excess, 0.0)
 
     @cached_property
     def trace(self) -> float:
         """tr K."""
         return float(np.sum(self.unfolded.factor**2))
-
-    @cached_property
-    def objective(self) -> float:
-        """tr K, less the penalty where there is one."""
-        penalty = self.unfolded.penalty or 0.0
-        return self.trace - penalty / 2 * float(np.sum(self.excess[self.unfolded.counted] ** 2))
 
     @cached_property
     def bound(self) -> Bound:
@@ -92,8 +81,8 @@ class Again:
         vectors = np.eye(self.subject.size) if self.unfolded.basis is None else self.unfolded.basis
         rows = vectors[left] - vectors[right]
         found = (rows.T * self.unfolded.weights) @ rows
-        lifted = self.unfolded.basis is None
-        return np.asarray(found + np.abs(found).sum(axis=1).max() / len(found) if lifted else found)
+        lift = np.abs(found).sum(axis=1).max() / len(found) if self.unfolded.basis is None else 0.0
+        return np.asarray(found + lift)
 
 
 def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
@@ -114,7 +103,7 @@ def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
     scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(again.held.max()) / mean + found)
     yield ratio("violation", abs(found - float(fit["constraint_violation"])), scale,
                 f"distances of neighbors: squared, off by {found:.2g} of their mean at most, as stated")
-    if not again.equal:
+    if subject.method.constraints != "equal":
         yield count("weights", int(np.sum(unfolded.weights < 0)), "weights below zero, where none may grow")
     if subject.plan.full:
         yield from _optimum(again)
@@ -135,22 +124,20 @@ def _basis(again: Again, basis: Array) -> Check:
     """VᵀV = I and 1ᵀV = 0; a face holds the points' own kernel, which keeps all distances."""
     subject, factor = again.subject, again.unfolded.factor
     outside = factor - basis @ (basis.T @ factor)
-    error = max(most(basis.T @ basis - np.eye(basis.shape[1])),
-                most(basis.sum(axis=0)),
-                float(np.abs(outside).max(initial=0.0) / np.sqrt(again.trace)))
+    error = max(most(basis.T @ basis - np.eye(basis.shape[1])), most(basis.sum(axis=0)),
+                most(outside) / np.sqrt(again.trace))
     if again.unfolded.penalty is None and isinstance(subject.data, Features):
         points = subject.data.values - subject.data.values.mean(axis=0)
-        left = np.abs(points - basis @ (basis.T @ points)).max(initial=0.0) / np.abs(subject.data.values).max()
-        error = max(error, float(left) / FACE * subject.rounding)
-    return ratio("basis", error, subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")
+        error = max(error, most(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
+    return ratio("basis", float(error), subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")
 
 
 def _eigenproblem(again: Again) -> Iterator[Check]:
     """K1 = 0, K Y = Y Λ and tr K; positive semidefinite it is by its form, F Fᵀ."""
     subject, factor, values = again.subject, again.unfolded.factor, again.subject.values
     spectrum, stated = subject.model.spectrum, again.stated("trace")
-    yield ratio("kernel", most(factor.sum(axis=0)),
-                float(subject.rounding * np.sqrt(again.trace)), "K = F Fᵀ, and the column sums of F are zero")
+    yield ratio("kernel", most(factor.sum(axis=0)), float(subject.rounding * np.sqrt(again.trace)),
+                "K = F Fᵀ, and the column sums of F are zero")
     gaps = np.linalg.norm(factor @ (factor.T @ subject.embedding) - subject.embedding * values, axis=0)
     scale = subject.precision * subject.top + subject.ties
     yield ratio("residual", worst(gaps, np.sqrt(np.maximum(values, scale))), scale, "F Fᵀ v = λ v")
@@ -174,19 +161,20 @@ def _optimum(again: Again) -> Iterator[Check]:
         wrong = int(np.isfinite(bound.value) or fit["duality_gap"] is not None or bool(fit["converged"]))
         yield count("bound", wrong, "no bound is known, and none is stated")
         return
-    rounding = bound.rounding + again.subject.rounding * abs(again.trace)
+    rounding, penalty = bound.rounding + again.subject.rounding * abs(again.trace), again.unfolded.penalty or 0.0
+    objective = again.trace - penalty / 2 * float(np.sum(again.excess[again.unfolded.counted] ** 2))
     if stated is None:
         yield skipped("bound", "squared lengths are outside the range of doubles")
     else:
         yield ratio("bound", abs(bound.value - stated), rounding, "Σ y d²/λ of the stored weights = the bound stated")
     # a kernel whose distances are off may pass the bound by what the weights make of it
-    room = 0.0 if again.unfolded.penalty else float(fit["constraint_violation"]) * again.held.mean() * bound.pull
-    yield count("duality", int(again.objective > bound.value + room + 10 * rounding),
-                f"objectives above their bound: {again.objective:.9g}, and at most {bound.value:.9g}")
-    size = max(abs(bound.value), abs(again.objective), again.trace)
-    gap = abs(bound.value - again.objective) / size
+    room = 0.0 if penalty else float(fit["constraint_violation"]) * again.held.mean() * bound.pull
+    yield count("duality", int(objective > bound.value + room + 10 * rounding),
+                f"objectives above their bound: {objective:.9g}, and at most {bound.value:.9g}")
+    size = max(abs(bound.value), abs(objective), again.trace)
+    gap = abs(bound.value - objective) / size
     yield ratio("gap", abs(gap - float(fit["duality_gap"])), 2 * rounding / size, f"a relative gap of {gap:.2e}")
-    off = gap if again.unfolded.penalty else max(gap, float(fit["constraint_violation"]))
+    off = gap if penalty else max(gap, float(fit["constraint_violation"]))
     tolerance = float(again.subject.method.tolerance)
     slack = 10 * rounding / size
     wrong = off > tolerance + slack if fit["converged"] else off < tolerance - slack

@@ -56,8 +56,9 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     root = residual_matrix(subject.data.values, lists, similarity.ridge)
     sizes = abs(root)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)
-    yield from _eigenproblem(subject, root, norm)
-    last, rounding = float(costs_of(subject).max(initial=0.0)), 10 * norm * (subject.rounding + EPS / similarity.ridge)
+    costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
+    yield from _eigenproblem(subject, root, norm, costs)
+    last, rounding = most(costs), 10 * norm * (subject.rounding + EPS / similarity.ridge)
     if not subject.plan.full:
         yield later("count")
     elif last > 2 * rounding:  # of the costs kept the last is not below, but the constant vector's zero is
@@ -66,11 +67,10 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     yield neighbors(subject, joined_in(subject, lists.starts, lists.indices), "lists")
 
 
-def _eigenproblem(subject: Subject, root: Any, norm: float) -> Iterator[Check]:
+def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array) -> Iterator[Check]:
     """(I - W)ᵀ(I - W) v = v / λ, with all weights."""
     coordinates, size, ridge = subject.embedding, subject.size, subject.similarity.ridge
     image = root @ coordinates
-    costs = costs_of(subject)
     gaps = np.linalg.norm(root.T @ image - coordinates * costs, axis=0) / np.sqrt(size)
     # an iterative solver's residuals are relative to the largest λ, and grow by its ratio to the axis' own
     ratios = np.clip(subject.top * costs, 1.0, APART)
@@ -83,8 +83,3 @@ def _eigenproblem(subject: Subject, root: Any, norm: float) -> Iterator[Check]:
     noise = norm * (EPS / ridge) ** 2  # of a sum of squares whose terms are in doubt by the root of this
     relative = np.abs(found - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
     yield ratio("costs", most(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")
-
-
-def costs_of(subject: Subject) -> Array:
-    """1 / λ of each axis; zero where λ is."""
-    return np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)

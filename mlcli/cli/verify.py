@@ -15,7 +15,8 @@ Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_defau
                                            help="The run's input, where it lies elsewhere now.")]
 View = Annotated[str | None, typer.Option("--view", metavar="FILE", show_default=False,
                                           help="The run's second view, where it lies elsewhere now.")]
-Full = Annotated[bool, typer.Option("--full", help="Look at every row and path, and count eigenvalues by inertia; may take longer than the run.")]
+Full = Annotated[bool, typer.Option("--full", help="Look at every row and path, and count eigenvalues by inertia; "
+                                    "may take longer than the run.")]
 
 
 def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False,

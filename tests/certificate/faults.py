@@ -319,8 +319,9 @@ FAULTS: dict[str, Fault] = {
         {**ISOMAP, "paths": {"algorithm": "dijkstra", "store": "streamed", "precision": "float64"}},
         replacing("mlcli.stages.paths.paths._engine", shortcut_missed), {"residual", "means"}),
     "a block of a streamed product lands a row off": Fault(
-        STREAMED, lambda patch: [patch.setattr(f"mlcli.stages.paths.{kind}.fold", lambda self, number, block, whole=whole:
-                                               shifted_rows(whole, self, number, block))
+        STREAMED, lambda patch: [patch.setattr(
+            f"mlcli.stages.paths.{kind}.fold", lambda self, number, block, whole=whole: shifted_rows(
+                whole, self, number, block))
                                  for kind, whole in folds()] and None, {"residual"}),
     "other landmarks are stored than carried the fit": Fault(
         {**ISOMAP, "landmarks": 30}, solving("isomap", wrong_landmarks), {"residual", "means", "projection"}),

@@ -9,7 +9,6 @@ from mlcli.verification import verify
 from tests.certificate.faults import FAULTS
 from tests.certificate.support import configured, judged
 
-
 LONG = {"missing cells are taken for zeros"}  # EM that never converges
 
 

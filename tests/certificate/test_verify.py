@@ -33,6 +33,7 @@ from tests.certificate.faults import (
 from tests.certificate.support import POINTS, certificate, configured
 from tests.cli.support import Caller
 from tests.fuzz.directories import rehashed
+from tests.processes import call
 
 RUNS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "pca": (PCA, POINTS, {"prepare": {"scale": "standard"}}),
@@ -211,8 +212,7 @@ def test_a_certificate_is_the_same_on_a_loaded_machine(method: str, tmp_path: Pa
     for name, threads, load in (("idle", 1, 0), ("loaded", 2, 4)):
         busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(load)]
         try:
-            subprocess.run([sys.executable, "-m", "mlcli", "embed", "--method", method, str(tmp_path / "data.npy"), "-o",
-                            str(tmp_path / name), "--threads", str(threads)], check=True, capture_output=True)
+            call("embed", "--method", method, tmp_path / "data.npy", "-o", tmp_path / name, "--threads", threads)
         finally:
             for process in busy:
                 process.kill()
