@@ -1,7 +1,8 @@
-"""Some fifty numerical faults, each put into a run at a named place; and the checks that see it."""
+"""Numerical faults, each put into a run at a named place; the checks that see it, and at which depth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from mlcli.methods import METHODS, Model
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.kernels.forms import Centering, Dense
-from tests.certificate.support import POINTS
+from mlcli.verification import verify
+from tests.certificate.support import POINTS, configured, judged
 
 Patch = pytest.MonkeyPatch
 Inject = Callable[[Patch], None]
@@ -35,6 +37,16 @@ class Fault:
     values: Array = field(default_factory=lambda: POINTS)
     sections: dict[str, Any] = field(default_factory=dict)
     full: bool = False  # whether the run passes, and `mlcli verify --full` sees it
+
+    def seen(self, folder: Path, patch: Patch) -> set[str]:
+        """The checks that fail with the fault in, of the run or of all that is left to `mlcli verify --full`."""
+        self.inject(patch)
+        failed = {name for name, check in judged(configured(
+            folder, self.method, self.values, **self.sections)).items() if check["verdict"] == "fail"}
+        if not self.full:
+            return failed
+        assert not failed
+        return {check.name for check in verify(folder / "out", full=True).certificate.failed}
 
 
 def solving(method: str, change: Callable[[Model], Model]) -> Inject:
