@@ -13,7 +13,6 @@ from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
-from mlcli.certify.budget import Budget
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config import build
@@ -34,7 +33,6 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.machine import libraries
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -64,7 +62,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict
         findings = assess(result)
         with writing(output):
             write(folder, result, findings)
-            certificate = certified(result, folder, journal)
+            certificate = certified(result, folder)
             files = hashed(folder)
             (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
             require_passed(certificate, output)
@@ -80,7 +78,7 @@ def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[st
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
-        certificate = certified(result, None, journal)
+        certificate = certified(result, None)
         require_passed(certificate, None)
         if strict:
             refuse_warnings(journal)
@@ -160,11 +158,11 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
                           "unfolded": model.unfolded})
 
 
-def certified(result: Run, folder: Path | None, journal: Journal) -> Certificate:
+def certified(result: Run, folder: Path | None) -> Certificate:
     """What was computed, and written where there is a folder, checked by other means."""
     record = Record(result.config, result.source, result.given, result.embedding, result.model, result.preparation,
                     result.dropped)
-    certificate = certify(record, folder, Budget.of_run(journal.seconds, result.config.report.certify == "full"))
+    certificate = certify(record, folder)
     doubtful = [check.name for check in certificate.checks if check.verdict == "warn"]
     if doubtful:
         note("W-CERTIFICATE", f"more rounding than expected, see certificate.json: {', '.join(doubtful)}",
@@ -185,14 +183,13 @@ def require_passed(certificate: Certificate, output: Path | None) -> None:
 
 
 def certificate_text(result: Run, certificate: Certificate, files: dict[str, dict[str, Any]]) -> str:
-    """certificate.json: the checks, and hashes of the input and of all files."""
+    """certificate.json: the checks, and hashes of the input and of all files that hold no paths."""
     document, origin = certificate.document(), result.source.source
-    hashes: dict[str, Any] = {
-        "input": {"path": result.config.input.path, "sha256": origin.sha256 if origin else None}, "files": files}
+    hashes: dict[str, Any] = {"input": {"sha256": origin.sha256 if origin else None},
+                              "files": {name: known for name, known in files.items() if name != names.CONFIG}}
     if other := result.source.view and result.source.view.source:
-        hashes["input"]["view"] = {"path": result.config.input.view.path, "sha256": other.sha256}
-    threads = result.config.compute.allowed_threads().count
-    return json_text({**document, "facts": {**document["facts"], "threads": threads, "blas": libraries(), **hashes}})
+        hashes["input"]["view"] = {"sha256": other.sha256}
+    return json_text({**document, "facts": {**document["facts"], **hashes}})
 
 
 def fit_texts(result: Run) -> dict[str, str]:

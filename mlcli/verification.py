@@ -12,7 +12,6 @@ from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array, Indices
-from mlcli.certify.budget import Budget
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config.run_config import RunConfig
@@ -29,7 +28,6 @@ from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import csv_of, damaged, is_intact, own_file
 from mlcli.stages.eigen.spectrum import Spectrum
 
-SECONDS = 10.0  # that the checks may take, unless all is asked for
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
 
 
@@ -77,7 +75,7 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
         model = Model(values, replace(spectrum, vectors=values), stored["projector"], None, Figures(manifest["fit"]),
                       trace_of(folder), loadings_of(folder))
         record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
-        return Verified((), state, certify(record, folder, Budget(SECONDS, full)))
+        return Verified((), state, certify(record, folder, full=full))
 
 
 def moved(config: RunConfig, given: str | None, view: str | None) -> RunConfig:
@@ -120,7 +118,7 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
         numbered = isinstance(table.ids, RowNumbers) and list(table.ids) == list(texts[0])
         embedding = replace(embedding, ids=table.ids if numbered else tuple(texts[0]), labels=labels)
     return Record(config, source, prepared.table, embedding, replace(model, kept=chosen), prepared.preparation,
-                  tuple(gone), read=True)
+                  tuple(gone), stored)
 
 
 def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
@@ -129,7 +127,7 @@ def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequenc
     ids = tuple(texts[0]) if texts is not None else tuple(map(str, range(1, len(model.embedding) + 1)))
     labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}
     table = Table(model.embedding, axes(model), ids, labels=labels)
-    return Record(config, None, None, table, model, stored["preparation"], (), read=True)
+    return Record(config, None, None, table, model, stored["preparation"], (), stored)
 
 
 def axes(model: Model) -> tuple[str, ...]:

@@ -4,95 +4,95 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, ratio, skipped
+from mlcli.base.check import Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.certify.budget import Budget
-from mlcli.certify.subject import Subject
+from mlcli.certify.eigen import INERTIA, nothing_above, worst
+from mlcli.certify.plan import later
+from mlcli.certify.subject import Subject, most
 from mlcli.certify.witness import Witness, witness
 
-NUMBER = 6e-8  # seconds for one number of the kernel in all checks of it
-PAIRED = 32  # rows of a sample whose distances are compared
+NUMBER = 2e-8  # seconds for one number of the kernel in all checks of it
 ROOM = 2**22  # numbers of the kernel held at once: 32 MiB
 
 
 @frozen
 class Rows:
-    """Some rows of a kernel, found again, and how far rounding may take them from the fit's."""
+    """Rows of the kernel among the points that carried the fit, found again; not held where they are too many."""
 
-    chosen: Indices
-    raw: Array  # m x n, not centered
     source: Witness
-    largest: float  # the size of an entry
+    chosen: Indices
+    held: Array | None  # m x n, not centered
 
     @property
     def whole(self) -> bool:
         """Whether every row is there."""
-        return len(self.chosen) == self.raw.shape[1]
+        return len(self.chosen) == len(self.source.diagonal)
+
+    def blocks(self) -> Iterator[tuple[slice, Array]]:
+        """A few of the rows at a time, with their place among those chosen."""
+        size, step = len(self.chosen), max(1, ROOM // max(len(self.source.diagonal), 1))
+        for start in range(0, size, step):
+            part = slice(start, min(start + step, size))
+            yield part, self.source.rows(self.chosen[part]) if self.held is None else self.held[part]
+
+    def centered(self, means: Array) -> Iterator[tuple[slice, Array]]:
+        """The same rows of H K H."""
+        for part, block in self.blocks():
+            yield part, block - means - means[self.chosen[part], None] + means.mean()
 
 
-def looked_up(subject: Subject, budget: Budget) -> Rows | None:
-    """As many rows of the kernel as the time allows, all of them where it allows; None where none can be found."""
+def kernel_checks(subject: Subject) -> Iterator[Check]:
+    """All checks of this page."""
     source = witness(subject)
     if source is None:
-        return None
-    size = len(source.diagonal)
-    most = size if budget.full else max(ROOM // max(size, 1), 1)
-    count = min(budget.affordable(0.4, source.cost + NUMBER * size, size), most)
-    generator = np.random.default_rng(subject.seed)
-    chosen = np.arange(size) if count == size else np.sort(generator.choice(size, count, replace=False))
-    raw = source.rows(chosen)
-    largest = max(float(np.abs(raw).max(initial=0.0)), float(np.abs(source.diagonal).max(initial=0.0)))
-    return Rows(chosen, raw, source, largest)
-
-
-def eigenproblem(subject: Subject, rows: Rows) -> Iterator[Check]:
-    """All checks of this page."""
-    yield _means(subject, rows)
-    yield _residual(subject, rows)
+        yield skipped("residual", "the kernel cannot be found again from the input")
+        return
+    size, stated, precision = len(source.diagonal), subject.projector.centering.means, subject.model.spectrum.tolerance
+    chosen = subject.plan.sample(0.5, source.cost + NUMBER * size, size, least=4)
+    rows = Rows(source, chosen, source.rows(chosen) if len(chosen) * size <= INERTIA**2 else None)
+    means, largest = np.empty(len(chosen)), most(source.diagonal)
+    for part, block in rows.blocks():
+        means[part] = block.mean(axis=1)
+        largest = max(largest, most(block))
+    if not np.isfinite(means).all():
+        wrong = int(np.sum(~np.isfinite(means)))
+        yield count("kernel", wrong, f"rows that are not finite; {source.how}", exact=rows.whole)
+        return
+    if len(stated) != size:
+        yield ratio("means", float("inf"), 1.0, "there is one mean for every point of the fit")
+        return
+    yield ratio("means", most(means - stated[chosen]), (source.noise + precision) * largest,
+                f"row means: {source.how}", exact=rows.whole)
+    means = means if rows.whole else stated
+    rounding = (source.noise + precision) * size * largest  # of entries, in the norm of the kernel
+    slack = subject.rounding * subject.top + subject.ties + rounding
+    yield from _pairs(subject, rows, means, slack)
     yield _axes(subject)
-    yield _trace(subject, rows)
-    if rows.whole:
-        yield _frobenius(subject, rows)
-    yield _distances(subject, rows)
+    yield _trace(subject, rows, means, rounding)
+    if subject.plan.full:
+        yield nothing_above(lambda: np.concatenate([part for _, part in rows.centered(means)]), size,
+                            float(subject.values[-1]), len(subject.values) - 1, slack)
+    else:
+        yield later("count")
 
 
-def slack(subject: Subject, rows: Rows) -> float:
-    """The norm of what rounding, and the solver's tolerance, may add to the centered kernel."""
-    size = rows.raw.shape[1]
-    precision = subject.model.spectrum.tolerance
-    return subject.rounding * subject.top + subject.ties + (rows.source.noise + precision) * size * rows.largest
-
-
-def centered(subject: Subject, rows: Rows) -> Array:
-    """H K H of a whole kernel, centered by its own means."""
-    means = rows.raw.mean(axis=0)
-    return rows.raw - means - rows.raw.mean(axis=1)[:, None] + means.mean()
-
-
-def _means(subject: Subject, rows: Rows) -> Check:
-    """The means that new rows are centered by are those of the kernel."""
-    stated = subject.projector.centering.means
-    if len(stated) != rows.raw.shape[1]:
-        return ratio("means", float("inf"), 1.0, "there is one mean for every point of the fit")
-    error = float(np.abs(rows.raw.mean(axis=1) - stated[rows.chosen]).max(initial=0.0))
-    scale = (rows.source.noise + subject.model.spectrum.tolerance) * rows.largest
-    return ratio("means", error, scale, f"row means: {rows.source.how}", exact=rows.whole)
-
-
-def _residual(subject: Subject, rows: Rows) -> Check:
-    """(H K H Y)[rows] = Y[rows] Λ."""
-    coordinates, values = subject.carriers - subject.carriers.mean(axis=0), subject.values
-    means = rows.raw.mean(axis=0) if rows.whole else subject.projector.centering.means
-    image = rows.raw @ coordinates - means @ coordinates
-    gaps = np.linalg.norm(image - coordinates[rows.chosen] * values, axis=0)
-    scale = slack(subject, rows)
+def _pairs(subject: Subject, rows: Rows, means: Array, slack: float) -> Iterator[Check]:
+    """(H K H Y)[rows] = Y[rows] Λ, and of all rows ‖H K H‖."""
+    coordinates, values, spectrum = subject.carriers, subject.values, subject.model.spectrum
+    vectors = coordinates - coordinates.mean(axis=0)
+    gaps, squares = np.zeros(len(values)), 0.0
+    for part, block in rows.centered(means):
+        gaps += np.sum((block @ vectors - vectors[rows.chosen[part]] * values) ** 2, axis=0)
+        squares += float(np.einsum("ij,ij->", block, block))
     # coordinates of unit vectors are √λ long, and where λ is rounding itself they may be as long as its root
-    sizes = np.sqrt(np.maximum(values, scale))
+    sizes = np.sqrt(np.maximum(values, slack))
     if len(subject.fit) != subject.size:  # landmarks are placed as new points are, whose rounding grows as λ₁ / λ
-        sizes *= np.maximum(subject.top, scale) / np.maximum(values, scale)
-    error = float(np.divide(gaps, sizes, out=np.zeros_like(gaps), where=gaps > 0).max(initial=0.0))
-    return ratio("residual", error, scale, f"K v = λ v; {rows.source.how}", exact=rows.whole)
+        sizes *= np.maximum(subject.top, slack) / np.maximum(values, slack)
+    yield ratio("residual", worst(np.sqrt(gaps), sizes), slack, f"K v = λ v; {rows.source.how}", exact=rows.whole)
+    norm = float(np.linalg.norm(spectrum.solved)) if spectrum.complete else spectrum.solved_frobenius
+    if rows.whole and np.isfinite(norm):
+        yield ratio("frobenius", abs(float(np.sqrt(squares)) - norm), slack, "‖H K H‖ = √Σλ²")
 
 
 def _axes(subject: Subject) -> Check:
@@ -101,47 +101,16 @@ def _axes(subject: Subject) -> Check:
     if axes.shape != coordinates.shape:
         return ratio("axes", float("inf"), 1.0, "the model has an axis for every column and a row for every point")
     kept = np.any(coordinates != 0, axis=0)
-    error = float(np.abs(axes * np.where(kept, values, 0.0) - coordinates).max(initial=0.0))
-    scale = (subject.rounding + subject.model.spectrum.tolerance) * np.sqrt(subject.top)
+    error = most(axes * np.where(kept, values, 0.0) - coordinates)
+    scale = subject.precision * np.sqrt(subject.top)
     return ratio("axes", error, scale * subject.placing, "axes of the model times λ = Y")
 
 
-def _trace(subject: Subject, rows: Rows) -> Check:
+def _trace(subject: Subject, rows: Rows, means: Array, rounding: float) -> Check:
     """The trace of H K H, from its diagonal and its means, is the one that the run states."""
     stated = subject.model.spectrum.solved_trace
     if not np.isfinite(stated):
         return skipped("trace", "the run does not state the trace")
-    means = rows.raw.mean(axis=1) if rows.whole else subject.projector.centering.means
-    found = float(rows.source.diagonal.sum() - means.sum())
     sizes = max(abs(stated), float(np.abs(subject.model.spectrum.solved).sum()))
-    scale = subject.rounding * sizes + (rows.source.noise + subject.model.spectrum.tolerance) * (
-        rows.raw.shape[1] * rows.largest)
-    return ratio("trace", abs(found - stated), scale, "Σ K[i, i] - Σ means = trace", exact=rows.whole)
-
-
-def _frobenius(subject: Subject, rows: Rows) -> Check:
-    """The sum of squares of H K H is that of the eigenvalues: with the trace, no eigenvalue is made up or left out."""
-    spectrum = subject.model.spectrum
-    stated = float(np.linalg.norm(spectrum.solved)) if spectrum.complete else spectrum.solved_frobenius
-    if not np.isfinite(stated):
-        return skipped("frobenius", "the run does not state the Frobenius norm")
-    found = float(np.linalg.norm(centered(subject, rows)))
-    return ratio("frobenius", abs(found - stated), slack(subject, rows), "‖H K H‖ = √Σλ²")
-
-
-def _distances(subject: Subject, rows: Rows) -> Check:
-    """Without negative eigenvalues no two points are farther apart than the kernel says; with all axes, no nearer."""
-    spectrum = subject.model.spectrum
-    if not spectrum.complete or spectrum.negative_share > subject.rounding * 10:
-        return skipped("distances", "the kernel has negative eigenvalues, or its whole spectrum is not known")
-    coordinates, diagonal = subject.carriers, rows.source.diagonal
-    few = slice(None) if rows.whole else slice(PAIRED)
-    chosen = rows.chosen[few]
-    claimed = diagonal[chosen, None] + diagonal - 2 * rows.raw[few]
-    mine = np.sum(coordinates**2, axis=1)
-    found = mine[chosen, None] + mine - 2 * (coordinates[chosen] @ coordinates.T)
-    whole = abs(float(subject.values.sum()) - spectrum.solved_trace) <= 10 * subject.rounding * subject.top
-    error = found - claimed if not whole else np.abs(found - claimed)
-    scale = slack(subject, rows) + EPS * rows.largest
-    words = "distances of Y " + ("are those" if whole else "are no larger than those") + " of the kernel"
-    return ratio("distances", max(float(error.max(initial=0.0)), 0.0), scale, words, exact=rows.whole)
+    return ratio("trace", abs(float(rows.source.diagonal.sum() - means.sum()) - stated),
+                 subject.rounding * sizes + rounding, "Σ K[i, i] - Σ means = trace", exact=rows.whole)

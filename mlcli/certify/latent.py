@@ -5,6 +5,7 @@ and U the loadings in these units, A U = U (Φ UᵀU + σ² I): Lawley and Maxwe
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,15 +13,18 @@ from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance
 from mlcli.base.scaling import all_finite, scaled
-from mlcli.base.types import Array, Indices
-from mlcli.certify.budget import Budget
-from mlcli.certify.counting import STEPS, WIDTH, ritz
-from mlcli.certify.gaps import ROUNDED, ascent, with_gaps
-from mlcli.certify.linear import NUMBER, PROBE, Centered
-from mlcli.certify.subject import Subject
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.certify.eigen import nothing_above
+from mlcli.certify.linear import Centered
+from mlcli.certify.plan import later
+from mlcli.certify.subject import Subject, most
+from mlcli.stages.latent.model import Latent
 from mlcli.stages.similarities import Completed
 
 LOOSE = 10.0  # times the tolerance of an iteration that its result may be from the maximum
+ROUNDED = 100.0  # roundings that are taken for no noise
+PATTERN = 1e-4  # seconds for rows that have the same cells, besides the arithmetic
+CUBE, CELL = 2e-9, 2e-8  # seconds for d³ numbers of a pattern, and for a cell
 AT_BOUND = 1e-9  # relative distance from a bound that counts as none
 
 
@@ -50,59 +54,41 @@ class Fitted:
         """Φ UᵀU + σ² I (q x q)."""
         return self.factors @ (self.loadings.T @ self.loadings) + self.level * np.eye(len(self.factors))
 
-    @property
-    def communalities(self) -> Array:
-        """diag U Φ Uᵀ (d)."""
-        return np.asarray(np.einsum("ij,ij->i", self.loadings @ self.factors, self.loadings))
 
-
-def latent_checks(subject: Subject, budget: Budget) -> Iterator[Check]:
+def latent_checks(subject: Subject) -> Iterator[Check]:
     """All checks of a latent model against its points or their covariance."""
     if isinstance(subject.data, Covariance):
-        normalized = subject.data.normalized()
-        matrix = normalized.values
-        seen = Seen(lambda block: matrix @ block, np.diag(matrix).copy(), np.zeros(len(matrix)))
-        loadings = subject.model.loadings
-        assert loadings is not None
-        yield from _maximum(subject, seen, scaled(loadings.values, -normalized.unit), normalized.unit, True)
+        data, loadings = subject.data.normalized(), subject.model.loadings
+        if loadings is None:
+            yield skipped("stationarity", "the loadings are not at hand")
+            return
+        seen = Seen(lambda block: data.values @ block, np.diag(data.values).copy(), np.zeros(len(data.values)))
+        yield from _maximum(subject, seen, scaled(loadings.values, -data.unit), data.unit)
     elif not all_finite(subject.data.values):
-        yield from with_gaps(subject, budget, _loose(subject))
+        yield from _with_gaps(subject, _loose(subject))
     else:
-        yield from _of_points(subject, budget)
+        yield from _of_points(subject)
 
 
-def _of_points(subject: Subject, budget: Budget) -> Iterator[Check]:
-    points, projector = subject.data.values, subject.projector
-    few = budget.affordable(0.3, NUMBER * max(points.shape[1], 1), len(points), least=64)
-    chosen = None if few == len(points) else np.sort(
-        np.random.default_rng(subject.seed).choice(len(points), few, replace=False))
-    sizes = np.abs(points if chosen is None else points[chosen]).max(axis=0, initial=0.0)
-    data = Centered(points, projector.centering.means, chosen, float(sizes.max(initial=0.0)))
-    sums, squares, worst = np.zeros(points.shape[1]), np.zeros(points.shape[1]), 0.0
-    for rows, part in data.blocks():
-        sums += part.sum(axis=0)
-        squares += np.einsum("ij,ij->j", part, part)
-        worst = max(worst, float(np.abs(part @ projector.axes - subject.embedding[rows]).max(initial=0.0)))
-    size = max(len(points), 1)
-    rough = EPS * sizes
-    weighed = float(np.abs(projector.axes).T @ (rough + subject.rounding * np.sqrt(squares / max(few, 1)))
-                    @ np.ones(projector.axes.shape[1]))
-    yield ratio("scores", worst, weighed + subject.rounding * float(np.abs(subject.embedding).max(initial=0.0)),
+def _of_points(subject: Subject) -> Iterator[Check]:
+    projector, decoder, data = subject.projector, subject.projector.decoder, Centered.of(subject)
+    size, rough = max(len(data.points), 1), EPS * np.maximum(data.points.max(axis=0), -data.points.min(axis=0))
+    sums, squares, scores = data.passed(projector.axes, subject.embedding)
+    weighed = float((rough + subject.rounding * np.sqrt(squares / max(len(data.chosen), 1)))
+                    @ np.abs(projector.axes).sum(axis=1))
+    yield ratio("scores", scores, weighed + subject.rounding * most(subject.embedding),
                 "Y = (x - mean) B, row by row", exact=data.exact)
-    if not data.exact:
-        yield skipped("stationarity", "no time to look at all rows")
+    if not data.exact or decoder is None:
+        yield later("stationarity")
         return
     deviations, far = np.sqrt(squares / size), _loose(subject) if isinstance(projector.similarity, Completed) else 0.0
-    yield ratio("means", float(np.abs(sums).max(initial=0.0)) / size,
+    yield ratio("means", most(sums) / size,
                 8 * float(rough.max(initial=0.0)) + (EPS + far) * float(deviations.max(initial=0.0)),
                 "the model's means are the columns' means")
-    decoder = projector.decoder
-    assert decoder is not None
     yield count("decoder", int(np.sum(decoder.mean != projector.centering.means)),
                 "means that reconstruction and projection do not share")
     seen = Seen(lambda block: data.covariance(block) / size, squares / size, rough)
-    probe = budget.allows(0.3, PROBE * WIDTH * STEPS * points.size)
-    yield from _maximum(subject, seen, decoder.directions, subject.data.exponent, probe)
+    yield from _maximum(subject, seen, decoder.directions, subject.data.exponent)
 
 
 def _loose(subject: Subject) -> float:
@@ -114,7 +100,7 @@ def _loose(subject: Subject) -> float:
 def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     """The model in units of equal noise; None where no column varies."""
     fit, columns = subject.model.fit, len(loadings)
-    similarity = subject.model.projector and subject.projector.similarity
+    similarity = subject.model.projector and subject.similarity
     if isinstance(similarity, Completed):
         return Fitted(loadings, np.eye(loadings.shape[1]), np.ones(columns), similarity.latent.noise,
                       np.arange(columns), variances=True)
@@ -123,13 +109,13 @@ def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     if len(shares) != columns or not len(varying):
         return None
     noise, factors = (shares * seen.variances)[varying], np.asarray(fit["factor_correlations"], dtype=np.float64)
-    if subject.method.noise == "equal":  # type: ignore[attr-defined]
+    if subject.method.noise == "equal":
         return Fitted(loadings[varying], factors, np.ones(len(varying)), float(noise.mean()), varying)
     weights = np.sqrt(noise)
     return Fitted(loadings[varying] / weights[:, None], factors, weights, 1.0, varying, shares[varying])
 
 
-def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bool) -> Iterator[Check]:
+def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterator[Check]:
     """The equations of the maximum, and the figures that the run states of it."""
     fitted = _fitted(subject, seen, loadings)
     if fitted is None:
@@ -163,10 +149,13 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bo
         yield _variances(subject, fitted, variances, allowed + loose * top)
     else:
         yield skipped("variances", "the iteration stopped before it converged")
-    if probe and settled and u.shape[1] < len(u):
-        yield _nothing_above(subject, whitened, u, float(values[-1]), allowed + loose * top)
+    if not subject.plan.full:
+        yield later("count")
+    elif settled and u.shape[1] < len(u):
+        yield nothing_above(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
+                            allowed + loose * top)
     if fitted.level > 0:
-        yield from _stated(subject, fitted, seen, images, unit, lost)
+        yield from _likelihood(subject, fitted, variances, images, unit, lost)
     far = loose if fitted.variances else 0.0  # sums of squares follow from the loadings, wherever an iteration is
     yield _spectrum(subject, fitted, seen, rounding + far + (rough / np.sqrt(top) if top > rough**2 else 1.0))
     if subject.model.projector is not None:
@@ -175,57 +164,38 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int, probe: bo
 
 def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: float) -> Check:
     """Variances of the model are those of the data: in sum, or column by column where no bound is in the way."""
-    found = fitted.communalities + fitted.level
+    found = np.einsum("ij,ij->i", fitted.loadings @ fitted.factors, fitted.loadings) + fitted.level
     if fitted.shares is None:
         return ratio("variances", abs(float(found.sum() - variances.sum())), allowed * len(found),
                      "tr (Λ Φ Λᵀ) + d σ² = tr S")
     gap = (found - variances) / variances  # of columns with the smallest uniqueness allowed, the model's is no smaller
-    low = fitted.shares <= subject.method.lower * (1 + AT_BOUND)  # type: ignore[attr-defined]
+    low = fitted.shares <= subject.method.lower * (1 + AT_BOUND)
     error = np.where(low, np.maximum(-gap, 0.0), np.abs(gap))
     return ratio("variances", float(error.max(initial=0.0)), allowed,
                  f"diag (Λ Φ Λᵀ) + Ψ = diag S but for {int(low.sum())} columns at the bound")
 
 
-def _nothing_above(subject: Subject, whitened: Callable[[Array], Array], u: Array, last: float,
-                   allowed: float) -> Check:
-    """Off the loadings the covariance has no eigenvalue above those of the loadings."""
-    drawn = u[:, np.any(u != 0, axis=0)]
-    basis = np.linalg.qr(drawn / np.linalg.norm(drawn, axis=0))[0] if drawn.shape[1] else np.zeros((len(u), 0))
-    top = ritz(whitened, basis, len(u), subject.seed)
-    return ratio("count", max(top - last, 0.0), allowed, f"largest eigenvalue off the loadings, by {STEPS} steps of "
-                 f"block Lanczos: {top:.6g}; the smallest of theirs is {last:.6g}")
-
-
-def _stated(subject: Subject, fitted: Fitted, seen: Seen, images: Array, unit: int, rounding: float) -> Iterator[Check]:
-    """The log-likelihood is that of the normal distribution; and no step of an iteration lowered it."""
-    fit, trace, u = subject.model.fit, subject.model.trace, fitted.loadings
-    stated, observations = fit.get("log_likelihood"), subject.size or getattr(subject.data, "observations", None)
-    variances = seen.variances[fitted.varying]
-    whole = float(np.sum(variances / fitted.weights**2)) / fitted.level
+def _likelihood(subject: Subject, fitted: Fitted, variances: Array, images: Array, unit: int,
+                rounding: float) -> Iterator[Check]:
+    """-n/2 (d ln 2π + ln |C| + tr C⁻¹S) with C = Λ Φ Λᵀ + Ψ."""
+    rows, u = subject.size or getattr(subject.data, "observations", None) or 1, fitted.loadings
+    whole = float(np.sum(variances)) / fitted.level
     explained = float(np.sum(u * (images @ np.linalg.solve(fitted.inner, fitted.factors)))) / fitted.level
-    logs = [2 * np.log(fitted.weights), (len(u) - u.shape[1]) * np.log(fitted.level),
-            float(np.linalg.slogdet(fitted.inner)[1]), len(u) * (np.log(2 * np.pi) + 2 * unit * np.log(2.0))]
-    half = 0.5 * (observations or 1)
-    scale = rounding * half * (whole + len(u) + sum(float(np.abs(part).sum()) for part in logs))
-    if stated is not None and observations:
-        found = -half * (sum(float(np.sum(part)) for part in logs) + whole - explained)
-        yield ratio("log-likelihood", abs(found - stated), scale,
-                    "-n/2 (d ln 2π + ln |C| + tr C⁻¹S) with C = Λ Φ Λᵀ + Ψ")
-    if trace is not None and len(trace):
-        yield ascent(trace if stated is None or not observations else np.append(trace, stated), scale)
+    logs = np.concatenate([2 * np.log(fitted.weights), [
+        (len(u) - u.shape[1]) * np.log(fitted.level), float(np.linalg.slogdet(fitted.inner)[1]),
+        len(u) * (np.log(2 * np.pi) + 2 * unit * np.log(2.0))]])
+    yield from _stated(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
+                          rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
 
 
 def _spectrum(subject: Subject, fitted: Fitted, seen: Seen, allowed: float) -> Check:
     """What the axes are ranked by follows from the loadings: variances, or sums of squared loadings."""
-    spectrum, squares = subject.model.spectrum, fitted.loadings**2
+    spectrum = subject.model.spectrum
     values, stated = spectrum.solved / spectrum.divisor, spectrum.solved_trace / spectrum.divisor
+    expected = (np.ones(len(fitted.loadings)) if fitted.shares is None else fitted.shares) @ fitted.loadings**2
     total = stated
     if fitted.variances:
-        expected, total = squares.sum(axis=0) + fitted.level, float(seen.variances.sum())
-    elif fitted.shares is None:
-        expected = squares.sum(axis=0)
-    else:
-        expected = (squares * fitted.shares[:, None]).sum(axis=0)
+        expected, total = expected + fitted.level, float(seen.variances.sum())
     wrong = np.abs(np.append(values[: len(expected)] - expected, stated - total))
     return ratio("spectrum", float(wrong.max()), allowed * max(total, float(values[:1].max(initial=0.0))),
                  "what the axes are ranked by follows from the loadings, and the trace from the data")
@@ -247,3 +217,75 @@ def _scores(subject: Subject, fitted: Fitted, rounding: float) -> Check:
     return ratio("weights", float(np.linalg.norm(gap)), rounding * len(lengths) * (
         scale + wide * longest + max(fitted.level, float(bartlett)) * size),
         "the weights B of the scores follow from the model")
+
+
+@dataclass
+class Sums:
+    """What is added up over rows."""
+
+    log_likelihood: float = 0.0
+    mean: Array = field(default_factory=lambda: np.zeros(0))  # ∂ / ∂ μ
+    loadings: Array = field(default_factory=lambda: np.zeros((0, 0)))  # ∂ / ∂ W
+    noise: float = 0.0  # ∂ / ∂ σ²
+    worst: float = 0.0  # difference of a posterior mean or covariance
+    cells: int = 0
+
+
+def _with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
+    """Posteriors and likelihood of all rows, and that no direction raises it."""
+    points, latent = subject.data.values, subject.similarity.latent
+    size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
+    if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
+        yield skipped("posterior", "the noise is no more than rounding, and the likelihood has no maximum")
+        return
+    patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
+    cost = PATTERN + CUBE * points.shape[1] ** 3 + CELL * points.size / len(patterns)
+    if not subject.plan.allows(0.5, cost * len(patterns)):
+        yield later("posterior")
+        return
+    sums = Sums(mean=np.zeros(points.shape[1]), loadings=np.zeros_like(latent.loadings))
+    for number, there in enumerate(patterns):
+        _add(sums, subject, latent, np.flatnonzero(kind.ravel() == number), there)
+    largest = float(np.fmax.reduce(np.abs(points), axis=None, initial=0.0))
+    rounding = EPS * max(*points.shape, 10) * size / latent.noise
+    rounding += EPS * largest * np.sqrt(points.shape[1] / latent.noise)  # what far means cost
+    yield ratio("posterior", sums.worst, rounding * max(most(subject.embedding), 1.0),
+                "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there")
+    found = sums.log_likelihood - sums.cells * subject.data.exponent * np.log(2.0)
+    yield from _stated(subject, found, rounding * (sums.cells + abs(found)))
+    if not subject.model.fit.get("converged", True):
+        yield skipped("stationarity", "the iteration stopped before it converged")
+        return
+    slopes = (float(np.linalg.norm(sums.loadings)) / len(points) / np.sqrt(size),
+              float(np.linalg.norm(sums.mean)) / len(points) / np.sqrt(size), abs(sums.noise) / max(sums.cells, 1))
+    yield ratio("stationarity", latent.noise * max(slopes), loose + rounding,
+                "the likelihood has no slope in μ, W and σ²")
+
+
+def _stated(subject: Subject, found: float, scale: float) -> Iterator[Check]:
+    """The log-likelihood is as stated, and no step of an iteration lowered it."""
+    stated, trace = subject.model.fit.get("log_likelihood"), subject.model.trace
+    if stated is not None:
+        yield ratio("log-likelihood", abs(found - stated), scale, "the sum of the rows' log-densities, as stated")
+    if trace is not None and len(trace):
+        trace = trace if stated is None else np.append(trace, stated)
+        yield ratio("ascent", float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0)),
+                    scale + EPS * float(np.abs(trace).max()), "no step lowers the likelihood")
+
+
+def _add(sums: Sums, subject: Subject, latent: Latent, rows: Indices, there: AnyArray) -> None:
+    """The terms of rows that have the same cells."""
+    residuals, loadings = (subject.data.values[rows] - latent.mean)[:, there], latent.loadings[there]
+    inverse = np.linalg.inv(loadings @ loadings.T + latent.noise * np.eye(len(loadings)))
+    gain, solved = inverse @ loadings, residuals @ inverse
+    spread = np.eye(loadings.shape[1]) - loadings.T @ gain
+    sums.worst = max(sums.worst, most(residuals @ gain - subject.embedding[rows]))
+    if subject.model.spreads is not None:
+        sums.worst = max(sums.worst, most(subject.model.spreads[rows] - spread))
+    sums.log_likelihood -= 0.5 * (float(np.sum(residuals * solved)) + len(rows) * (
+        len(loadings) * np.log(2 * np.pi) - float(np.linalg.slogdet(inverse)[1])))
+    curve = solved.T @ solved - len(rows) * inverse
+    sums.mean[there] += solved.sum(axis=0)
+    sums.loadings[there] += curve @ loadings
+    sums.noise += 0.5 * float(np.trace(curve))
+    sums.cells += residuals.size

@@ -1,87 +1,59 @@
 """The way from points to coordinates: training rows return to where they are, and options are as asked for."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
-from mlcli.base.inputs import Dissimilarities, Features
-from mlcli.base.scaling import scaled
+from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import Array, Indices
-from mlcli.certify.budget import Budget
+from mlcli.certify.eigen import worst
+from mlcli.certify.plan import WORK
 from mlcli.certify.recompute import NARROW, squared
-from mlcli.certify.subject import Subject
+from mlcli.certify.subject import Subject, most
 from mlcli.certify.witness import NUMBER, PATH
-from mlcli.stages.kernels.functions import Gaussian
-from mlcli.stages.latent.state_space import seconds_of
-from mlcli.stages.similarities import (
-    Barycenters,
-    Columns,
-    Distances,
-    Geodesics,
-    GivenBarycenters,
-    GivenDistances,
-    KernelValues,
-    Smoother,
-)
+from mlcli.stages.similarities import Smoother
 
-MOST = 64  # rows that are projected
+MOST = 32  # rows that are projected, unless all are
+FEW = 2  # rows that tell how large an entry of the rows is
+ROW = 3e-5  # seconds for a row of few columns
 PAIRS = 400  # points whose distances tell whether a rate is one over their median
-MATRIX = 1e-7  # seconds for each edge of a graph that is made into a matrix
 LOST = 1e-6  # of the largest coordinate: what differs by more is told
 OWN = 1e-9  # relative rounding of coordinates of which nothing is known
+Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some rows' coordinates, of each axis or all
 
 
-def projected(subject: Subject, budget: Budget, largest: float) -> Check:
+def projected(subject: Subject, tolerance: Tolerance) -> Check:
     """Training rows, projected by the model as it was stored, have the coordinates that the embedding gives them."""
     if not subject.method.reproduces():
         return skipped("projection", "a training row is not projected onto itself, as the method's page says")
-    rows = _rows(subject, budget)
+    rows = _rows(subject)
     if not len(rows):
-        return skipped("projection", "no time for all rows, which hang together"
-                       if isinstance(subject.projector.similarity, Smoother) else
-                       "no row is without an equal one, and corrected distances tell those apart")
+        return skipped("projection", "no row is without an equal one, and corrected distances tell those apart")
     found = subject.projector.project(subject.data.values[rows])
-    expected = subject.embedding[rows]
-    if found.shape != expected.shape:
+    if found.shape != subject.embedding[rows].shape:
         return ratio("projection", float("inf"), 1.0, "there is a coordinate for every axis")
-    gap = np.abs(found - expected)
-    if len(subject.fit) != subject.size:  # points may be farther from landmarks than these from each other
-        largest = max(largest, float(np.abs(subject.projector.similarity.rows(subject.data.values[rows])).max()))
-    if isinstance(subject.projector.similarity, Barycenters | GivenBarycenters):
-        gap = _from_any_twin(subject, rows, found, gap)
-    error, scale = _error(subject, rows, gap, largest)
-    check = ratio("projection", error, scale, f"{len(rows)} training rows, projected, against their coordinates",
-                  exact=len(rows) == subject.size)
-    return _of_digits(check, gap, subject) if subject.method.proof == "own" else check
-
-
-def _of_digits(check: Check, gap: Array, subject: Subject) -> Check:
-    """The check with a warning where rounding may and does leave no six digits."""
-    apart, size = float(gap.max(initial=0.0)), float(np.abs(subject.embedding).max(initial=0.0))
-    if check.verdict != "pass" or apart <= LOST * size:
+    gap, how = _from_any_twin(subject, rows, found), f"{len(rows)} training rows, projected, against their coordinates"
+    check = ratio("projection", worst(gap, tolerance(subject, rows)), 1.0, how, exact=len(rows) == subject.size)
+    apart, size = float(gap.max(initial=0.0)), most(subject.embedding)
+    if tolerance is not by_rows or check.verdict != "pass" or apart <= LOST * size:
         return check
-    return replace(check, verdict="warn", how=f"{check.how}; they differ by {apart / size:.0e} of the largest one: a "
-                   "row far from all others, or features that nearly depend on each other, leave no more digits")
+    return replace(check, verdict="warn", how=f"{how}; they differ by {apart / size:.0e} of the largest one: a row far "
+                   "from all others, or features that nearly depend on each other, leave no more digits")
 
 
-def _rows(subject: Subject, budget: Budget) -> Indices:
-    """A few rows, the first and the last among them; of a sequence all or none."""
-    similarity, values = subject.projector.similarity, subject.data.values
+def _rows(subject: Subject) -> Indices:
+    """A few rows, the first and the last among them; all of a sequence."""
+    similarity, values = subject.similarity, subject.data.values
     if isinstance(similarity, Smoother):
-        whole = budget.allows(0.5, seconds_of(subject.size, len(subject.projector.axes)))
-        return np.arange(subject.size if whole else 0)
-    cost = NUMBER * len(subject.projector.axes) * (1 if values.shape[1] > NARROW else max(values.shape[1], 1)) + 2e-5
-    if isinstance(similarity, Geodesics):
-        cost += PATH * (similarity.graph.size + len(similarity.graph.indices))
-        cost += MATRIX * len(similarity.graph.indices) / MOST
-    if isinstance(similarity, Barycenters | GivenBarycenters):
-        cost += NUMBER * subject.size
-    few = min(budget.affordable(0.15, cost, subject.size, least=4), MOST if not budget.full else subject.size)
-    chosen = np.random.default_rng(subject.seed + 3).permutation(subject.size)[:few]
+        return np.arange(subject.size)
+    graph = getattr(similarity, "graph", None)
+    cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
+    cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
     marked = np.zeros(subject.size, dtype=bool)
-    marked[chosen] = marked[[0, -1]] = True
+    marked[subject.plan.sample(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=2)] = marked[[0, -1]] = True
     rows = np.flatnonzero(marked)
     correction = getattr(similarity, "correction", None)
     if correction is None or correction.constant == 0:
@@ -91,84 +63,88 @@ def _rows(subject: Subject, budget: Budget) -> Indices:
     return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
 
-def _from_any_twin(subject: Subject, rows: Indices, found: Array, gap: Array) -> Array:
-    """A row that has equals is placed on one of them, and each has coordinates of its own."""
-    values = subject.data.values
-    best = gap.copy()
-    for place in np.flatnonzero(gap.max(axis=1) > 0):
+def _from_any_twin(subject: Subject, rows: Indices, found: Array) -> Array:
+    """How far rows are from their coordinates; where weights place a row on an equal one, from that one's."""
+    values, gap = subject.data.values, np.abs(found - subject.embedding[rows])
+    for place in np.flatnonzero(gap.max(axis=1) > 0) if hasattr(subject.similarity, "ridge") else ():
         twins = np.flatnonzero((values == values[rows[place]]).all(axis=1))
         gaps = np.abs(subject.embedding[twins] - found[place])
-        best[place] = gaps[gaps.max(axis=1).argmin()]
-    return best
+        gap[place] = gaps[gaps.max(axis=1).argmin()]
+    return gap
 
 
-def _error(subject: Subject, rows: Indices, gap: Array, largest: float) -> tuple[float, float]:
-    """The worst gap and the rounding that it may have: that of kernel rows, over the root of the eigenvalue."""
-    size = float(np.abs(subject.embedding).max(initial=0.0))
-    if subject.method.proof == "weights":
-        return float(gap.max(initial=0.0)), 8 * EPS * size
-    if subject.method.proof == "latent":
-        sizes = np.fmax.reduce(np.abs(subject.data.values), axis=0, initial=0.0)
-        return float(gap.max(initial=0.0)), OWN * size + EPS * float((sizes @ np.abs(subject.projector.axes)).max())
-    if subject.method.proof != "kernel":
-        return float(gap.max(initial=0.0)), OWN * size + subject.projector.rounding(subject.data.values[rows])
-    spectrum, allowed = subject.model.spectrum, subject.rounding + subject.model.spectrum.tolerance
-    if isinstance(subject.projector.similarity, Columns) and isinstance(subject.data, Features):
-        entries = float(np.abs(subject.data.values[:1]).max(initial=0.0))
-        return float(gap.max(initial=0.0)), allowed * np.sqrt(subject.top) + EPS * (entries + largest) * np.sqrt(
-            subject.data.values.shape[1])
-    rounding = subject.rounding * subject.top + (16 * EPS * wide(subject) + spectrum.tolerance) * (
-        len(subject.fit) * largest)
-    return float((gap * np.sqrt(np.maximum(subject.values, rounding))).max(initial=0.0)), rounding
+def by_rows(subject: Subject, rows: Indices) -> Array | float:
+    """To the rounding of rows times axes: of coordinates that are no eigenvectors of a kernel."""
+    size = most(subject.embedding)
+    return OWN * size + subject.projector.rounding(subject.data.values[rows])
 
 
-def wide(subject: Subject) -> float:
-    """How much more rounding a kernel entry has than a sum of a few terms."""
-    function = getattr(subject.projector.similarity, "function", None)
-    degree = float(getattr(function, "degree", 1))
-    return degree * (1.0 if subject.data.values.shape[1] <= NARROW else 4.0)
+def by_weights(subject: Subject, rows: Indices) -> Array | float:
+    """Exactly: a row's own weight is one."""
+    return 8 * EPS * most(subject.embedding)
+
+
+def by_columns(subject: Subject, rows: Indices) -> Array | float:
+    """To the rounding of an eigenproblem of the columns, and of centering them."""
+    allowed, columns = subject.precision, subject.data.values.shape[1]
+    return float(allowed * np.sqrt(subject.top) + 2 * EPS * subject.largest * np.sqrt(columns))
+
+
+def by_scores(subject: Subject, rows: Indices) -> Array | float:
+    """To the rounding of columns times weights."""
+    sizes = np.fmax.reduce(np.abs(subject.data.values), axis=0, initial=0.0)
+    rounding = EPS * float((sizes @ np.abs(subject.projector.axes)).max())
+    return OWN * most(subject.embedding) + rounding
+
+
+def by_kernel(subject: Subject, rows: Indices) -> Array | float:
+    """To the rounding of kernel rows, for each axis over the root of its eigenvalue."""
+    similarity, values, precision = subject.similarity, subject.data.values, subject.model.spectrum.tolerance
+    degree = float(getattr(getattr(similarity, "function", None), "degree", 1))
+    precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
+    largest = max(subject.largest, most(similarity.rows(values[rows[:FEW]])))
+    rounding = subject.rounding * subject.top + precision * len(subject.fit) * largest
+    return np.asarray(rounding / np.sqrt(np.maximum(subject.values, rounding)))
 
 
 def parameters(subject: Subject) -> Iterator[Check]:
     """The model's kernel function, correction and neighbors are those that were asked for."""
-    similarity, method, exponent = subject.projector.similarity, subject.method, subject.data.exponent
-    wrong: list[str] = []
-    if isinstance(similarity, KernelValues):
-        asked = getattr(method, "kernel", similarity.function)
-        powers = {"rate": 2 * exponent, "gamma": 2 * exponent}
-        for name in type(asked).model_fields:
-            value = getattr(asked, name)
-            if isinstance(value, float) and name in powers:
-                value = float(scaled(np.asarray(value), powers[name]))
-            if value is not None and getattr(similarity.function, name, None) != value:
-                wrong.append(name)
-        if not similarity.function.movable and similarity.origin.any():
-            wrong.append("origin")
-        if isinstance(asked, Gaussian) and asked.rate is None:
-            yield _median(subject, similarity)
-    if isinstance(similarity, Geodesics | Barycenters | GivenBarycenters):
-        asked_radius = method.neighbors.radius  # type: ignore[attr-defined]
-        radius = None if asked_radius is None else float(np.ldexp(asked_radius, -exponent))
-        wrong += [name for name, same in (("neighbors", similarity.neighbors == method.neighbors),  # type: ignore[attr-defined]
-                                          ("radius", similarity.radius == radius)) if not same]
-    if isinstance(similarity, Barycenters | GivenBarycenters) and similarity.ridge != method.ridge:  # type: ignore[attr-defined]
-        wrong.append("ridge")
-    if isinstance(similarity, Distances | GivenDistances):
-        wrong += [] if similarity.correction.rule == method.correction else ["correction"]  # type: ignore[attr-defined]
-        if similarity.correction.rule != "none":
-            yield _correction(subject, similarity.correction.rule, similarity.correction.constant)
+    similarity, method, exponent = subject.similarity, subject.method, subject.data.exponent
+    asked: dict[str, Any] = {name: getattr(method, name) for name in ("neighbors", "ridge") if hasattr(method, name)}
+    if "neighbors" in asked:
+        radius = asked["neighbors"].radius
+        asked["radius"] = None if radius is None else float(np.ldexp(radius, -exponent))
+    wrong = [name for name, value in asked.items() if getattr(similarity, name, value) != value]
+    function, correction = getattr(similarity, "function", None), getattr(similarity, "correction", None)
+    if function is not None:
+        kernel: Any = getattr(method, "kernel", function)
+        wrong += [name for name, value in _in_units(kernel, exponent).items()
+                  if value is not None and getattr(function, name, None) != value]
+        wrong += ["origin"] if not function.movable and similarity.origin.any() else []
+        if getattr(kernel, "rate", 0.0) is None:
+            yield _median(subject, function.rate)
+    if correction is not None:
+        wrong += [] if correction.rule == method.correction else ["correction"]
+        if correction.rule != "none":
+            yield _correction(subject, correction.rule, correction.constant)
     landmarks = getattr(method, "landmarks", None)
-    if landmarks is not None and len(subject.fit) != min(landmarks, subject.size):
-        wrong.append("landmarks")
-    yield count("parameters", len(wrong), "options that the model does not have as asked: "
-                f"{', '.join(wrong) or 'none'}")
+    wrong += ["landmarks"] if landmarks is not None and len(subject.fit) != min(landmarks, subject.size) else []
+    yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
 
 
-def _median(subject: Subject, similarity: KernelValues) -> Check:
+def _in_units(kernel: Any, exponent: int) -> dict[str, Any]:
+    """A kernel function's options as the computation has them: factors of squares carry the data's unit."""
+    found = {name: getattr(kernel, name) for name in type(kernel).model_fields}
+    return {name: float(np.ldexp(value, 2 * exponent)) if name in ("rate", "gamma") and value is not None
+            else value for name, value in found.items()}
+
+
+def _median(subject: Subject, rate: float | None) -> Check:
     """Half of the squared distances between different points are below one over the default rate."""
-    points, rate = subject.data.values, float(getattr(similarity.function, "rate", 0.0) or 0.0)
+    points, rate = subject.data.values, rate or 0.0
     whole = len(points) <= PAIRS
-    chosen = points if whole else points[np.random.default_rng(subject.seed + 4).choice(len(points), PAIRS, False)]
+    generator = np.random.default_rng(subject.plan.seed + 4)
+    chosen = points if whole else points[generator.choice(len(points), PAIRS, replace=False)]
     found = squared(chosen, chosen)[np.triu_indices(len(chosen), 1)]
     found = found[found > 0]
     if not len(found):
@@ -192,3 +168,14 @@ def _correction(subject: Subject, rule: str, constant: float) -> Check:
     scale = 10 * subject.rounding * (subject.top + len(solved) * constant**power)
     return ratio("correction", error, scale if rule == "lingoes" else 1e4 * scale,
                  "the smallest eigenvalue is zero, twice where a constant was added")
+
+
+def stored_points(subject: Subject) -> Check:
+    """The points that new ones are compared with are the input's."""
+    points = getattr(subject.similarity, "points", None)
+    if points is None:
+        return skipped("points", "the model holds no points")
+    own = subject.data.values[subject.fit] if len(points) == len(subject.fit) != subject.size else subject.data.values
+    own = own - getattr(subject.similarity, "origin", 0.0)
+    wrong = int(np.sum((points != own).any(axis=1))) if points.shape == own.shape else len(points)
+    return count("points", wrong + int(np.sum(subject.fit < 0)), "points in the model that are not the input's")

@@ -1,26 +1,29 @@
-"""A run as it is certified: computed a moment ago, or read back from its directory."""
+"""A run as it is certified, computed a moment ago or read back: its rows, its model, its numbers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from mlcli import native
-from mlcli.base.check import Check, count, skipped
+from mlcli.base.check import Check, count
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import stage, unheard
 from mlcli.base.threads import single_threaded_blas
-from mlcli.certify.budget import Budget
+from mlcli.base.types import Array, Indices
 from mlcli.certify.certificate import Certificate, facts_of, numbers
-from mlcli.certify.files import LOADED, prepared_rows, same_model, same_rows, written_embedding, written_spectrum
+from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.table import Table
 from mlcli.methods import Model
-from mlcli.rundir import archive, names
+from mlcli.rundir import archive
+
+ID = 1e-7  # seconds for the comparison of an id
+NUMBER = 2e-8  # seconds for a number that is prepared back
+SAMPLE = 256  # rows that are looked at in any case
 
 
 @frozen
@@ -34,69 +37,86 @@ class Record:
     model: Model
     preparation: Preparation
     dropped: tuple[Dropped, ...]
-    read: bool = False  # whether it was read back from its directory
+    stored: Mapping[str, Any] | None = None  # the model as it lies in its folder, where it has been read already
 
 
 @stage("certify")
-def certify(record: Record, folder: Path | None, budget: Budget) -> Certificate:
-    """The certificate of a run, and of its files where it has been written."""
-    with unheard(), single_threaded_blas():  # the blocks of work are too small to be shared
-        stored, checks = _read_back(record, folder, budget)
-        projector = stored.get("projector", record.model.projector)
-        model = replace(record.model, embedding=record.embedding.values, projector=projector,
+def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certificate:
+    """The certificate of a run, by the model that lies in its folder where it has been written."""
+    config, plan = record.config, Plan(full or record.config.report.certify == "full", record.config.compute.seed)
+    with unheard(), single_threaded_blas():  # the pieces of work are too small to be shared
+        stored = record.stored or ({} if folder is None else archive.load(folder, finite=False))
+        model = replace(record.model, embedding=record.embedding.values,
+                        projector=stored.get("projector", record.model.projector),
                         unfolded=stored.get("unfolded", record.model.unfolded))
         given = None if record.given is None else record.given.data()
-        subject = Subject.of(record.config.method, given, model, record.config.compute.seed)
-        checks += _rows(record, budget)
-        checks += _numbers(subject, budget)
-        facts = {**facts_of(subject), "seed": record.config.compute.seed, "certify": record.config.report.certify,
-                 "native_kernels": native.available(), "seconds": round(budget.spent, 4),
-                 "seconds_allowed": round(budget.seconds, 4)}
+        subject = Subject.of(config.method, given, model, plan)
+        checks = [] if not stored else [
+            same_model(stored, record.embedding.ids if config.input.kind != "features" else (), record.preparation)]
+        checks += [*_rows(record, plan), *_numbers(subject)]
+        facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
     return Certificate(tuple(checks), facts)
 
 
-def _numbers(subject: Subject, budget: Budget) -> list[Check]:
+def _numbers(subject: Subject) -> list[Check]:
     """The checks of the numbers; those that a matrix of the result does not let finish count as failed."""
     checks: list[Check] = []
     try:
-        for check in numbers(subject, budget):
+        for check in numbers(subject):
             checks.append(check)  # noqa: PERF402 (those before an error are kept)
     except np.linalg.LinAlgError as error:
         checks.append(count("matrices", 1, f"matrices of the result without a decomposition ({str(error)[:80]})"))
     return checks
 
 
-def _rows(record: Record, budget: Budget) -> list[Check]:
+def _rows(record: Record, plan: Plan) -> list[Check]:
     """Rows and their preparation."""
     if record.source is None or record.given is None or not record.source.rows:
         return []
-    gone = [d.row - 1 for d in record.dropped]
-    checks = [same_rows(record.source, record.embedding, record.dropped, budget)]
-    if len(record.source.ids) - len(gone) == len(record.embedding.ids):
-        left = np.delete(np.arange(len(record.source.ids)), np.asarray(gone, dtype=np.int64))
+    checks, left = [same_rows(record.source, record.embedding, record.dropped, plan)], rows_left(
+        record.source, record.dropped)
+    if len(left) == len(record.embedding.ids) and record.source.kind == "features":
         rows = record.given.values if record.model.kept is None else record.given.values[record.model.kept]
-        checks.append(prepared_rows(record.source, rows, record.preparation, left, budget))
+        checks.append(prepared_rows(record.source, rows, record.preparation, left, plan))
     return checks
 
 
-def _read_back(record: Record, folder: Path | None, budget: Budget) -> tuple[Mapping[str, Any], list[Check]]:
-    """The model as it lies in the folder, and whether all files hold what was computed."""
-    if folder is None:
-        return {}, []
-    stored: Mapping[str, Any] = {}
-    checks = list(_written(record, folder, budget))
-    size = (folder / names.ARRAYS).stat().st_size
-    if not budget.allows(0.2, LOADED * size):
-        return stored, [*checks, skipped("model", f"no time to read {size:,} bytes")]
-    stored = archive.load(folder, finite=False)  # what is not finite is for the checks to find
-    trained = record.embedding.ids if record.config.input.kind != "features" else ()
-    return stored, [*checks, same_model(stored, trained, record.preparation)]
+def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan: Plan) -> Check:
+    """The embedding's rows are the input's, under their ids and labels and in their order, but for those dropped."""
+    left = rows_left(source, dropped)
+    if len(left) != len(embedding.ids) or len(embedding.ids) != len(embedding.values):
+        return count("rows", abs(len(left) - len(embedding.ids)) or 1,
+                     "rows of the input that are neither in the embedding nor dropped")
+    chosen = plan.sample(0.1, ID, len(left), least=SAMPLE)
+    wrong = sum(source.ids[row] != embedding.ids[place] or any(
+        texts[row] != embedding.labels[name][place] for name, texts in source.labels.items())
+        for place, row in zip(chosen.tolist(), left[chosen].tolist(), strict=True))
+    return count("rows", wrong, "ids and labels that are not the input's, in order", exact=len(chosen) == len(left))
 
 
-def _written(record: Record, folder: Path, budget: Budget) -> Iterator[Check]:
-    if record.model.projector is not None:
-        yield from written_embedding(folder, record.embedding, record.config.report.formats, budget)
-    if record.read:
-        return  # the spectrum at hand is the file's
-    text = (folder / names.SPECTRUM).read_text(encoding="utf-8")
-    yield written_spectrum(text, record.model.spectrum.eigenvalues, record.config.method.kept.report)
+def rows_left(source: Table, dropped: Sequence[Dropped]) -> Indices:
+    """The rows of the input that were not dropped."""
+    return np.delete(np.arange(len(source.ids)), np.array([d.row - 1 for d in dropped], dtype=np.int64))
+
+
+def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, plan: Plan) -> Check:
+    """Prepared numbers lead back to the input's."""
+    chosen = plan.sample(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
+    original, found, exact = source.values[kept[chosen]], data[chosen], len(chosen) == len(kept)
+    back, there = preparation.undo(found), np.isfinite(original) & (preparation.spread != 0)
+    origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
+    size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin)
+    size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
+    wrong = int(np.sum(there & (np.abs(back - original) > (0.0 if preparation.unchanged else 1e-9) * size)))
+    return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=exact)
+
+
+def same_model(stored: Mapping[str, object], trained: Sequence[str], preparation: Preparation) -> Check:
+    """The model read back names the input's points and prepares rows as the run did."""
+    read = stored["preparation"]
+    wrong = int(tuple(stored["trained"]) != tuple(trained))  # type: ignore[arg-type]
+    if not isinstance(read, Preparation):
+        return count("model", 1, "the model does not say how rows are prepared")
+    wrong += sum(not np.array_equal(getattr(read, name), getattr(preparation, name))
+                 for name in ("columns", "missing", "fill", "exponent", "center", "spread"))
+    return count("model", wrong, "parts of the model read back that are not the run's")

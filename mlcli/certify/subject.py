@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
-from mlcli.base.scaling import BLOCK, largest_of, scaled
+from mlcli.base.scaling import largest_of, scaled
 from mlcli.base.types import Array, Indices
+from mlcli.certify.plan import Plan
 from mlcli.methods import Method, Model, Projector
 from mlcli.methods.model import existing
 
@@ -23,37 +23,39 @@ TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice 
 class Subject:
     """A method, the data it was given and the model it returned."""
 
-    method: Method
-    given: Input | None  # all prepared rows; None where the input is gone
+    method: Any  # a Method
+    given: Any  # an Input, all prepared rows; None where the input is gone
     model: Model  # scaled to the units of the computation
-    seed: int = 0
+    plan: Plan
 
     @classmethod
-    def of(cls, method: Method, given: Input | None, model: Model, seed: int) -> "Subject":
+    def of(cls, method: Method, given: Input | None, model: Model, plan: Plan) -> "Subject":
         """A model in its own units, taken back to those of the computation by exact powers of two."""
-        projector, spectrum = model.projector, replace(model.spectrum, exponent=0)
+        projector, model = model.projector, replace(model, spectrum=replace(model.spectrum, exponent=0))
         if projector is None:
-            return cls(method, given, replace(model, spectrum=spectrum), seed)
-        embedding = scaled(model.embedding, -projector.exponent_out)
-        plain = replace(projector, exponent_in=0, exponent_out=0)
-        if given is not None and projector.exponent_in:
-            given = replace(given, values=in_units(given.values, -projector.exponent_in,
-                                                   getattr(projector.similarity, "points", None)))
-        exponent = projector.exponent_in if given is not None else 0
-        given = given if given is None else replace(given, exponent=exponent)
-        return cls(method, given, replace(model, embedding=embedding, spectrum=spectrum, projector=plain), seed)
+            return cls(method, given, model, plan)
+        exponent, plain = projector.exponent_in, replace(projector, exponent_in=0, exponent_out=0)
+        model = replace(model, embedding=scaled(model.embedding, -projector.exponent_out), projector=plain)
+        if given is not None:
+            given = replace(given, values=scaled(given.values, -exponent), exponent=exponent)
+        return cls(method, given, model, plan)
 
     @cached_property
     def data(self) -> Any:
         """The rows that were embedded."""
         if self.given is None or self.model.kept is None:
             return self.given
-        return self.given.take(self.model.kept)  # type: ignore[union-attr]
+        return self.given.take(self.model.kept)
 
     @property
     def projector(self) -> Projector:
         """The way from points to coordinates, free of units."""
         return existing(self.model.projector)
+
+    @property
+    def similarity(self) -> Any:
+        """How rows are compared, as the model holds it."""
+        return self.projector.similarity
 
     @property
     def embedding(self) -> Array:
@@ -73,16 +75,13 @@ class Subject:
     @cached_property
     def values(self) -> Array:
         """The kernel's eigenvalues that the axes belong to (p), none below zero."""
-        count = self.embedding.shape[1]
-        found = np.zeros(count)
-        known = self.model.spectrum.solved[:count]
-        found[: len(known)] = np.maximum(known, 0.0)
-        return found
+        count, known = self.embedding.shape[1], np.maximum(self.model.spectrum.solved, 0.0)
+        return np.append(known, np.zeros(count))[:count]
 
     @property
     def top(self) -> float:
         """The largest eigenvalue in size."""
-        return float(np.abs(self.model.spectrum.solved).max(initial=0.0))
+        return most(self.model.spectrum.solved)
 
     @cached_property
     def rounding(self) -> float:
@@ -90,14 +89,16 @@ class Subject:
         columns = self.given.values.shape[1] if isinstance(self.given, Features) else 1
         return EPS * max(self.size, columns, 10)
 
+    @property
+    def precision(self) -> float:
+        """The same with what an iterative solver was allowed."""
+        return self.rounding + self.model.spectrum.tolerance
+
     @cached_property
     def ties(self) -> float:
         """How far apart eigenvalues are that count as equal: any rotation of their axes is as good."""
         solved = self.model.spectrum.solved
-        breaks = np.flatnonzero(-np.diff(solved) > TIED * self.rounding * self.top)
-        edges = [0, *(breaks + 1).tolist(), len(solved)]
-        return max((float(solved[a] - solved[b - 1]) for a, b in pairwise(edges)
-                    if a < self.embedding.shape[1] and solved[b - 1] > 0), default=0.0)
+        return tied(solved[solved > 0], self.rounding * self.top, self.embedding.shape[1])
 
     @cached_property
     def placing(self) -> float:
@@ -108,7 +109,7 @@ class Subject:
     @cached_property
     def fit(self) -> Indices:
         """Which of the embedded rows carried the fit: landmarks, or all; -1 where it is not known."""
-        similarity = self.projector.similarity
+        similarity = self.similarity
         chosen = getattr(similarity, "landmarks", None)
         if chosen is not None:
             return np.asarray(chosen)
@@ -123,13 +124,16 @@ class Subject:
         return self.embedding if len(self.fit) == self.size else self.embedding[self.fit]
 
 
-def in_units(values: Array, exponent: int, points: Array | None) -> Array:
-    """2**exponent times the data; where these are the points that a model holds, those, which spares a copy."""
-    if points is None or points.shape != values.shape:
-        return scaled(values, exponent)
-    same = all(in_order(lambda rows: np.array_equal(scaled(values[rows], exponent), points[rows]),
-                        row_blocks(len(values), BLOCK, values.shape[1])))
-    return points if same else scaled(values, exponent)
+def most(values: Array) -> float:
+    """The largest size of a number; NaN where there is one."""
+    return float(np.abs(values).max(initial=0.0))
+
+
+def tied(values: Array, rounding: float, kept: int, power: int = 1) -> float:
+    """The widest range of a power of ordered values that count as equal, among groups with one of the first few."""
+    edges = [0, *(np.flatnonzero(np.abs(np.diff(values)) > TIED * rounding) + 1).tolist(), len(values)]
+    return max((abs(float(values[b - 1] ** power - values[a] ** power)) for a, b in pairwise(edges)
+                if a < kept and b > a), default=0.0)
 
 
 def _places(points: Array, among: Array) -> Indices:

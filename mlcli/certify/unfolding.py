@@ -2,25 +2,22 @@
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Features
+from mlcli.base.inputs import Features
 from mlcli.base.scaling import scaled_number
 from mlcli.base.types import Array
-from mlcli.certify.budget import Budget
-from mlcli.certify.graph import Near, graph_checks
-from mlcli.certify.subject import Subject
-from mlcli.stages.graph.graph import undirected
+from mlcli.certify.eigen import worst
+from mlcli.certify.graph import apart, joined_in, neighbors
+from mlcli.certify.plan import later
+from mlcli.certify.subject import Subject, most
 from mlcli.stages.unfolding.unfolded import Unfolded
 
 FACE = 1e-9  # share of the points' size that rounding may leave outside a face
 LEAST = 1e-290  # squared lengths below this have lost digits to the end of the range of doubles
-DENSE = 4e-10  # seconds for a number of a matrix whose eigenvalues are found, times its size
-TERM = 2e-8  # seconds for a number of a pair's difference, summed
 
 
 @frozen
@@ -29,6 +26,7 @@ class Bound:
 
     value: float  # infinite where the weights prove nothing
     rounding: float
+    pull: float  # Σ |y|/λ: how much it moves for a unit of squared distance
 
 
 @frozen
@@ -37,11 +35,6 @@ class Again:
 
     subject: Subject
     unfolded: Unfolded
-
-    @property
-    def equal(self) -> bool:
-        """Whether distances are kept, rather than kept from growing."""
-        return bool(self.subject.method.constraints == "equal")  # type: ignore[attr-defined]
 
     def stated(self, name: str) -> float | None:
         """A squared length of `fit` in the units of the computation; None where there is none in range."""
@@ -54,28 +47,19 @@ class Again:
     @cached_property
     def held(self) -> Array:
         """The squared distances of the pairs in the input (m)."""
-        data, left, right = self.subject.data, self.unfolded.left, self.unfolded.right
-        if isinstance(data, Dissimilarities):
-            return np.asarray(data.values[left, right] ** 2)
-        return np.asarray(((data.values[left] - data.values[right]) ** 2).sum(axis=1))
+        return apart(self.subject, self.unfolded.left, self.unfolded.right) ** 2
 
     @cached_property
     def excess(self) -> Array:
         """What those of the kernel are off by; where none may grow, what one has grown by (m)."""
         factor, left, right = self.unfolded.factor, self.unfolded.left, self.unfolded.right
         excess = ((factor[left] - factor[right]) ** 2).sum(axis=1) - self.held
-        return np.abs(excess) if self.equal else np.maximum(excess, 0.0)
+        return np.abs(excess) if self.subject.method.constraints == "equal" else np.maximum(excess, 0.0)
 
     @cached_property
     def trace(self) -> float:
         """tr K."""
         return float(np.sum(self.unfolded.factor**2))
-
-    @cached_property
-    def objective(self) -> float:
-        """tr K, less the penalty where there is one."""
-        penalty = self.unfolded.penalty or 0.0
-        return self.trace - penalty / 2 * float(np.sum(self.excess[self.unfolded.counted] ** 2))
 
     @cached_property
     def bound(self) -> Bound:
@@ -84,58 +68,55 @@ class Again:
         values = np.linalg.eigvalsh(self._weighted())
         least, top = float(values[0]), float(np.abs(values).max())
         if not least > 0:
-            return Bound(float("inf"), 0.0)
+            return Bound(float("inf"), 0.0, 0.0)
         linear = float(squares @ weights) / least
         soft = float(weights @ weights) / least**2 / (2 * self.unfolded.penalty) if self.unfolded.penalty else 0.0
         sizes = float(squares @ np.abs(weights)) / least
-        return Bound(linear + soft, EPS * len(values) * (top / least * (abs(linear) + 2 * soft) + sizes))
+        rounding = EPS * len(values) * (top / least * (abs(linear) + 2 * soft) + sizes)
+        return Bound(linear + soft, rounding, float(np.abs(weights).sum()) / least)
 
     def _weighted(self) -> Array:
         """Σ y vvᵀ: over a basis, or the Laplacian with the constant vector lifted out of the way."""
         left, right = (side[self.unfolded.counted] for side in (self.unfolded.left, self.unfolded.right))
-        weights, basis, size = self.unfolded.weights, self.unfolded.basis, self.subject.size
-        if basis is not None:
-            rows = basis[left] - basis[right]
-            return np.asarray((rows.T * weights) @ rows)
-        laplacian = np.zeros((size, size))
-        for one, other, sign in ((left, left, 1), (right, right, 1), (left, right, -1), (right, left, -1)):
-            np.add.at(laplacian, (one, other), sign * weights)
-        return laplacian + np.abs(laplacian).sum(axis=1).max() / size
+        vectors = np.eye(self.subject.size) if self.unfolded.basis is None else self.unfolded.basis
+        rows = vectors[left] - vectors[right]
+        found = (rows.T * self.unfolded.weights) @ rows
+        lift = np.abs(found).sum(axis=1).max() / len(found) if self.unfolded.basis is None else 0.0
+        return np.asarray(found + lift)
 
 
-def unfolding_checks(subject: Subject, unfolded: Unfolded, budget: Budget) -> Iterator[Check]:
+def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
     """All checks of this page."""
     yield _shape(subject, unfolded)
     if len(unfolded.factor) != subject.size:
         return
-    again = Again(subject, unfolded)
+    again, fit = Again(subject, unfolded), subject.model.fit
     if unfolded.basis is not None:
         yield _basis(again, unfolded.basis)
-    yield _centered(again)
-    yield _residual(again)
-    yield _trace(again)
-    yield from _pairs(again, budget)
-    size, width = len(unfolded.left), unfolded.factor.shape[1] + subject.data.values.shape[1]
-    if not budget.allows(0.2, TERM * size * width):
-        yield skipped("violation", "no time for all pairs")
-        return
-    yield _violation(again)
-    columns = subject.size if unfolded.basis is None else unfolded.basis.shape[1]
-    if budget.allows(0.4, DENSE * columns**3 + TERM / 40 * len(unfolded.weights) * columns**2):
+    yield from _eigenproblem(again)
+    if subject.method.common_neighbors:
+        yield skipped("neighbors", "pairs with a neighbor in common are not looked for again")
+    else:
+        yield _pairs(again)
+    mean = float(again.held.mean())
+    found = float(again.excess.max(initial=0.0)) / mean
+    scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(again.held.max()) / mean + found)
+    yield ratio("violation", abs(found - float(fit["constraint_violation"])), scale,
+                f"distances of neighbors: squared, off by {found:.2g} of their mean at most, as stated")
+    if subject.method.constraints != "equal":
+        yield count("weights", int(np.sum(unfolded.weights < 0)), "weights below zero, where none may grow")
+    if subject.plan.full:
         yield from _optimum(again)
     else:
-        yield skipped("bound", "no time for the eigenvalues of the weighted pairs")
+        yield later("bound")
 
 
 def _shape(subject: Subject, unfolded: Unfolded) -> Check:
     """Every part has a row for each point, and every pair is one of points."""
-    pairs = np.concatenate([unfolded.left, unfolded.right])
-    wrong = abs(len(unfolded.factor) - subject.size) + int(np.sum((pairs < 0) | (pairs >= subject.size)))
-    if unfolded.basis is not None:
-        wrong += abs(len(unfolded.basis) - subject.size)
-    parts = (unfolded.factor, unfolded.weights) if unfolded.basis is None else (
-        unfolded.factor, unfolded.weights, unfolded.basis)
-    wrong += sum(int(np.size(part) - np.isfinite(part).sum()) for part in parts)
+    pairs, parts = np.concatenate([unfolded.left, unfolded.right]), [unfolded.factor]
+    parts += [] if unfolded.basis is None else [unfolded.basis]
+    wrong = int(np.sum((pairs < 0) | (pairs >= subject.size))) + sum(abs(len(part) - subject.size) for part in parts)
+    wrong += sum(int(np.size(part) - np.isfinite(part).sum()) for part in (*parts, unfolded.weights))
     return count("unfolding", wrong, "rows of the kernel that are no point's, pairs of no points, numbers not finite")
 
 
@@ -143,95 +124,58 @@ def _basis(again: Again, basis: Array) -> Check:
     """VᵀV = I and 1ᵀV = 0; a face holds the points' own kernel, which keeps all distances."""
     subject, factor = again.subject, again.unfolded.factor
     outside = factor - basis @ (basis.T @ factor)
-    error = max(float(np.abs(basis.T @ basis - np.eye(basis.shape[1])).max(initial=0.0)),
-                float(np.abs(basis.sum(axis=0)).max(initial=0.0)),
-                float(np.abs(outside).max(initial=0.0) / np.sqrt(again.trace)))
+    error = max(most(basis.T @ basis - np.eye(basis.shape[1])), most(basis.sum(axis=0)),
+                most(outside) / np.sqrt(again.trace))
     if again.unfolded.penalty is None and isinstance(subject.data, Features):
         points = subject.data.values - subject.data.values.mean(axis=0)
-        left = np.abs(points - basis @ (basis.T @ points)).max(initial=0.0) / np.abs(subject.data.values).max()
-        error = max(error, float(left) / FACE * subject.rounding)
-    return ratio("basis", error, subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")
+        error = max(error, most(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
+    return ratio("basis", float(error), subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")
 
 
-def _centered(again: Again) -> Check:
-    """K1 = 0; positive semidefinite it is by its form, F Fᵀ."""
-    sums = np.abs(again.unfolded.factor.sum(axis=0)).max(initial=0.0)
-    scale = again.subject.rounding * np.sqrt(again.trace)
-    return ratio("kernel", float(sums), float(scale), "K = F Fᵀ, and the column sums of F are zero")
+def _eigenproblem(again: Again) -> Iterator[Check]:
+    """K1 = 0, K Y = Y Λ and tr K; positive semidefinite it is by its form, F Fᵀ."""
+    subject, factor, values = again.subject, again.unfolded.factor, again.subject.values
+    spectrum, stated = subject.model.spectrum, again.stated("trace")
+    yield ratio("kernel", most(factor.sum(axis=0)), float(subject.rounding * np.sqrt(again.trace)),
+                "K = F Fᵀ, and the column sums of F are zero")
+    gaps = np.linalg.norm(factor @ (factor.T @ subject.embedding) - subject.embedding * values, axis=0)
+    scale = subject.precision * subject.top + subject.ties
+    yield ratio("residual", worst(gaps, np.sqrt(np.maximum(values, scale))), scale, "F Fᵀ v = λ v")
+    error = max(abs(again.trace - total) for total in (spectrum.solved_trace, stated) if total is not None)
+    yield ratio("trace", error, subject.rounding * again.trace, "‖F‖² = the trace, in fit and of the spectrum")
 
 
-def _residual(again: Again) -> Check:
-    """K Y = Y Λ: the coordinates are the learned kernel's."""
-    subject, factor = again.subject, again.unfolded.factor
-    coordinates, values = subject.embedding, subject.values
-    gaps = np.linalg.norm(factor @ (factor.T @ coordinates) - coordinates * values, axis=0)
-    scale = (subject.rounding + subject.model.spectrum.tolerance) * subject.top + subject.ties
-    sizes = np.sqrt(np.maximum(values, scale))
-    return ratio("residual", float(np.divide(gaps, sizes, out=np.zeros_like(gaps), where=gaps > 0).max(initial=0.0)),
-                 scale, "F Fᵀ v = λ v")
-
-
-def _trace(again: Again) -> Check:
-    """The squares of F sum to the trace that the run states, and to that of its spectrum."""
-    stated, spectrum = again.stated("trace"), again.subject.model.spectrum.solved_trace
-    error = abs(again.trace - spectrum) if stated is None else max(abs(again.trace - stated),
-                                                                    abs(again.trace - spectrum))
-    return ratio("trace", error, again.subject.rounding * again.trace, "‖F‖² = the trace, in fit and of the spectrum")
-
-
-def _pairs(again: Again, budget: Budget) -> Iterator[Check]:
+def _pairs(again: Again) -> Check:
     """The pairs are those of the neighbor graph."""
     subject, unfolded = again.subject, again.unfolded
-    method: Any = subject.method
-    if method.common_neighbors:
-        yield skipped("neighbors", "pairs with a neighbor in common are not looked for again")
-        return
-    near = Near(subject, method.neighbors, subject.projector.similarity.radius)  # type: ignore[attr-defined]
-    graph = undirected(subject.size, unfolded.left, unfolded.right, np.sqrt(again.held), "union")
-    yield from (check for check in graph_checks(subject, graph, near, method.graph, budget)
-                if check.name != "edge lengths")  # which are the input's here, not the model's
-
-
-def _violation(again: Again) -> Check:
-    """Distances are off by as much as the run states, relative to the mean of those to keep."""
-    mean = float(again.held.mean())
-    found = float(again.excess.max(initial=0.0)) / mean
-    scale = EPS * (16 + np.sqrt(again.subject.data.values.shape[1])) * (float(again.held.max()) / mean + found)
-    return ratio("violation", abs(found - float(again.subject.model.fit["constraint_violation"])), scale,
-                 f"distances of neighbors: squared, off by {found:.2g} of their mean at most, as stated")
+    one, other = np.concatenate([unfolded.left, unfolded.right]), np.concatenate([unfolded.right, unfolded.left])
+    starts = np.concatenate([[0], np.cumsum(np.bincount(one, minlength=subject.size))])
+    return neighbors(subject, joined_in(subject, starts, other[np.argsort(one, kind="stable")]),
+                     subject.method.graph)
 
 
 def _optimum(again: Again) -> Iterator[Check]:
     """The bound is what the weights prove, it is not below the objective, and the gap is theirs."""
     fit, bound, stated = again.subject.model.fit, again.bound, again.stated("dual_bound")
-    if not again.equal:
-        yield count("weights", int(np.sum(again.unfolded.weights < 0)), "weights below zero, where none may grow")
     if fit["duality_gap"] is None or not np.isfinite(bound.value):
         wrong = int(np.isfinite(bound.value) or fit["duality_gap"] is not None or bool(fit["converged"]))
         yield count("bound", wrong, "no bound is known, and none is stated")
         return
-    rounding = bound.rounding + again.subject.rounding * abs(again.trace)
+    rounding, penalty = bound.rounding + again.subject.rounding * abs(again.trace), again.unfolded.penalty or 0.0
+    objective = again.trace - penalty / 2 * float(np.sum(again.excess[again.unfolded.counted] ** 2))
     if stated is None:
         yield skipped("bound", "squared lengths are outside the range of doubles")
     else:
         yield ratio("bound", abs(bound.value - stated), rounding, "Σ y d²/λ of the stored weights = the bound stated")
     # a kernel whose distances are off may pass the bound by what the weights make of it
-    room = 0.0 if again.unfolded.penalty else float(fit["constraint_violation"]) * abs(
-        again.held.mean() * _pull(again))
-    yield count("duality", int(again.objective > bound.value + room + 10 * rounding),
-                f"objectives above their bound: {again.objective:.9g}, and at most {bound.value:.9g}")
-    size = max(abs(bound.value), abs(again.objective), again.trace)
-    gap = abs(bound.value - again.objective) / size
+    room = 0.0 if penalty else float(fit["constraint_violation"]) * again.held.mean() * bound.pull
+    yield count("duality", int(objective > bound.value + room + 10 * rounding),
+                f"objectives above their bound: {objective:.9g}, and at most {bound.value:.9g}")
+    size = max(abs(bound.value), abs(objective), again.trace)
+    gap = abs(bound.value - objective) / size
     yield ratio("gap", abs(gap - float(fit["duality_gap"])), 2 * rounding / size, f"a relative gap of {gap:.2e}")
-    off = gap if again.unfolded.penalty else max(gap, float(fit["constraint_violation"]))
-    tolerance = float(again.subject.method.tolerance)  # type: ignore[attr-defined]
+    off = gap if penalty else max(gap, float(fit["constraint_violation"]))
+    tolerance = float(again.subject.method.tolerance)
     slack = 10 * rounding / size
     wrong = off > tolerance + slack if fit["converged"] else off < tolerance - slack
     yield count("converged", int(wrong), f"gap and violation {off:.2e}, tolerance {tolerance:.2e}, as stated")
-
-
-def _pull(again: Again) -> float:
-    """Σ |y|/λ: how much the bound moves for a unit of squared distance."""
-    weights, squares = again.unfolded.weights, again.held[again.unfolded.counted]
-    least = float(squares @ weights) / again.bound.value
-    return float(np.abs(weights).sum()) / least if least else float("inf")

@@ -15,7 +15,8 @@ Given = Annotated[str | None, typer.Option("--input", metavar="FILE", show_defau
                                            help="The run's input, where it lies elsewhere now.")]
 View = Annotated[str | None, typer.Option("--view", metavar="FILE", show_default=False,
                                           help="The run's second view, where it lies elsewhere now.")]
-Full = Annotated[bool, typer.Option("--full", help="Look at every row, and count eigenvalues by inertia.")]
+Full = Annotated[bool, typer.Option("--full", help="Look at every row and path, and count eigenvalues by inertia; "
+                                    "may take longer than the run.")]
 
 
 def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False,
@@ -28,8 +29,8 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     mlcli verify runs/genes-cca --input copies/genes.csv --view copies/doses.csv
 
     All files are compared with the hashes that the run wrote. Where the input is still the same, the certificate
-    is made again from the files; without it, only what the files say of each other. Exit code 80 where numbers
-    fail, 83 where files were changed.
+    is made again from the files; without it, only what the files say of each other. With --full, what a run only
+    samples is looked at whole. Exit code 80 where numbers fail, 83 where files were changed.
     """
     from mlcli import verification
 

@@ -29,6 +29,6 @@ class Report(Options):
         ("svg",), "File formats of scree and scatter plot; png and pdf need the extra mlcli[plot].")
     quality: Quality | None = Quality()
     certify: Literal["auto", "full"] = option(
-        "auto", "How thoroughly results are checked before they are published: as far as the larger of 5% of the run's "
-        "time and 50 ms goes (auto), or every row, and eigenvalues counted by inertia (full).")
+        "auto", "How thoroughly results are checked before they are published: what is cheap, and samples of the rest "
+        "(auto), or every row and path, with eigenvalues counted by inertia (full), as `mlcli verify --full` does.")
     dimension: bool = option(True, "Whether the rules for the number of axes are applied.")

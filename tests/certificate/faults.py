@@ -1,7 +1,8 @@
-"""Some fifty numerical faults, each put into a run at a named place; and the checks that see it."""
+"""Numerical faults, each put into a run at a named place; the checks that see it, and at which depth."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.kernels.forms import Dense
-from tests.certificate.support import POINTS
+from mlcli.verification import verify
+from tests.certificate.support import POINTS, configured, judged
 
 Patch = pytest.MonkeyPatch
 Inject = Callable[[Patch], None]
@@ -35,6 +37,17 @@ class Fault:
     seen_by: set[str]
     values: Array = field(default_factory=lambda: POINTS)
     sections: dict[str, Any] = field(default_factory=dict)
+    full: bool = False  # whether the run passes, and `mlcli verify --full` sees it
+
+    def seen(self, folder: Path, patch: Patch) -> set[str]:
+        """The checks that fail with the fault in, of the run or of all that is left to `mlcli verify --full`."""
+        self.inject(patch)
+        failed = {name for name, check in judged(configured(
+            folder, self.method, self.values, **self.sections)).items() if check["verdict"] == "fail"}
+        if not self.full:
+            return failed
+        assert not failed
+        return {check.name for check in verify(folder / "out", full=True).certificate.failed}
 
 
 def solving(method: str, change: Callable[[Model], Model]) -> Inject:
@@ -353,11 +366,12 @@ FAULTS: dict[str, Fault] = {
                                                                                                      "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(
-        LLE, replacing("mlcli.stages.kernels.inverse._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"}),
+        LLE, replacing("mlcli.stages.kernels.inverse._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"},
+        full=True),
     "the model's means are off": Fault(
         GAUSSIAN, solving("kpca", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
     "the decoder's mean is off": Fault(
-        PCA, solving("pca", projector(decoder=lambda d: replace(d, mean=d.mean + 1e-3))), {"reconstruction"}),
+        PCA, solving("pca", projector(decoder=lambda d: replace(d, mean=d.mean + 1e-3))), {"decoder"}),
     "ids are swapped": Fault(PCA, replacing("mlcli.pipeline.coordinates", swapped), {"rows"}),
     "labels are a row off": Fault(ISOMAP, replacing("mlcli.pipeline.coordinates", other_labels), {"rows"}),
     "the model on disk is another's": Fault(MDS, replacing("mlcli.rundir.archive.save", stale), {"axes", "projection"}),
@@ -365,10 +379,10 @@ FAULTS: dict[str, Fault] = {
         PCA, replacing("mlcli.rundir.archive.save", other_preparation), {"model"},
         sections={"prepare": {"scale": "standard"}}),
     "the embedding is written with few digits": Fault(
-        PCA, replacing("mlcli.pipeline.write_table", few_digits), {"embedding.csv"}),
+        PCA, replacing("mlcli.pipeline.write_table", few_digits), {"scores"}, full=True),
     "the embedding is written in another order": Fault(
-        MDS, replacing("mlcli.pipeline.write_table", reversed_rows), {"embedding.npy"},
-        sections={"report": {"formats": ["npy"]}}),
+        MDS, replacing("mlcli.pipeline.write_table", reversed_rows), {"residual"},
+        sections={"report": {"formats": ["npy"]}}, full=True),
     "the noise is not the mean of the discarded eigenvalues": Fault(
         PPCA, solving("ppca", latent(noise=lambda v: v * 1.001)), {"stationarity", "variances"}),
     "the noise is that of another divisor": Fault(
@@ -383,7 +397,7 @@ FAULTS: dict[str, Fault] = {
         EM, lambda patch: patch.setattr("mlcli.stages.algebra.iterate.remaining", lambda moved, last: 0.0),
         {"stationarity"}),
     "the direction of most variance is left out": Fault(
-        PPCA, eigenpairs(lambda v, q: (v[1:], q[:, 1:])), {"count"}),
+        PPCA, eigenpairs(lambda v, q: (v[1:], q[:, 1:])), {"variances", "log-likelihood"}),
     "a likelihood is off by one": Fault(PPCA, solving("ppca", fit(log_likelihood=lambda v: v + 1)), {"log-likelihood"}),
     "missing cells are taken for zeros": Fault(
         PPCA, replacing("mlcli.stages.latent.em.posterior", lambda whole, model, data: whole(
@@ -410,7 +424,7 @@ FAULTS: dict[str, Fault] = {
         FA, solving("fa", lambda m: replace(m, loadings=replace(m.loadings, values=m.loadings.values * 1.001))),
         {"stationarity", "variances"}, np.cov(POINTS.T), COVARIANCE),
     "spectrum.csv is not the spectrum": Fault(
-        PCA, replacing("mlcli.pipeline.spectrum_table", altered_digit), {"spectrum.csv"}),
+        PCA, replacing("mlcli.pipeline.spectrum_table", altered_digit), {"residual", "sum"}, full=True),
 }
 
 

@@ -9,6 +9,7 @@ from mlcli import pipeline
 from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import MlcliError
+from mlcli.verification import verify
 from tests.certificate.support import certificate
 from tests.theorems.families import FAMILIES
 
@@ -87,14 +88,16 @@ def square(generator: np.random.Generator, points: Array, method: str) -> tuple[
 
 
 def verdict(number: int, folder: Path, most: int = MOST) -> str:
-    """pass, warn or fail with the checks at fault; or the error of a run that has no result."""
+    """pass, warn or fail with the checks at fault, of the run or of all its numbers; or why there is no result."""
     config = drawn(number, folder, most)
+    found: dict[str, str] = {}
     try:
         pipeline.run(config)
+        found = {f"full {check.name} {check.value}": check.verdict for check in verify(
+            folder / "out", full=True).certificate.checks}
     except MlcliError as error:
         if error.code != "E-CERTIFICATE":
             return error.code
-    document = certificate(folder)
-    doubtful = [f"{check['name']} {check['value']}" for check in document["checks"]
-                if check["verdict"] in ("warn", "fail")]
-    return f"{document['verdict']} {config.method.name}: {', '.join(doubtful)}" if doubtful else "pass"
+    found |= {f"{check['name']} {check['value']}": check["verdict"] for check in certificate(folder)["checks"]}
+    doubtful = [name for name, verdict in found.items() if verdict in ("warn", "fail")]
+    return f"{config.method.name}: {', '.join(doubtful)}" if doubtful else "pass"

@@ -10,8 +10,8 @@ import pytest
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input, Labeled, TwoViews
 from mlcli.base.types import Array
-from mlcli.certify.budget import Budget
 from mlcli.certify.certificate import numbers
+from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
@@ -44,8 +44,8 @@ def verdicts(method: str, options: dict[str, Any], data: Input,
     """What the certificate says of a fit, or of what was made of it."""
     settled = METHODS[method](**options).settle(data)
     model = settled.fit(data, Compute())
-    subject = Subject.of(settled, data, change(model) if change else model, 0)
-    return {check.name: check.verdict for check in numbers(subject, Budget(1e9, True))}
+    subject = Subject.of(settled, data, change(model) if change else model, Plan())
+    return {check.name: check.verdict for check in numbers(subject)}
 
 
 @pytest.mark.parametrize("family", FAMILIES)

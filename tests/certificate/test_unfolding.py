@@ -13,7 +13,7 @@ from mlcli import pipeline
 from mlcli.errors import MlcliError
 from mlcli.methods import Model
 from mlcli.verification import verify
-from tests.certificate.faults import CITY, solving, wrong_neighbors
+from tests.certificate.faults import CITY, Fault, replacing, solving, wrong_neighbors
 from tests.certificate.support import POINTS, certificate, configured, judged
 from tests.theorems.families import FAMILIES
 
@@ -33,29 +33,41 @@ def unfolded(**parts: Callable[[Any], Any]) -> Change:
         model.unfolded, **{name: change(getattr(model.unfolded, name)) for name, change in parts.items()}))
 
 
+def fault(method: dict[str, Any], change: Change, check: str, *, full: bool = False) -> Fault:
+    """A fault in the model, and the check that must fail."""
+    return Fault(method, solving("sde", change), {check}, full=full)
+
+
 def stated(name: str, factor: float) -> Change:
     """A figure of `fit` that is off."""
     return lambda model: replace(model, fit={**model.fit, name: model.fit[name] * factor})
 
 
-FAULTS: dict[str, tuple[dict[str, Any], Change, str]] = {
-    "the trace is off": (SDE, stated("trace", 1 + 1e-9), "trace"),
-    "the bound is too good": (SDE, stated("dual_bound", 1 - 1e-6), "bound"),
-    "the gap is too good": (AT_MOST, stated("duality_gap", 0.5), "gap"),
-    "the violation is too good": (SDE, stated("constraint_violation", 0.5), "violation"),
-    "a gap counts as none": (KINDS["stopped"], lambda m: replace(m, fit={**m.fit, "converged": True}), "converged"),
-    "a weight is wrong": (SDE, unfolded(weights=lambda y: y * np.where(np.arange(len(y)) == 3, 1.01, 1.0)), "bound"),
-    "a weight is below zero": (AT_MOST, unfolded(weights=lambda y: y - 2 * y.min()), "bound"),
-    "weights have another sign": (AT_MOST, unfolded(weights=lambda y: -y), "weights"),
-    "the kernel is not centered": (SDE, unfolded(factor=lambda f: f + 1e-9), "kernel"),
-    "the kernel is another one": (SDE, unfolded(factor=lambda f: f * np.linspace(0.99, 1.01, len(f))[:, None]),
-                                  "residual"),
-    "points are swapped in the kernel": (SDE, unfolded(factor=lambda f: f[[1, 0, *range(2, len(f))]]), "violation"),
-    "a pair is missing": (SDE, unfolded(left=lambda i: i[:-1], right=lambda i: i[:-1],
-                                        counted=lambda c: c[:-1], weights=lambda y: y[:-1]), "neighbors"),
-    "the penalty is another": (KINDS["basis"], unfolded(penalty=lambda kappa: kappa * 1.01), "bound"),
-    "the basis is not orthonormal": (KINDS["basis"], unfolded(basis=lambda v: v * 1.001), "basis"),
-    "a number is lost": (SDE, unfolded(factor=lambda f: np.where(np.arange(len(f)) == 7, np.nan, f.T).T), "unfolding"),
+FAULTS = {
+    "the trace is off": fault(SDE, stated("trace", 1 + 1e-9), "trace"),
+    "the bound is too good": fault(SDE, stated("dual_bound", 1 - 1e-6), "bound", full=True),
+    "the gap is too good": fault(AT_MOST, stated("duality_gap", 0.5), "gap", full=True),
+    "the violation is too good": fault(SDE, stated("constraint_violation", 0.5), "violation"),
+    "a gap counts as none": fault(KINDS["stopped"], lambda m: replace(m, fit={**m.fit, "converged": True}),
+                                  "converged", full=True),
+    "a weight is wrong": fault(SDE, unfolded(weights=lambda y: y * np.where(np.arange(len(y)) == 3, 1.01, 1.0)),
+                               "bound", full=True),
+    "a weight is below zero": fault(AT_MOST, unfolded(weights=lambda y: y - 2 * y.min()), "weights"),
+    "weights have another sign": fault(AT_MOST, unfolded(weights=lambda y: -y), "weights"),
+    "the kernel is not centered": fault(SDE, unfolded(factor=lambda f: f + 1e-9), "kernel"),
+    "the kernel is another one": fault(
+        SDE, unfolded(factor=lambda f: f * np.linspace(0.99, 1.01, len(f))[:, None]), "residual"),
+    "points are swapped in the kernel": fault(
+        SDE, unfolded(factor=lambda f: f[[1, 0, *range(2, len(f))]]), "violation"),
+    "a pair is missing": fault(SDE, unfolded(left=lambda i: i[:-1], right=lambda i: i[:-1], counted=lambda c: c[:-1],
+                                             weights=lambda y: y[:-1]), "neighbors"),
+    "the penalty is another": fault(
+        KINDS["basis"], unfolded(penalty=lambda kappa: kappa * 1.01), "bound", full=True),
+    "the basis is not orthonormal": fault(KINDS["basis"], unfolded(basis=lambda v: v * 1.001), "basis"),
+    "a number is lost": fault(
+        SDE, unfolded(factor=lambda f: np.where(np.arange(len(f)) == 7, np.nan, f.T).T), "unfolding"),
+    "neighbors are wrong": Fault({**AT_MOST, "neighbors": {"count": 5}}, replacing(
+        "mlcli.stages.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
 }
 
 
@@ -83,18 +95,8 @@ def test_dissimilarities_and_faces_pass(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_what_is_off_is_seen(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    method, change, check = FAULTS[name]
-    solving("sde", change)(monkeypatch)
-    checks = judged(configured(tmp_path, method, report={"certify": "full"}))
-    assert checks[check]["verdict"] == "fail", checks
-
-
-def test_wrong_neighbors_are_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.stages.graph import neighbors
-
-    whole = neighbors.nearest
-    monkeypatch.setattr(neighbors, "nearest", lambda points, count: wrong_neighbors(whole, points, count))
-    assert judged(configured(tmp_path, {**AT_MOST, "neighbors": {"count": 5}}))["neighbors"]["verdict"] == "fail"
+    seen = FAULTS[name].seen(tmp_path, monkeypatch)
+    assert seen & FAULTS[name].seen_by, seen
 
 
 @pytest.mark.parametrize("family", sorted(FAMILIES))

@@ -1,0 +1,66 @@
+"""What holds of eigenpairs: what spectrum and coordinates say of each other, and that no eigenvalue was left out."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.types import Array
+from mlcli.certify.subject import Subject, most
+
+INERTIA = 10_000  # rows up to which LDLᵀ is worth its n³/3
+
+
+def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
+    """Checks that need no input: of all numbers; where axes are eigenvectors, of them, as long as √λ or the unit √n."""
+    spectrum = subject.model.spectrum
+    parts = {"embedding": subject.embedding, "eigenvalues": spectrum.solved, "axes": subject.projector.axes,
+             "means": subject.projector.centering.means}
+    wrong = sum(int(np.size(part) - np.isfinite(part).sum()) for part in parts.values())
+    yield count("finite", wrong, f"numbers that are not finite in {', '.join(parts)}")
+    if wrong or not claimed:
+        return
+    wrong = int(np.sum(np.diff(spectrum.solved) > 0)) + max(len(subject.values) - len(spectrum.solved), 0)
+    yield count("order", wrong, "eigenvalues that are larger than the one before, or missing for an axis")
+    if spectrum.complete and np.isfinite(spectrum.solved_trace):
+        total, sizes = float(spectrum.solved.sum()), float(np.abs(spectrum.solved).sum())
+        yield ratio("sum", abs(total - spectrum.solved_trace), subject.rounding * max(
+            sizes, abs(spectrum.solved_trace)), "Σλ = the trace that the run states")
+    if (subject.fit < 0).any():
+        yield skipped("orthogonality", "without the input it is not known which rows carried the fit")
+        return
+    coordinates, size = subject.carriers, float(subject.size) if unit else subject.top
+    lengths = np.full(len(subject.values), size) if unit else subject.values
+    allowed = subject.precision * size
+    gap = coordinates.T @ coordinates - np.diag(lengths)
+    yield ratio("orthogonality", most(gap), allowed * subject.placing,
+                "YᵀY = n I" if unit else "YᵀY = Λ, the eigenvalues kept")
+    if subject.projector.centering.across or unit:
+        # the constant vector is no part of any axis; centering takes the means away, and leaves their rounding
+        sums = np.abs(coordinates.sum(axis=0)) * np.sqrt(lengths / max(len(coordinates), 1))
+        means = EPS * len(coordinates) * most(subject.projector.centering.means)
+        yield ratio("centering", float(sums.max(initial=0.0)), allowed + means, "column sums of Y are zero")
+
+
+def worst(gaps: Array, sizes: Array | float) -> float:
+    """The largest gap over its size; none where there is no gap."""
+    return float(np.divide(gaps, sizes, out=np.zeros_like(gaps), where=gaps > 0).max(initial=0.0))
+
+
+def nothing_above(matrix: Callable[[], Array], size: int, last: float, known: int, allowed: float) -> Check:
+    """No more than the known eigenvalues lie above the last one kept.
+
+    Sylvester's law: LDLᵀ of A - s I has as many positive pivots as A has eigenvalues above s.
+    """
+    if size > INERTIA:
+        return skipped("count", f"LDLᵀ counts eigenvalues of up to {INERTIA:,} rows")
+    from scipy.linalg import eigvalsh_tridiagonal
+    from scipy.linalg.lapack import dsytrf
+
+    shift = last + 10 * allowed
+    pivots, places, _ = dsytrf((matrix() - shift * np.eye(size)).T, lower=1, lwork=64 * size, overwrite_a=1)
+    first = np.flatnonzero(places < 0)[::2]  # of blocks of two rows
+    beside = np.zeros(max(size - 1, 0))
+    beside[first] = pivots[first + 1, first]
+    above = int(np.sum(eigvalsh_tridiagonal(np.diag(pivots), beside) > 0))
+    return count("count", max(above - known, 0), f"LDLᵀ counts {above} eigenvalues above {shift:.6g}, of {known} known")

@@ -1,0 +1,33 @@
+"""How much of a result is looked at: what a fixed amount of work allows, by sizes and known costs; or everything."""
+
+import numpy as np
+
+from mlcli.base.check import Check, skipped
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Indices
+
+WORK = 0.016  # seconds on a quiet machine, of which each check may take a share
+
+
+@frozen
+class Plan:
+    """What follows from sizes alone: the same input is looked at in the same places, whatever else a machine does."""
+
+    full: bool = False  # whether everything is looked at, however long it takes
+    seed: int = 0
+
+    def allows(self, share: float, seconds: float) -> bool:
+        """Whether work of so many seconds fits into a share of it."""
+        return self.full or seconds <= share * WORK
+
+    def sample(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
+        """Which of `size` items are looked at, at so many seconds for each: all, or a sample drawn with the seed."""
+        few = max(least, int(share * WORK / cost))
+        if self.full or few >= size:
+            return np.arange(size)
+        return np.sort(np.random.default_rng(self.seed).choice(size, few, replace=False))
+
+
+def later(name: str) -> Check:
+    """A check that is made where everything is looked at."""
+    return skipped(name, "left to mlcli verify --full")
