@@ -8,10 +8,9 @@ from mlcli.base.check import EPS, Check, count, ratio
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import worst
-from mlcli.certify.recompute import NARROW, squared
 from mlcli.certify.subject import Subject
-from mlcli.certify.witness import NUMBER, shortest
 from mlcli.stages.graph.graph import Graph
+from mlcli.stages.similarities.witness import NARROW, NUMBER, shortest, squared
 
 EDGE = 1e-7  # seconds for the length of one edge
 ROOM = 2**22  # numbers of the distances held at once

@@ -10,7 +10,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import INERTIA, nothing_above, worst
 from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
-from mlcli.certify.witness import Witness, witness
+from mlcli.stages.similarities.witness import Witness
 
 NUMBER = 2e-8  # seconds for one number of the kernel in all checks of it
 ROOM = 2**22  # numbers of the kernel held at once: 32 MiB
@@ -44,7 +44,8 @@ class Rows:
 
 def kernel_checks(subject: Subject) -> Iterator[Check]:
     """All checks of this page."""
-    source = witness(subject)
+    there = subject.data is not None and not (subject.fit < 0).any()
+    source = subject.similarity.witness(subject.data, subject.fit, subject.plan.full) if there else None
     if source is None:
         yield skipped("residual", "the kernel cannot be found again from the input")
         return

@@ -19,7 +19,6 @@ from mlcli.certify.linear import Centered
 from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.latent.model import Latent
-from mlcli.stages.similarities import Completed
 
 LOOSE = 10.0  # times the tolerance of an iteration that its result may be from the maximum
 ROUNDED = 100.0  # roundings that are taken for no noise
@@ -81,7 +80,7 @@ def _of_points(subject: Subject) -> Iterator[Check]:
     if not data.exact or decoder is None:
         yield later("stationarity")
         return
-    deviations, far = np.sqrt(squares / size), _loose(subject) if isinstance(projector.similarity, Completed) else 0.0
+    deviations, far = np.sqrt(squares / size), 0.0 if projector.similarity.variances is None else _loose(subject)
     yield ratio("means", most(sums) / size,
                 8 * float(rough.max(initial=0.0)) + (EPS + far) * float(deviations.max(initial=0.0)),
                 "the model's means are the columns' means")
@@ -100,9 +99,9 @@ def _loose(subject: Subject) -> float:
 def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     """The model in units of equal noise; None where no column varies."""
     fit, columns = subject.model.fit, len(loadings)
-    similarity = subject.model.projector and subject.similarity
-    if isinstance(similarity, Completed):
-        return Fitted(loadings, np.eye(loadings.shape[1]), np.ones(columns), similarity.latent.noise,
+    latent = getattr(subject.model.projector and subject.similarity, "latent", None)
+    if latent is not None:
+        return Fitted(loadings, np.eye(loadings.shape[1]), np.ones(columns), latent.noise,
                       np.arange(columns), variances=True)
     shares = np.array([np.nan if value is None else value for value in dict(fit.get("uniquenesses", {})).values()])
     varying = np.flatnonzero(np.isfinite(shares))

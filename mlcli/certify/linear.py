@@ -13,7 +13,6 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
-from mlcli.stages.similarities import Columns
 
 NUMBER = 3e-9  # seconds for one number of the data in all passes of this page
 ROOT = 1.2e-9  # for one number and one column or row of the smaller side, in the roots of all eigenvalues
@@ -25,7 +24,7 @@ def is_linear(subject: Subject) -> bool:
     """Whether the kernel is that of inner products of the features, centered by their means."""
     if subject.model.projector is None:
         return True
-    return isinstance(subject.data, Features) and isinstance(subject.similarity, Columns)
+    return isinstance(subject.data, Features) and subject.similarity.in_features
 
 
 @frozen

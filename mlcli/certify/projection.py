@@ -11,10 +11,8 @@ from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
-from mlcli.certify.recompute import NARROW, squared
 from mlcli.certify.subject import Subject, most
-from mlcli.certify.witness import NUMBER, PATH
-from mlcli.stages.similarities import Smoother
+from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
 FEW = 2  # rows that tell how large an entry of the rows is
@@ -47,7 +45,7 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
 def _rows(subject: Subject) -> Indices:
     """A few rows, the first and the last among them; all of a sequence."""
     similarity, values = subject.similarity, subject.data.values
-    if isinstance(similarity, Smoother):
+    if not similarity.alone:
         return np.arange(subject.size)
     graph = getattr(similarity, "graph", None)
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)

@@ -59,7 +59,7 @@ def test_digits_that_an_outlier_leaves_no_room_for_are_told(outlier: float, told
     """Beside the products of an outlier those of other rows are small: quadratic features amplify their rounding."""
     points = np.cumsum(np.random.default_rng(0).standard_normal((80, 3)), axis=0)
     points[17, 0] += outlier
-    config = configured(tmp_path, {"name": "sfa", "degree": 2, "eigensolve": {"components": 6}}, points)
+    config = configured(tmp_path, {"name": "sfa", "degree": 2, "axes": {"components": 6}}, points)
     codes = {warning["code"] for warning in pipeline.run(config)["warnings"]}
     check = next(check for check in certificate(tmp_path)["checks"] if check["name"] == "projection")
     assert check["value"] < 10  # no more than rounding may do

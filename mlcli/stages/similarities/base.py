@@ -9,9 +9,11 @@ from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array, RowsOf
+from mlcli.base.inputs import Given
+from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.similarities.spaces import Space
+from mlcli.stages.similarities.witness import Witness
 
 
 @frozen
@@ -23,6 +25,8 @@ class Similarity:
     """
 
     keeps_distances: ClassVar[bool] = True  # whether the axes are to keep distances, the input's or others
+    in_features: ClassVar[bool] = False  # whether rows are the new points themselves
+    alone: ClassVar[bool] = True  # whether a row does not depend on the others
 
     def rows(self, new: Array) -> Array:
         """The rows of new points (m x c)."""
@@ -33,7 +37,9 @@ class Similarity:
         return given
 
     def batches(self, new: Array, columns: int) -> Iterator[slice]:
-        """The new points by groups small enough for memory, where rows have so many columns."""
+        """The new points by groups small enough for memory, where rows have so many columns; or all at once."""
+        if not self.alone:
+            return iter([slice(None)])
         return one_by_one(row_blocks(len(new), HELD, max(columns, new.shape[1])))
 
     def rounding(self, new: Array) -> Array | float:
@@ -45,6 +51,13 @@ class Similarity:
 
         `rows` finds rows of the kernel, where the fit gives them. Inputs and coordinates are in units of two to the
         `exponents`.
+        """
+        return None
+
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
+        """The kernel of the rows that carried the fit (`fit`), found again from the rows that were embedded.
+
+        None where there is no such kernel. With `full` every row is looked at, so that speed counts.
         """
         return None
 

@@ -1,19 +1,21 @@
 """Similarities that are columns, or made of them: the axes live in feature space."""
 
-from collections.abc import Iterator
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Given, Similarities
 from mlcli.base.scaling import all_finite
 from mlcli.base.stored import stored
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
 from mlcli.stages.latent.model import Grouped, Latent, posterior
 from mlcli.stages.linear.slowness import monomials, monomials_rounding
 from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.witness import Witness, of_matrix
 
 
 @stored("columns")
@@ -21,9 +23,15 @@ from mlcli.stages.similarities.base import Similarity
 class Columns(Similarity):
     """The features themselves: PCA, whose axes live in feature space; or kernel values given as they are."""
 
+    in_features: ClassVar[bool] = True
+
     def rows(self, new: Array) -> Array:
         """The new points (m x d)."""
         return new
+
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
+        """The kernel that was given."""
+        return of_matrix(data.values) if isinstance(data, Similarities) else None
 
 
 @stored("completed")
@@ -80,6 +88,7 @@ class Monomials(Similarity):
 class Smoother(Similarity):
     """The states of a sequence given all of it: the linear-Gaussian state-space model."""
 
+    alone: ClassVar[bool] = False  # a state follows from the rows before and after it
     means: Array  # d
     model: StateSpace
 
@@ -94,7 +103,3 @@ class Smoother(Similarity):
     def width(self, given: int) -> int:
         """One for each state."""
         return len(self.model.transition)
-
-    def batches(self, new: Array, columns: int) -> Iterator[slice]:
-        """All at once: a state follows from the rows before and after it."""
-        yield slice(None)

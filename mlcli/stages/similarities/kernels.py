@@ -4,6 +4,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Dissimilarities, Features, Given
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import gower, squared_distances
@@ -14,6 +15,7 @@ from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
+from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_function, of_paths, of_points
 
 
 @stored("kernel-values", points="cd", origin="d")
@@ -32,6 +34,10 @@ class KernelValues(Similarity):
     def width(self, given: int) -> int:
         """One for each training point."""
         return len(self.points)
+
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
+        """By the function's formula."""
+        return of_function(self.function, data.values - self.origin) if isinstance(data, Features) else None
 
     def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space:
         """The feature space of the function."""
@@ -54,6 +60,10 @@ class Distances(Similarity):
         """One for each training point."""
         return len(self.points)
 
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
+        """From the points."""
+        return of_points(data.values[fit], self.correction) if isinstance(data, Features) else None
+
     def seen(self, distances: Array) -> Array:
         """With the correction."""
         return self.correction.of_distances(distances)
@@ -74,6 +84,13 @@ class GivenDistances(Similarity):
     def width(self, given: int) -> int:
         """One for each training point that counts."""
         return given if self.landmarks is None else len(self.landmarks)
+
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
+        """From the dissimilarities."""
+        if not isinstance(data, Dissimilarities):
+            return None
+        values = data.values if self.landmarks is None else data.values[np.ix_(fit, fit)]
+        return of_dissimilarities(values, self.correction)
 
     def seen(self, distances: Array) -> Array:
         """With the correction."""
@@ -101,6 +118,10 @@ class Geodesics(Similarity):
     def width(self, given: int) -> int:
         """One for each training point that counts."""
         return self.graph.size if self.landmarks is None else len(self.landmarks)
+
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness:
+        """By paths that are proven shortest."""
+        return of_paths(self.graph, fit, full)
 
     def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space:
         """The neighbor graph with its shortest paths."""

@@ -1,0 +1,163 @@
+"""Witnesses: rows of the kernel that a similarity stands for, found again from the input.
+
+They hold the fit to its word, so nothing here is shared with it: distances, kernel values and corrections have
+formulas of their own, and paths are proven.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from mlcli.base.blocks import each, row_blocks
+from mlcli.base.check import EPS
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, Indices
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.kernels.corrections import Correction
+from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.paths.geodesics import dijkstra_rows
+
+NUMBER = 4e-9  # seconds for one number of one column, summed
+PATH = 4e-8  # seconds that a heap takes for one vertex or edge
+NARROW = 32  # columns up to which distances are summed one column at a time
+CACHED = 2**16  # numbers of the points taken up at once
+NEAR = 1e-3  # share of two points' squared norms below which the product has lost the digits of their distance
+Function = Linear | Polynomial | Gaussian
+
+
+@frozen
+class Witness:
+    """A kernel among the points that carried a fit, before it is centered."""
+
+    rows: Callable[[Indices], Array]  # some rows of it (m x n)
+    diagonal: Array
+    cost: float  # seconds for a row
+    how: str
+    noise: float = 8 * EPS  # relative rounding of an entry
+
+
+def of_matrix(kernel: Array) -> Witness:
+    """A kernel that was given."""
+    return Witness(lambda chosen: kernel[chosen], np.diag(kernel).copy(), NUMBER * len(kernel),
+                   "rows of the kernel that was given", noise=EPS)
+
+
+def of_function(function: Function, points: Array) -> Witness:
+    """The kernel of a function, by its formula."""
+    return Witness(lambda chosen: kernel_values(function, points[chosen], points), kernel_diagonal(function, points),
+                   NUMBER * points.size, f"rows of the {function.name} kernel by its formula",
+                   noise=8 * getattr(function, "degree", 1) * EPS)
+
+
+def of_points(points: Array, correction: Correction) -> Witness:
+    """-δ²/2 of the distances between points."""
+    wide, columns = 1 if points.shape[1] <= NARROW else 4, min(points.shape[1], NARROW)
+    return _of_squares(lambda chosen: squared(points[chosen], points), correction, len(points), columns, wide)
+
+
+def of_dissimilarities(values: Array, correction: Correction) -> Witness:
+    """-δ²/2 of dissimilarities that were given."""
+    return _of_squares(lambda chosen: values[chosen] ** 2, correction, len(values), 1, 1)
+
+
+def _of_squares(squares: Callable[[Indices], Array], correction: Correction, size: int, columns: int,
+                wide: int) -> Witness:
+    """-δ²/2 with the correction off the diagonal."""
+
+    def rows(chosen: Indices) -> Array:
+        found = corrected(squares(chosen), correction.rule if correction.constant else "none", correction.constant)
+        found[np.arange(len(chosen)), chosen] = 0.0
+        return -0.5 * found
+
+    return Witness(rows, np.zeros(size), NUMBER * size * columns, "-δ²/2 from the input", noise=8 * wide * EPS)
+
+
+def of_paths(graph: Graph, fit: Indices, full: bool) -> Witness:
+    """-δ²/2 of shortest paths on the graph that the model holds, and which is itself checked against the input."""
+
+    def rows(chosen: Indices) -> Array:
+        paths = (every_path if full else shortest)(graph, fit[chosen])
+        return -0.5 * (paths if len(fit) == graph.size else paths[:, fit]) ** 2
+
+    cost = PATH * (graph.size + len(graph.indices))
+    return Witness(rows, np.zeros(len(fit)), cost, "-δ²/2 of shortest paths on the model's graph", noise=64 * EPS)
+
+
+def squared(left: Array, right: Array) -> Array:
+    """‖xᵢ - yⱼ‖² (m x n): by differences in few columns and of near points, else by products of centered data."""
+    if right.shape[1] <= NARROW:
+        total = np.zeros((len(left), len(right)))
+        for mine, other in zip(left.T, right.T, strict=True):
+            gap = mine[:, None] - other[None, :]
+            gap *= gap
+            total += gap
+        return total
+    total, center = np.empty((len(left), len(right))), right.mean(axis=0)
+    near = left - center
+    own = np.einsum("ij,ij->i", near, near)[:, None]
+
+    def fill(rows: slice) -> None:
+        part, found = right[rows], total[:, rows]
+        far = part - center
+        sizes = own + np.einsum("ij,ij->i", far, far)
+        with np.errstate(all="ignore"):  # what overflows is not finite, and fails
+            np.subtract(sizes, 2 * (near @ far.T), out=found)
+        lost = found <= NEAR * sizes
+        for row in np.flatnonzero(lost.any(axis=1)):
+            found[row, lost[row]] = np.sum((part[lost[row]] - left[row]) ** 2, axis=1)
+
+    each(fill, row_blocks(len(right), CACHED, right.shape[1]))
+    return total
+
+
+def kernel_values(function: Function, left: Array, right: Array) -> Array:
+    """Values of a kernel function from its formula."""
+    if isinstance(function, Linear):
+        return left @ right.T
+    if isinstance(function, Polynomial):
+        return (function.gamma * (left @ right.T) + function.coef0) ** function.degree
+    return np.exp(-(function.rate or 0.0) * squared(left, right))
+
+
+def kernel_diagonal(function: Function, points: Array) -> Array:
+    """The same of every point with itself."""
+    inner = np.einsum("ij,ij->i", points, points)
+    if isinstance(function, Polynomial):
+        return (function.gamma * inner + function.coef0) ** function.degree
+    return np.ones(len(points)) if isinstance(function, Gaussian) else inner
+
+
+def corrected(values: Array, rule: str, constant: float) -> Array:
+    """Squared dissimilarities with a constant added: to the squares (Lingoes), or to the roots (Cailliez)."""
+    if rule == "lingoes":
+        return values + 2 * constant
+    return values if rule == "none" else (np.sqrt(values) + constant) ** 2
+
+
+def every_path(graph: Graph, sources: Indices) -> Array:
+    """Path lengths from some vertices to all (m x n), by SciPy's Dijkstra."""
+    from scipy.sparse.csgraph import dijkstra
+
+    return np.asarray(dijkstra(graph.matrix(), indices=sources))
+
+
+def shortest(graph: Graph, sources: Indices) -> Array:
+    """Path lengths from some vertices to all (m x n), proven: NaN for a source whose lengths are not the shortest.
+
+    Lengths are the shortest where each is the least of its neighbors' with the edge between added (Bellman, 1958).
+    """
+    found, joined = np.empty((len(sources), graph.size)), np.flatnonzero(np.diff(graph.starts))
+
+    def prove(place: int) -> None:
+        source, row = int(sources[place]), found[place]
+        row[:] = dijkstra_rows(graph, sources[place : place + 1])[0]
+        least = np.full(graph.size, np.inf)
+        least[joined] = np.minimum.reduceat(row[graph.indices] + graph.lengths, graph.starts[joined]) if len(
+            joined) else np.inf
+        least[source] = 0.0
+        with np.errstate(invalid="ignore"):  # infinite lengths to other pieces
+            if not np.all((np.abs(row - least) <= 8 * EPS * least) | (row == least)):
+                row[:] = np.nan
+
+    each(prove, range(len(sources)))
+    return found
