@@ -70,7 +70,6 @@ def test_geodesics_by_dijkstra(processes: Executor) -> None:
 
 
 @eliminates
-@eliminates
 @pytest.mark.parametrize("keep", [False, True])
 def test_geodesics_by_elimination(keep: bool, processes: Executor) -> None:
     source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep)
