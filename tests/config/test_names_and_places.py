@@ -1,0 +1,73 @@
+"""Other names of methods, and options that stand in one place or another by the method."""
+
+from pathlib import Path
+
+import pytest
+
+from mlcli.base.stored import BY_KIND, BY_TAG, stored
+from mlcli.cli.flags import layer_of
+from mlcli.config import build
+from mlcli.config.layers import Layer, from_file
+from mlcli.config.run_config import RunConfig
+from mlcli.errors import ConfigError
+from mlcli.methods import ALIASES, METHODS
+from mlcli.methods.ways import LAWS, way
+from mlcli.stages.similarities import Similarity
+
+
+def made(text: str, tmp_path: Path, **flags: object) -> RunConfig:
+    path = tmp_path / "run.yaml"
+    path.write_text(f"input: {{path: a.csv}}\n{text}")
+    return build.build(layer_of(flags).over(from_file(path)))
+
+
+@pytest.mark.parametrize("alias", sorted(ALIASES))
+def test_an_alias_is_the_method(alias: str, tmp_path: Path) -> None:
+    assert alias not in METHODS
+    config = made(f"method: {{name: {alias}}}\n", tmp_path)
+    assert config.method == METHODS[ALIASES[alias]]()
+    assert config.method == made("", tmp_path, method=alias).method
+    assert f"name: {ALIASES[alias]}" in build.write(config)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_flag_for_axes_reaches_every_method(method: str, tmp_path: Path) -> None:
+    config = made("", tmp_path, method=method, components="3")
+    assert config.method.kept.components == 3 and config.method.kept.chosen("components")
+    over = made(f"method: {{name: {method}, {config.method.kept_in()}: {{components: 1}}}}\n", tmp_path, components="4")
+    assert over.method.kept.components == 4
+
+
+def test_the_flag_keeps_its_name_in_errors(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        made("", tmp_path, method="fa", components="0.5")
+    assert caught.value.where == "-p" and "method.axes.components must be" in caught.value.what
+
+
+@pytest.mark.parametrize(("method", "wrong", "right"), [("fa", "eigensolve", "axes"), ("pca", "axes", "eigensolve")])
+def test_the_other_section_says_where_the_option_stands(method: str, wrong: str, right: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError) as caught:
+        made(f"method: {{name: {method}, {wrong}: {{components: 1}}}}\n", tmp_path)
+    assert caught.value.hint == f"write method.{right}" and "run.yaml:2" in caught.value.where
+
+
+def test_a_value_alone_in_its_section_leaves_none_behind() -> None:
+    values = {"input": {"path": "a"}, "method": {"name": "ica", "eigensolve": {"components": 3}}}
+    layer = Layer(values, {("method", "eigensolve", "components"): "-p"}, {
+        "method.eigensolve.components": "method.axes.components"})
+    assert build.placed(layer).values["method"] == {"name": "ica", "axes": {"components": 3}}
+
+
+def test_every_similarity_is_stored_under_a_tag_of_its_own() -> None:
+    kinds = Similarity.__subclasses__()
+    assert len({BY_KIND[kind].tag for kind in kinds}) == len(kinds) >= 11
+    with pytest.raises(ValueError, match="'columns'"):
+        stored("columns")(type("Another", (), {}))
+    assert BY_TAG["columns"].kind is not None
+
+
+def test_a_way_breaks_laws_that_there_are() -> None:
+    broken = {law for kind in METHODS.values() for each in kind.ways for law in each.broken}
+    assert broken == LAWS.keys()  # a law that nothing breaks needs no name
+    with pytest.raises(ValueError, match="there is no law named gravity"):
+        way("falling", "gravity")
