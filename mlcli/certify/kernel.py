@@ -50,7 +50,7 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
         yield skipped("residual", "the kernel cannot be found again from the input")
         return
     size, stated, precision = len(source.diagonal), subject.projector.centering.means, subject.model.spectrum.tolerance
-    chosen = subject.plan.sample(0.5, source.cost + NUMBER * size, size, least=4)
+    chosen = subject.plan.sample(0.5, source.cost + NUMBER * size, size, least=2)
     rows = Rows(source, chosen, source.rows(chosen) if len(chosen) * size <= INERTIA**2 else None)
     means, largest = np.empty(len(chosen)), most(source.diagonal)
     for part, block in rows.blocks():

@@ -15,7 +15,7 @@ from mlcli.certify.subject import Subject, most
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
-FEW = 2  # rows that tell how large an entry of the rows is
+FEW = 1  # rows that tell how large an entry of the rows is
 ROW = 3e-5  # seconds for a row of few columns
 PAIRS = 400  # points whose distances tell whether a rate is one over their median
 LOST = 1e-6  # of the largest coordinate: what differs by more is told
@@ -51,7 +51,7 @@ def _rows(subject: Subject) -> Indices:
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
     marked = np.zeros(subject.size, dtype=bool)
-    marked[subject.plan.sample(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=2)] = marked[[0, -1]] = True
+    marked[subject.plan.sample(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)] = marked[[0, -1]] = True
     rows = np.flatnonzero(marked)
     correction = getattr(similarity, "correction", None)
     if correction is None or correction.constant == 0:
