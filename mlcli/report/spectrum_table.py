@@ -24,9 +24,9 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[fl
 
     The sums of all positive eigenvalues, of all sizes, and of the negative ones' sizes are null where only the top of
     the spectrum was computed; what the trace and the Frobenius norm say of the last is then given as bounds, and
-    `further_at_least` holds lower bounds of the eigenvalues that follow, in their order.
+    `further_at_least` holds lower bounds of the eigenvalues that follow, in their order, none where one is no double.
     """
-    values = spectrum.eigenvalues
+    values, bounds = spectrum.eigenvalues, spectrum.further_at_least
     whole, (least, most) = spectrum.complete, spectrum.negative_mass
     share_least, share_most = spectrum.negative_shares
     smallest = float(values.min()) if whole and len(values) else None
@@ -41,7 +41,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[fl
         "negative_sum_at_most": _finite(most / spectrum.divisor),
         "negative_share": _finite(spectrum.negative_share), "negative_share_at_least": _finite(share_least),
         "negative_share_at_most": _finite(share_most), "smallest": _finite(smallest),
-        "tolerance": spectrum.tolerance, "further_at_least": spectrum.further_at_least.tolist(),
+        "tolerance": spectrum.tolerance, "further_at_least": bounds.tolist() if np.isfinite(bounds).all() else [],
     }
 
 

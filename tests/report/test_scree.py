@@ -2,6 +2,7 @@
 
 import csv
 import io
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -120,3 +121,10 @@ def test_the_cumulative_curve_rises_by_the_shares_and_needs_a_trace() -> None:
     rises = -np.diff([y for _, y in curve.points])
     assert rises[0] == pytest.approx(3 * rises[1])
     assert cumulative(Eigenvalues([2.0], [None], 1, 1), "") is None
+
+
+def test_bounds_beyond_the_range_of_doubles_are_left_out() -> None:
+    """As null they would be no bars."""
+    found = replace(spectrum([3.0, 2.0], complete=False), solved_at_least=np.array([1.5, 1.0]))
+    assert spectrum_facts(found)["further_at_least"] == [1.5, 1.0]
+    assert spectrum_facts(replace(found, exponent=1024))["further_at_least"] == []
