@@ -65,7 +65,7 @@ def drafted(output: Path, kind: Kind) -> Iterator[Draft]:
 @contextmanager
 def retargeted(draft: Draft, output: Path) -> Iterator[Draft]:
     """The same draft for another output beside it, so that what is left of both is told apart."""
-    named = renamed(_fresh(output, draft.kind), draft.kind, draft.inode if parts_of(draft.path)["inode"] else None)
+    named = renamed(fresh(output, draft.kind), draft.kind, draft.inode if parts_of(draft.path)["inode"] else None)
     with unfinished(named, draft.inode):
         yield Draft(draft.path.rename(named), draft.inode, draft.kind)
 
@@ -155,7 +155,7 @@ def _claimed(output: Path, kind: Kind) -> tuple[Draft, int]:
     """A new draft with its lock, an open file descriptor."""
     try:
         for _ in range(TRIES):
-            claim = _claim(_fresh(output, kind), kind)
+            claim = _claim(fresh(output, kind), kind)
             if claim is not None:
                 return claim
     except (OSError, ValueError) as error:
@@ -183,8 +183,8 @@ def _claim(path: Path, kind: Kind) -> tuple[Draft, int] | None:
         raise
 
 
-def _fresh(output: Path, kind: Kind) -> Path:
-    """A name that nothing has."""
+def fresh(output: Path, kind: Kind) -> Path:
+    """A draft's name that nothing has."""
     token = secrets.token_hex(4)
     return output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}-{_system()}-{token}.{kind}")
 

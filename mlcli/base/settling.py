@@ -9,7 +9,19 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from mlcli.base.drafts import NAME, Draft, Kind, collect, drafts_in, impossible, in_use, output_of, parts_of, renamed
+from mlcli.base.drafts import (
+    NAME,
+    Draft,
+    Kind,
+    collect,
+    drafts_in,
+    fresh,
+    impossible,
+    in_use,
+    output_of,
+    parts_of,
+    renamed,
+)
 from mlcli.base.renames import exchange, move
 from mlcli.base.replaceable import opened, require_either
 from mlcli.base.stage import note
@@ -46,7 +58,9 @@ def settle_exchange(path: Path, inode: int, output: Path | None, check: Check) -
 
 def settle_aside(aside: Path, output: Path | None, check: Check) -> None:
     """Puts a folder that was moved aside back in its place, or removes it where the place is taken."""
-    _to_the_end(partial(_settle_aside, aside, output, check))
+    if output is not None:
+        gone = renamed(fresh(output, "folder"), "folder", CAME_OUT)
+        _to_the_end(partial(_settle_aside, aside, output, gone, check))
 
 
 def place_of_the_refused(draft: Draft, output: Path) -> Path:
@@ -117,11 +131,11 @@ def _to_the_end(work: Callable[[], None]) -> None:
 def _settle_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
     if inode_of(path) in (None, inode):
         return
-    with suppress(OSError):
-        return path.rmdir()  # an empty folder holds nothing, not even a listing
     try:
         names = check(path)
     except (OutputRefused, FileNotFoundError):
+        with suppress(OSError):
+            path.rmdir()  # an empty folder does not even list its files: its removal was cut short, or goes on
         if not os.path.lexists(path):
             return  # another process found that it may be replaced
         if output is not None and inode_of(output) == inode:
@@ -132,10 +146,7 @@ def _settle_exchange(path: Path, inode: int, output: Path | None, check: Check) 
         _discard(path, names)
 
 
-def _settle_aside(aside: Path, output: Path | None, check: Check) -> None:
-    if output is None:
-        return
-    gone = renamed(aside, "folder", CAME_OUT)
+def _settle_aside(aside: Path, output: Path, gone: Path, check: Check) -> None:
     with suppress(FileNotFoundError):  # another process settles it
         if os.path.lexists(aside):
             if not os.path.lexists(output):
