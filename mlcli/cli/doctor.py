@@ -68,6 +68,7 @@ def self_test() -> dict[str, Any]:
 def lines(found: dict[str, Any]) -> list[str]:
     """The same for people."""
     settings, test = found["blas_settings"], found["eigensolver"]
+    instead = f"; numpy and scipy compute: {found['native_absence']}" if found["native_absence"] else ""
     return [
         f"mlcli {found['mlcli']}, Python {found['python']}, {found['platform']}",
         *(f"{name} {number or 'missing'}" for name, number in found["packages"].items()),
@@ -78,7 +79,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"threads: {found['threads']} ({found['threads_source']}); found: {listed(found['threads_found'])}",
         f"memory: {units.memory(found['memory'])} ({found['memory_source']}); found: "
         + listed({source: units.memory(size) for source, size in found["memory_found"].items()}),
-        f"native kernels: {found['native']}" + (f"; numpy and scipy compute: {why}" if (why := found["native_absence"]) else ""),
+        f"native kernels: {found['native']}{instead}",
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
     ]
