@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.drafts import NAME
 from mlcli.base.frozen import frozen
 from mlcli.base.unfinished import inode_of
 from mlcli.errors import OutputRefused
@@ -100,7 +101,10 @@ def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
 
 
 def _judged(folder: int, listing: Listing) -> tuple[tuple[str, ...], str]:
-    """The names that an open folder lists, its listing's own last, and why it may not be replaced, if so."""
+    """The names that an open folder lists, its listing's own last, and why it may not be replaced, if so.
+
+    Drafts of these files, which `mlcli report` may be writing, are no reason.
+    """
     document = listing_of(listing.name, folder)
     files, pending = document.get("files"), document.get("pending")
     pending = [name for name in pending if isinstance(name, str)] if isinstance(pending, list) else []
@@ -110,6 +114,7 @@ def _judged(folder: int, listing: Listing) -> tuple[tuple[str, ...], str]:
     with os.scandir(folder) as entries:
         known = set(names)
         strangers = sorted(entry.name for entry in entries
-                           if entry.name not in known or not entry.is_file(follow_symlinks=False))
+                           if not (entry.name in known or NAME.fullmatch(entry.name))
+                           or not entry.is_file(follow_symlinks=False))
     more = f" and {len(strangers) - SHOWN} more" if len(strangers) > SHOWN else ""
     return names, f"it holds {', '.join(strangers[:SHOWN])}{more}" if strangers else ""

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlcli import __version__
 from mlcli.base import blas
-from mlcli.base.drafts import alone
+from mlcli.base.drafts import alone, impossible
 from mlcli.base.publish import refuse_existing, write_whole
 from mlcli.base.replaceable import FORMAT
 from mlcli.base.settling import anything, require_kind
@@ -55,17 +55,19 @@ def replace_listed(folder: Path, name: str, content: bytes, *, known: bytes) -> 
     try:
         with alone(folder) as descriptor:
             here = _fixed(folder, descriptor)
-            _require_same(folder, descriptor, here / MANIFEST, known)
-            manifest = {key: value for key, value in json.loads(known).items() if key != "pending"}
-            files = {key: entry for key, entry in manifest["files"].items() if key != name}
             with _at(folder, here):
+                _require_same(folder, descriptor, here / MANIFEST, known)
                 refuse_existing(here / name, "file", anything, force=True)
+                manifest = {key: value for key, value in json.loads(known).items() if key != "pending"}
+                files = {key: entry for key, entry in manifest["files"].items() if key != name}
                 _put(here / MANIFEST, json_text({**manifest, "files": files, "pending": [name]}).encode())
                 _put(here / name, content)
                 files = {**files, name: _entry(here / name)}
                 _put(here / MANIFEST, json_text({**manifest, "files": files}).encode())
     except FileNotFoundError as error:
         raise _other_run(folder) from error
+    except OSError as error:
+        raise impossible("write here", folder, error) from error
 
 
 def _fixed(folder: Path, descriptor: int) -> Path:

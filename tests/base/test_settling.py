@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mlcli.base import publish, renames
-from mlcli.base.drafts import Kind, drafts_in
+from mlcli.base.drafts import Kind, drafted, drafts_in
 from mlcli.base.replaceable import require_run
 from mlcli.base.settling import settle
 from mlcli.errors import OutputRefused
@@ -88,6 +88,15 @@ def test_a_refusal_names_the_place_where_the_refused_lies(tmp_path: Path, monkey
     place = output if put_back else tmp_path / "out.kept"
     assert caught.value.where == str(place)[:80] and (place / "thesis").exists()
     assert not drafts_in(tmp_path)
+
+
+def test_a_run_is_replaced_while_a_file_in_it_is_written_anew(tmp_path: Path, system: str) -> None:
+    output = run_at(tmp_path / "out")
+    with drafted(output / "data", "file") as draft:
+        draft.path.write_text("half")
+        write(output, "folder", "second", force=True)
+    assert read(output, "folder") == "second" and names(output) == ["data", "run.json"]
+    assert names(tmp_path) == ["out"]
 
 
 def exchanged(output: Path, prepare: Callable[[], Any], kind: Kind = "folder") -> None:

@@ -133,7 +133,7 @@ def test_an_impossible_name_is_refused_before_the_work(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize(("exchanges", "step"), [*((True, step) for step in range(5)),
+@pytest.mark.parametrize(("exchanges", "step"), [*((True, step) for step in range(4)),
                                                  *((False, step) for step in range(7))])
 def test_a_signal_while_a_run_is_replaced_leaves_one_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                                step: int, late: bool, exchanges: bool) -> None:

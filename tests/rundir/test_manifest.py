@@ -82,8 +82,9 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path, name: str
     (run / name).symlink_to(tmp_path / "precious")
     before = (tmp_path / "precious").read_bytes()
     known = before if name == MANIFEST else (run / MANIFEST).read_bytes()
-    with pytest.raises(OutputRefused):
+    with pytest.raises(OutputRefused) as caught:
         replace_listed(run, "page", b"new", known=known)
+    assert caught.value.where == str(run / name)
     assert (tmp_path / "precious").read_bytes() == before and (run / name).is_symlink()
 
 
