@@ -97,7 +97,10 @@ def errors_page() -> str:
             "ends a run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` "
             "too, else with 65. Codes from 129 on are ended by a signal or by memory, and a retry can help; the others "
             "want something changed first. A signal that stops the program lets it clean up for two seconds; then, or "
-            "on a second signal, the process removes what is unfinished and ends at once.",
+            "on a second signal, the process removes what is unfinished and ends at once. SIGQUIT, SIGIO, SIGVTALRM "
+            "and SIGPROF end it without cleaning up, as SIGKILL does, and the next start collects what they leave; "
+            "SIGINT while Python itself starts, in about the first 60 ms, ends with Python's own message. Files that "
+            "another program puts into a run while `--force` removes it are kept in `OUTPUT.kept/` (`W-KEPT`).",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]
     exits = [f"| {kind.exit_code} | {(kind.__doc__ or '').splitlines()[0]} |" for kind in branches]
     ends = ["| 141 | The reader of standard output has gone. |"]

@@ -26,6 +26,7 @@ Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 """
 
 import signal
+from typing import Self
 
 
 class MlcliError(Exception):
@@ -36,6 +37,10 @@ class MlcliError(Exception):
     def __init__(self, code: str, what: str, *, where: str = "", hint: str = "") -> None:
         self.code, self.what, self.where, self.hint = f"E-{code}", what, where, hint
         super().__init__("; ".join(part for part in (what, where, hint) if part))
+
+    def at(self, where: str) -> Self:
+        """The same error at another place."""
+        return type(self)(self.code.removeprefix("E-"), self.what, where=where, hint=self.hint)
 
     def fields(self) -> dict[str, str | int]:
         """The error as plain values."""

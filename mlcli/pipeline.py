@@ -57,7 +57,8 @@ class Run:
 def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration, writes its run directory and returns the summary; `strict` makes warnings errors."""
     output = Path(config.output or "")
-    with draft(output, force=force) as folder, recording() as journal, threads_limited(config.compute.thread_count()):
+    with (recording() as journal, draft(output, force=force) as folder,
+          threads_limited(config.compute.thread_count())):
         result = compute(config)
         findings = assess(result)
         with writing(output):

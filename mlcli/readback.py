@@ -18,7 +18,7 @@ from mlcli.report.contents import Contents, Embedding, Rows
 from mlcli.report.figures import drawn_as, figures
 from mlcli.report.page import page
 from mlcli.rundir import names
-from mlcli.rundir.manifest import read_manifest, replace_listed, require_intact
+from mlcli.rundir.manifest import manifest_bytes, read_manifest, replace_listed, require_intact
 from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.reading import csv_of, damaged, json_of, own_file
 
@@ -79,13 +79,17 @@ def finished(folder: Path) -> Contents:
 
 
 def render_again(folder: Path, *, title: str | None, label: str | None) -> Path:
-    """Writes a finished run's report.html anew and returns its path; raises ConfigError for an unknown label."""
+    """Writes a finished run's report.html anew and returns its path.
+
+    Raises ConfigError for an unknown label, and OutputRefused where another run takes its place meanwhile.
+    """
+    listed = manifest_bytes(folder)
     run = finished(folder)
     if label is not None and label not in run.embedding.labels:
         known = ", ".join(list(run.embedding.labels)[:10]) or "none"
         raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",
                           hint=f"its label columns are: {known[:200]}")
-    replace_listed(folder, names.REPORT, encoded(page(run, title=title, label=label)))
+    replace_listed(folder, names.REPORT, encoded(page(run, title=title, label=label)), known=listed)
     return folder / names.REPORT
 
 

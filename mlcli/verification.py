@@ -105,8 +105,9 @@ def file_state(path: str, known: dict[str, Any]) -> str:
 def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
              stored: dict[str, Any]) -> Record:
     """The run with its input, read and prepared again."""
-    source = read(config.input, config.compute)
-    prepared = config.prepare.apply(source)
+    with own_file(folder / names.CONFIG):  # the input is the one that the run read: what does not fit it is damaged
+        source = read(config.input, config.compute)
+        prepared = config.prepare.apply(source)
     gone = dropped_rows(folder)
     numbers = np.setdiff1d(np.arange(1, len(source.ids) + 1), [d.row for d in prepared.dropped])
     kept = np.flatnonzero(~np.isin(numbers, [d.row for d in gone]))

@@ -19,7 +19,8 @@ from mlcli.storage.keys import Keys
 RESULTS = Archive({
     "note": Note, "lists": Lists, "elimination": native.Elimination, "weights": native.Weights, "spectrum": Spectrum,
     "centering": Centering,
-    "krylov": krylov.Checkpoint, "iterate": iterate.Checkpoint, "estimate": em.Estimate, "latent": Latent,
+    "krylov": krylov.Checkpoint, "iterate": iterate.Checkpoint,
+    "climb": iterate.Climb, "estimate": em.Estimate, "latent": Latent,
     "posterior": Posterior, "factors": factor_analysis.Estimate}, finite=False)
 
 

@@ -51,13 +51,17 @@ class Compute(Options):
                   else [Memory(parse_bytes(self.memory_limit), "compute.memory_limit")])
         return min([*chosen, *limits.memory(self.thread_count())], key=lambda limit: limit.bytes)
 
-    def require(self, needed: float, purpose: str, hint: str) -> None:
-        """Refuses work whose predicted memory is over the limit; raises RefusedByPlan."""
+    def require(self, needed: float, purpose: str, hint: str = "") -> None:
+        """Refuses work whose predicted memory is over the limit; raises RefusedByPlan.
+
+        `hint` says how to do with less; what gives more depends on where the limit comes from.
+        """
         limit = self.allowed_memory()
         if needed > limit.bytes:
+            fewer = "use fewer threads" if limit.source in limits.LIMITS and self.thread_count() > 1 else ""
             raise RefusedByPlan(
                 "MEMORY", f"{purpose} needs about {units.memory(needed)} and the limit is {units.memory(limit.bytes)}",
-                where=limit.source, hint=hint)
+                where=limit.source, hint=", or ".join(filter(None, (hint, fewer, limit.remedy))))
 
 
 def parse_bytes(text: int | str) -> int:

@@ -15,8 +15,9 @@ import re
 import secrets
 import stat
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -26,8 +27,8 @@ from mlcli.base.unfinished import inode_of, remove, unfinished
 from mlcli.errors import MlcliError, OutputRefused, StorageError
 
 Kind = Literal["folder", "file"]
-NAME = re.compile(r"(?P<stem>\..*\.(?P<key>[0-9a-f]{8})-(?P<system>[0-9a-f]{8})-[0-9a-f]{8})(-(?P<inode>\d+))?"
-                  r"\.(?P<kind>folder|file|replaced)", re.DOTALL)
+NAME = re.compile(r"(?P<stem>\.(?P<name>.+)\.(?P<key>[0-9a-f]{8})-(?P<system>[0-9a-f]{8})-[0-9a-f]{8})"
+                  r"(-(?P<inode>\d+))?\.(?P<kind>folder|file|replaced)", re.DOTALL)
 LONGEST = 40  # characters of the output's name in the draft's, since names have a longest length
 TRIES = 20  # each fails only where a process that collects drafts takes the new one for a dead one
 FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
@@ -59,6 +60,14 @@ def drafted(output: Path, kind: Kind) -> Iterator[Draft]:
             os.close(descriptor)
     finally:
         _remove_empty(made)
+
+
+@contextmanager
+def retargeted(draft: Draft, output: Path) -> Iterator[Draft]:
+    """The same draft for another output beside it, so that what is left of both is told apart."""
+    named = renamed(fresh(output, draft.kind), draft.kind, draft.inode if parts_of(draft.path)["inode"] else None)
+    with unfinished(named, draft.inode):
+        yield Draft(draft.path.rename(named), draft.inode, draft.kind)
 
 
 def collect(folder: Path, came_out: Callable[[Path, int], None]) -> None:
@@ -95,18 +104,31 @@ def key_of(output: Path) -> str:
     return _digest(os.fsencode(output.name))
 
 
+def output_of(draft: Path, near: Path) -> Path | None:
+    """The output that a draft is for, which `near` may be; None where its name is not known any more."""
+    parts = parts_of(draft)
+    known = chain([near, draft.parent / parts["name"]], draft.parent.iterdir())
+    return next((path for path in known if key_of(path) == parts["key"]), None)
+
+
 def renamed(path: Path, kind: str, inode: int | None = None) -> Path:
     """The name of a draft as another kind, or with another inode."""
     return path.with_name(parts_of(path)["stem"] + ("" if inode is None else f"-{inode}") + f".{kind}")
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Keeps others that ask for the same out of a folder, as far as its file system has locks."""
-    with ExitStack() as stack:
+def alone(folder: Path) -> Iterator[int]:
+    """A descriptor of a folder that others who ask for the same are kept out of, as far as its file system has locks.
+
+    Raises FileNotFoundError where there is none.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
         with suppress(OSError):
-            fcntl.flock(stack.enter_context(_opened(folder)), fcntl.LOCK_EX)
-        yield
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def in_use(path: Path) -> bool:
@@ -133,7 +155,7 @@ def _claimed(output: Path, kind: Kind) -> tuple[Draft, int]:
     """A new draft with its lock, an open file descriptor."""
     try:
         for _ in range(TRIES):
-            claim = _claim(_fresh(output, kind), kind)
+            claim = _claim(fresh(output, kind), kind)
             if claim is not None:
                 return claim
     except (OSError, ValueError) as error:
@@ -161,8 +183,8 @@ def _claim(path: Path, kind: Kind) -> tuple[Draft, int] | None:
         raise
 
 
-def _fresh(output: Path, kind: Kind) -> Path:
-    """A name that nothing has."""
+def fresh(output: Path, kind: Kind) -> Path:
+    """A draft's name that nothing has."""
     token = secrets.token_hex(4)
     return output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}-{_system()}-{token}.{kind}")
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 NOREPLACE, EXCHANGE = 1, 2  # flags of renameat2, in linux/fs.h
 HERE = -100  # AT_FDCWD
-TAKEN = {errno.EEXIST, errno.ENOTEMPTY, errno.ENOTDIR, errno.EISDIR}
+TAKEN = {errno.EEXIST, errno.ENOTEMPTY}
+WRONG_KIND = {errno.ENOTDIR, errno.EISDIR}  # of the name that is taken, or of a folder on the way to it
 # What kernels, file systems and filters of system calls answer where they lack a call or a flag.
 LACKING = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP, errno.EPERM}
 
@@ -23,7 +24,7 @@ def move(source: Path, target: Path) -> None:
         else:
             _move_file(source, target)
     except OSError as error:
-        if error.errno in TAKEN and os.path.lexists(target):
+        if error.errno in TAKEN or (error.errno in WRONG_KIND and os.path.lexists(target)):
             raise FileExistsError(error.errno, error.strerror, str(target)) from error
         raise
 

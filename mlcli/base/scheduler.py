@@ -12,7 +12,9 @@ from mlcli.base.frozen import frozen
 MOST = 1024  # threads that mlcli ever starts; a larger number is a mistake
 NODE = ("SLURM_CPUS_ON_NODE", "SLURM_JOB_CPUS_PER_NODE")  # Slurm's counts of a node's cores, for all tasks on it
 # cores of this process, or of the job on its node: SGE, PBS Pro, Torque, LSF
-CORES = ("NSLOTS", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN", "LSB_DJOB_NUMPROC", "LSB_MAX_NUM_PROCESSORS")
+CORES = ("NSLOTS", "PBS_NCPUS", "NCPUS", "PBS_NUM_PPN", "PBS_NP", "LSB_DJOB_NUMPROC", "LSB_MAX_NUM_PROCESSORS")
+MORE = {"SLURM": "ask for more memory in the job", "machine memory": "use a machine with more memory",
+        "control group": "ask for more memory for the job or container"}  # by the first words of a source
 PER_NODE = re.compile(r"(\d+)(?:\(x\d+\))?")  # 16(x2),8: two nodes with 16, then one with 8
 
 
@@ -31,27 +33,49 @@ class Memory:
     bytes: int
     source: str
 
+    @property
+    def remedy(self) -> str:
+        """What gives more."""
+        return next((remedy for kind, remedy in MORE.items() if self.source.startswith(kind)), f"raise {self.source}")
+
 
 def threads(environment: Mapping[str, str]) -> list[Threads]:
     """The numbers of threads that the job's variables name, each with its variable.
 
     Slurm counts a node's cores for all tasks on it: a task has its share of them.
     """
-    tasks = max(per_node(environment, "SLURM_TASKS_PER_NODE"), default=1)
-    shared = f" / SLURM_TASKS_PER_NODE={tasks}" if tasks > 1 else ""
-    found = [("SLURM_CPUS_PER_TASK", number(environment.get("SLURM_CPUS_PER_TASK", "")))]
-    found += [(name + shared, max(min(cores) // tasks, 1))
-              for name in NODE if (cores := per_node(environment, name))]
-    found += [(name, number(environment.get(name, ""))) for name in CORES]
-    return [Threads(count, name) for name, count in found if count > 0]
+    found = [*_cores_of_a_task(environment),
+             *(Threads(number(environment.get(name, "")), name) for name in CORES)]
+    return [limit for limit in found if limit.count > 0]
 
 
 def memory(environment: Mapping[str, str]) -> list[Memory]:
-    """The bytes that Slurm grants on this node; 0 MiB is all of the node, and says nothing."""
-    cores = min((cores for name in (*NODE, "SLURM_CPUS_PER_TASK") for cores in per_node(environment, name)), default=1)
-    mebibytes = [("SLURM_MEM_PER_NODE", number(environment.get("SLURM_MEM_PER_NODE", ""))),
-                 (f"SLURM_MEM_PER_CPU x {cores}", number(environment.get("SLURM_MEM_PER_CPU", "")) * cores)]
-    return [Memory(size << 20, name) for name, size in mebibytes if size > 0]
+    """The bytes that Slurm grants a task on this node; 0 MiB is all of the node, and says nothing."""
+    tasks, shared = _tasks(environment)
+    cores = min((limit.count for limit in _cores_of_a_task(environment)), default=1)
+    gpus = max(number(environment.get("SLURM_GPUS_ON_NODE", "")), 1)
+    node, core, gpu = (number(environment.get(f"SLURM_MEM_PER_{unit}", "")) << 20 for unit in ("NODE", "CPU", "GPU"))
+    found = [Memory(node // tasks, f"SLURM_MEM_PER_NODE{shared}"), Memory(core * cores, f"SLURM_MEM_PER_CPU x {cores}"),
+             Memory(gpu * gpus // tasks, f"SLURM_MEM_PER_GPU x {gpus}{shared}")]
+    return [limit for limit in found if limit.bytes > 0]
+
+
+def _cores_of_a_task(environment: Mapping[str, str]) -> list[Threads]:
+    """What Slurm says of the cores of a task."""
+    tasks, shared = _tasks(environment)
+    asked = Threads(number(environment.get("SLURM_CPUS_PER_TASK", "")), "SLURM_CPUS_PER_TASK")
+    return [*([asked] if asked.count else []), *(Threads(max(min(cores) // tasks, 1), name + shared)
+                                                 for name in NODE if (cores := per_node(environment, name)))]
+
+
+def _tasks(environment: Mapping[str, str]) -> tuple[int, str]:
+    """The tasks that share a node, and how a source names that.
+
+    Where no number of tasks was asked for, Slurm counts a task for every core of a node that one process has whole.
+    """
+    asked = any(number(environment.get(name, "")) for name in ("SLURM_NTASKS", "SLURM_NPROCS", "SLURM_NTASKS_PER_NODE"))
+    tasks = max(per_node(environment, "SLURM_TASKS_PER_NODE"), default=1) if asked else 1
+    return tasks, f" / SLURM_TASKS_PER_NODE={tasks}" if tasks > 1 else ""
 
 
 def number(text: str) -> int:

@@ -10,4 +10,5 @@ def duration(seconds: float) -> str:
 
 def memory(count: float) -> str:
     """MiB or GiB of a number of bytes."""
-    return f"{count / 2**20:.3g} MiB" if count < 2**30 else f"{count / 2**30:.3g} GiB"
+    size, unit = (count / 2**20, "MiB") if count < 2**30 else (count / 2**30, "GiB")
+    return f"{size:.0f} {unit}" if size >= 100 else f"{size:.3g} {unit}"

@@ -36,7 +36,7 @@ def facts() -> dict[str, Any]:
     import scipy.linalg  # noqa: F401 (brings its own BLAS)
 
     from mlcli.base.compute import Compute
-    from mlcli.native import describe
+    from mlcli.native import absence, describe
 
     eigensolver, threads, memory = self_test(), Compute().allowed_threads(), Compute().allowed_memory()
     return {
@@ -46,7 +46,7 @@ def facts() -> dict[str, Any]:
         "threads_source": threads.source, "threads_found": {t.source: t.count for t in blas.environment_limits()},
         "memory": memory.bytes, "memory_source": memory.source,
         "memory_found": {m.source: m.bytes for m in (*machine.memory_limits(), *limits.memory(threads.count))},
-        "native": describe(), "eigensolver": eigensolver,
+        "native": describe(), "native_absence": absence() or None, "eigensolver": eigensolver,
     }
 
 
@@ -68,6 +68,7 @@ def self_test() -> dict[str, Any]:
 def lines(found: dict[str, Any]) -> list[str]:
     """The same for people."""
     settings, test = found["blas_settings"], found["eigensolver"]
+    instead = f"; numpy and scipy compute: {found['native_absence']}" if found["native_absence"] else ""
     return [
         f"mlcli {found['mlcli']}, Python {found['python']}, {found['platform']}",
         *(f"{name} {number or 'missing'}" for name, number in found["packages"].items()),
@@ -78,7 +79,7 @@ def lines(found: dict[str, Any]) -> list[str]:
         f"threads: {found['threads']} ({found['threads_source']}); found: {listed(found['threads_found'])}",
         f"memory: {units.memory(found['memory'])} ({found['memory_source']}); found: "
         + listed({source: units.memory(size) for source, size in found["memory_found"].items()}),
-        f"native kernels: {found['native']}" + ("; numpy and scipy compute" if found["native"] == "absent" else ""),
+        f"native kernels: {found['native']}{instead}",
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
     ]

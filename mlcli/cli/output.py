@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mlcli.base import publish
+from mlcli.base.settling import anything
 from mlcli.cli.streams import require_standard_output
 from mlcli.errors import UsageError
 from mlcli.rundir.plain import plain
@@ -54,4 +55,4 @@ def refuse_existing(output: str, force: bool) -> None:
     if output == "-":
         require_standard_output()
     else:
-        publish.refuse_existing(Path(output), "file", publish.anything, force=force)
+        publish.refuse_existing(Path(output), "file", anything, force=force)

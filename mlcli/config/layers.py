@@ -11,6 +11,7 @@ from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
 
 PREFIX = "MLCLI__"
+RETIRED = (("compute", "cluster"),)  # always null in the config.yaml of earlier runs
 
 
 @frozen
@@ -41,7 +42,16 @@ class Layer:
 def from_file(path: Path) -> Layer:
     """What a YAML file says."""
     document = yaml_file.read_document(path)
-    return Layer(document.value, document.places)
+    return Layer(without_retired(document.value), document.places)
+
+
+def without_retired(values: dict[str, Any]) -> dict[str, Any]:
+    """The values without options that are no more, where these have the one value that earlier runs have written."""
+    for section, key in RETIRED:
+        options = values.get(section)
+        if isinstance(options, dict) and key in options and options[key] is None:
+            values = {**values, section: {name: value for name, value in options.items() if name != key}}
+    return values
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:
@@ -84,7 +94,7 @@ def value_of(text: str, origin: str) -> Any:
     try:
         return scalars.value_of(plain, scalars.tag_of(plain))
     except ValueError as error:
-        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {str(error)[:80]}", where=origin) from error
+        raise ConfigError("SET", f"{plain[:40]!r} cannot be read: {scalars.reason(error)}", where=origin) from error
 
 
 def paths(keys: Keys, value: Any) -> Iterator[Keys]:

@@ -2,6 +2,7 @@
 
 import math
 import re
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +41,11 @@ READERS: dict[str, tuple[re.Pattern[str] | None, Callable[[str], Any]]] = {
     f"{CORE}float": (FLOAT, number),
     f"{CORE}str": (None, str),
 }
+
+
+def reason(error: Exception) -> str:
+    """The first sentence of what Python or a library says of a value, in whole words."""
+    return textwrap.shorten(str(error).partition(";")[0], 100, placeholder="...")
 
 
 def tag_of(text: str) -> str:

@@ -104,7 +104,8 @@ def parse(text: str, locate: Locate) -> Document:
         what = f"the character U+{ord(text[error.position]):04X} is not allowed"
         raise ConfigError("YAML", what, where=locate(mark)) from error
     except (ValueError, OverflowError) as error:  # the library calls int() and chr() on whatever stands there
-        raise ConfigError("YAML", f"it cannot be read: {str(error)[:80]}", where=locate(loader.get_mark())) from error
+        what = f"it cannot be read: {scalars.reason(error)}"
+        raise ConfigError("YAML", what, where=locate(loader.get_mark())) from error
     document = Document(None)
     return document if node is None else Document(value_at(node, (), locate, document.places), document.places)
 
@@ -156,7 +157,7 @@ def scalar(node: yaml.Node, locate: Locate) -> Any:
     try:
         return scalars.value_of(node.value, node.tag)
     except ValueError as error:
-        raise bad(node, locate, f"{str(node.value)[:40]!r} cannot be read: {str(error)[:80]}") from error
+        raise bad(node, locate, f"{str(node.value)[:40]!r} cannot be read: {scalars.reason(error)}") from error
 
 
 def bad(node: yaml.Node, locate: Locate, problem: str) -> ConfigError:

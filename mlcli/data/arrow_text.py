@@ -36,7 +36,7 @@ def _file(text: Text, skip: int, name: str) -> Any:
 def _memory(text: Text, skip: int, compute: Compute) -> Any:
     """A copy of what is decompressed, decoded or piped in."""
     size = text.survey.size - skip
-    compute.require(float(size), f"a text of {text.survey.size:,} bytes in memory", "raise compute.memory_limit")
+    compute.require(float(size), f"a text of {text.survey.size:,} bytes in memory")
     buffer = pyarrow().allocate_buffer(size)
     with text.stream(skip) as stream, memoryview(buffer) as room:
         done = 0

@@ -94,7 +94,7 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     texts = file.require([choice.names[column] for column in (choice.id, *choice.labels) if column is not None])
     compute.require(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
                     + (f" with {texts:,} bytes of ids and labels" if texts else ""),
-                    "choose fewer columns, or raise compute.memory_limit")
+                    "choose fewer columns")
     found = Taken(choice, np.empty((file.rows, columns)))
     for row, batch in file.batches(wanted):
         found.add(row, batch, opened.path)

@@ -36,7 +36,7 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
     compute.require(8.0 * text.survey.lines * columns, f"a table of {text.survey.lines:,} x {columns:,} numbers",
-                    "choose fewer columns, or raise compute.memory_limit")
+                    "choose fewer columns")
     found = _filled(text, layout, compute)
     require_content(found.rows, columns, text.path)
     if found.doubtful or text.survey.quotes % 2 or _endless(text, found):

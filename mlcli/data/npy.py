@@ -54,8 +54,7 @@ def array_sheet(stream: BinaryIO, size: int, path: str, input: Input, compute: C
     rows, columns = header.shape if len(header.shape) == 2 else (header.shape[0], 1)
     require_content(rows, columns, path)
     copies = 8 + header.dtype.itemsize if header.dtype != np.dtype("<f8") or header.fortran else 8
-    compute.require(float(copies * rows * columns), f"an array of {rows:,} x {columns:,} numbers",
-                    "raise compute.memory_limit")
+    compute.require(float(copies * rows * columns), f"an array of {rows:,} x {columns:,} numbers")
     values = as_doubles(read_values(stream, header, path), path)
     if values.ndim == 1:
         return Sheet(values, ())

@@ -55,7 +55,7 @@ def checks_memory(method: Planned, rows: int, table: float) -> float:
 def require_memory(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) -> None:
     """Refuses a fit before it starts; raises RefusedByPlan with the remedy of the step that takes most."""
     most, needed = max(steps, key=lambda step: step.memory), peak(steps, data, method, compute)
-    hint = most.remedy or "use fewer rows, or raise compute.memory_limit"
+    hint = most.remedy or "use fewer rows"
     if most.square:
         alone = resident(compute.thread_count())
         share = max(compute.memory_bytes() - alone, 0.0) / (needed - alone)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from mlcli.base.types import AnyArray
 from mlcli.errors import ConfigError, DependencyMissing
 
+MODULE = "mlcli.native._kernels"
 LEVELS = ("base", "v3", "v4")
 
 REMEDY = ("where a C++ compiler and Python's headers are, run in mlcli's source folder: MLCLI_REQUIRE_NATIVE=1 "
@@ -25,14 +27,13 @@ def _load() -> tuple[ModuleType | None, str]:
     if named == "none":
         return None, "MLCLI_SIMD=none does without the native kernels; unset it to have them"
     try:
-        from mlcli.native import _kernels
+        library = import_module(MODULE)  # `from mlcli.native import` tells of an absent module in other words
     except ImportError as error:
         _require(named, lambda level: False)
-        why = f"the native kernels do not load ({error})"
-        if isinstance(error, ModuleNotFoundError):
-            why = "mlcli was installed without its native kernels"
+        absent = isinstance(error, ModuleNotFoundError) and error.name == MODULE
+        why = ("mlcli was installed without its native kernels" if absent
+               else f"the native kernels do not load ({error})")
         return None, f"{why}; {REMEDY}"
-    library: ModuleType = _kernels
     _require(named, library.choose_level)
     return library, ""
 
@@ -65,8 +66,7 @@ def absence() -> str:
 def kernels() -> ModuleType:
     """The compiled module; raises DependencyMissing where there is none."""
     if _library is None:
-        raise DependencyMissing("NATIVE", "the native kernels are not there", where="mlcli.native",
-                                hint="install mlcli where a C++ compiler is found")
+        raise DependencyMissing("NATIVE", "the native kernels are not there", where="mlcli.native", hint=absence())
     return _library
 
 

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from mlcli.base.drafts import Draft
-from mlcli.base.publish import publish, publishing, settle
+from mlcli.base.drafts import Draft, retargeted
+from mlcli.base.publish import publish, publishing
+from mlcli.base.replaceable import FORMAT, require_failure, require_run
+from mlcli.base.settling import settle
 from mlcli.errors import MlcliError, NumericalError
-from mlcli.rundir.manifest import FORMAT, hashed
+from mlcli.rundir.manifest import hashed
 from mlcli.rundir.names import ERROR
 from mlcli.rundir.plain import json_text
-from mlcli.rundir.replaceable import require_failure, require_run
 
 
 @contextmanager
@@ -41,7 +42,8 @@ def _set_aside(made: Draft, failed: Path, error: NumericalError) -> None:
         if any(made.path.iterdir()):
             document = {"format": FORMAT, "error": error.fields(), "files": hashed(made.path)}
             (made.path / ERROR).write_text(json_text(document), encoding="utf-8")
-            settle(failed, "folder", require_failure)
-            publish(made, failed, require_failure)
+            settle(failed)
+            with retargeted(made, failed) as failure:
+                publish(failure, failed, require_failure)
     except (OSError, MlcliError):
         return

@@ -1,21 +1,24 @@
 """run.json: what was run, on what, with which versions, how long, and what it warned of."""
 
-from collections.abc import Mapping
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from mlcli import __version__
 from mlcli.base import blas
-from mlcli.base.drafts import alone
-from mlcli.base.publish import anything, refuse_existing, write_whole
-from mlcli.errors import InputMissing, NumericalError, UnsafeFile
+from mlcli.base.drafts import alone, impossible
+from mlcli.base.publish import refuse_existing, write_whole
+from mlcli.base.replaceable import FORMAT
+from mlcli.base.settling import anything, require_kind
+from mlcli.errors import InputMissing, MlcliError, NumericalError, OutputRefused, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST
 from mlcli.rundir.plain import json_text, plain
-from mlcli.rundir.reading import is_intact, json_of, raw_json, sha256_of
-
-FORMAT = 1
+from mlcli.rundir.reading import is_intact, json_of, own_file, raw_json, sha256_of
 
 
 def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
@@ -35,18 +38,65 @@ def hashed(folder: Path, known: Mapping[str, dict[str, Any]] | None = None) -> d
     return {path.name: (known or {}).get(path.name) or _entry(path) for path in sorted(folder.iterdir())}
 
 
-def replace_listed(folder: Path, name: str, content: bytes) -> None:
-    """Replaces one file of a finished run, and its hash in run.json; raises OutputRefused and StorageError.
+def manifest_bytes(folder: Path) -> bytes:
+    """run.json as it stands; raises what `read_manifest` does."""
+    path = _manifest_path(folder)
+    with own_file(path):
+        return path.read_bytes()
 
-    run.json does not name the file while it changes, so that no process that is killed leaves a wrong hash.
+
+def replace_listed(folder: Path, name: str, content: bytes, *, known: bytes) -> None:
+    """Replaces one file of a finished run, and its hash in run.json.
+
+    `known` is the run.json of the run that the content is made from. Raises OutputRefused where the folder holds
+    another run by now, and StorageError. While the file changes, run.json names it as pending, without a hash, so
+    that no process that is killed leaves a wrong one, or a file that nothing names.
     """
-    with alone(folder):
-        manifest = raw_json(_manifest_path(folder))
-        files = {key: entry for key, entry in manifest["files"].items() if key != name}
-        refuse_existing(folder / name, "file", anything, force=True)
-        _put(folder / MANIFEST, json_text({**manifest, "files": files}).encode())
-        _put(folder / name, content)
-        _put(folder / MANIFEST, json_text({**manifest, "files": {**files, name: _entry(folder / name)}}).encode())
+    try:
+        with alone(folder) as descriptor:
+            here = _fixed(folder, descriptor)
+            with _at(folder, here):
+                _require_same(folder, descriptor, here / MANIFEST, known)
+                refuse_existing(here / name, "file", anything, force=True)
+                manifest = {key: value for key, value in json.loads(known).items() if key != "pending"}
+                files = {key: entry for key, entry in manifest["files"].items() if key != name}
+                _put(here / MANIFEST, json_text({**manifest, "files": files, "pending": [name]}).encode())
+                _put(here / name, content)
+                files = {**files, name: _entry(here / name)}
+                _put(here / MANIFEST, json_text({**manifest, "files": files}).encode())
+    except FileNotFoundError as error:
+        raise _other_run(folder) from error
+    except OSError as error:
+        raise impossible("write here", folder, error) from error
+
+
+def _fixed(folder: Path, descriptor: int) -> Path:
+    """A path of an open folder that leads to it whatever has its name, where the system has such paths."""
+    fixed = Path("/proc/self/fd") / str(descriptor)
+    return fixed if fixed.is_dir() else folder
+
+
+def _require_same(folder: Path, descriptor: int, path: Path, known: bytes) -> None:
+    """Raises OutputRefused unless the open folder still has its name, and its run.json is the one that is known."""
+    if not os.path.samestat(os.fstat(descriptor), folder.stat()):
+        raise _other_run(folder)
+    require_kind(path, "file")
+    if path.read_bytes() != known:
+        raise _other_run(folder)
+
+
+def _other_run(folder: Path) -> OutputRefused:
+    return OutputRefused("OUTPUT-RACE", "another job has replaced or changed the run meanwhile", where=str(folder)[:80],
+                         hint="give the command again")
+
+
+@contextmanager
+def _at(folder: Path, here: Path) -> Iterator[None]:
+    """Errors of a block name the folder by its own path."""
+    try:
+        yield
+    except MlcliError as error:
+        raise error.at(error.where.replace(str(here), str(folder))) from error
 
 
 def _put(path: Path, content: bytes) -> None:

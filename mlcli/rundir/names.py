@@ -1,7 +1,9 @@
 """The names of the files in a run directory."""
 
+from mlcli.base.replaceable import FAILURE, RUN
+
 CONFIG = "config.yaml"
-MANIFEST = "run.json"
+MANIFEST = RUN.name
 SPECTRUM = "spectrum.csv"
 REPORT = "report.html"
 QUALITY = "quality.json"
@@ -11,7 +13,7 @@ DIMENSION_TABLE = "dimension.csv"
 MODEL = "model.json"
 ARRAYS = "model.npz"
 CERTIFICATE = "certificate.json"
-ERROR = "error.json"  # only where a run failed after it had computed something
+ERROR = FAILURE.name  # only where a run failed after it had computed something
 DROPPED = "dropped.csv"
 TRACE = "trace.csv"
 LOADINGS = "loadings.csv"

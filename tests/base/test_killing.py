@@ -11,6 +11,7 @@ SCRIPT = Path(__file__).with_name("killing.py")
 
 @pytest.mark.parametrize(("kind", "force", "lacking"), [
     ("folder", "", ""), ("folder", "force", ""), ("folder", "force", "exchange"),
+    ("failed", "", ""), ("failed", "force", ""), ("failed", "force", "exchange"),
     ("file", "", ""), ("file", "", "all"), ("file", "force", ""), ("file", "force", "exchange")])
 def test_killed_at_every_call(tmp_path: Path, kind: str, force: str, lacking: str) -> None:
     command = [sys.executable, SCRIPT, tmp_path, kind, force, lacking]

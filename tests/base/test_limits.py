@@ -12,6 +12,8 @@ import pytest
 from mlcli.base import limits
 from mlcli.base.compute import Compute
 from mlcli.base.limits import MIB
+from mlcli.base.scheduler import Memory
+from mlcli.errors import RefusedByPlan
 from tests.cli.support import write_points
 from tests.processes import neutral, program
 
@@ -58,6 +60,22 @@ def test_what_is_mapped_already_is_no_memory_for_data(monkeypatch: pytest.Monkey
         assert found.source == "ulimit -v"
         assert found.bytes == 2**30 - limits.mapped("ulimit -v", 2) + limits.resident(2)
     assert Compute(threads=2, memory_limit="200M").allowed_memory().source == "compute.memory_limit"
+
+
+@pytest.mark.parametrize(("source", "threads", "hint"), [
+    ("ulimit -v", 2, "choose fewer columns, or use fewer threads, or raise ulimit -v"),
+    ("ulimit -v", 1, "choose fewer columns, or raise ulimit -v"),
+    ("ulimit -m", 2, "choose fewer columns, or raise ulimit -m"),
+    ("SLURM_MEM_PER_CPU x 1", 2, "choose fewer columns, or ask for more memory in the job"),
+    ("control group", 2, "choose fewer columns, or ask for more memory for the job or container"),
+    ("machine memory", 2, "choose fewer columns, or use a machine with more memory"),
+    ("compute.memory_limit", 2, "choose fewer columns, or raise compute.memory_limit")])
+def test_a_refusal_says_what_gives_more_memory(monkeypatch: pytest.MonkeyPatch, source: str, threads: int,
+                                               hint: str) -> None:
+    monkeypatch.setattr(Compute, "allowed_memory", lambda self: Memory(2**20, source))
+    with pytest.raises(RefusedByPlan) as caught:
+        Compute(threads=threads).require(2**21, "a table", "choose fewer columns")
+    assert (caught.value.where, caught.value.hint) == (source, hint)
 
 
 def test_more_threads_and_larger_stacks_take_more(monkeypatch: pytest.MonkeyPatch) -> None:

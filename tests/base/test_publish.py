@@ -4,7 +4,6 @@ import errno
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +11,11 @@ import pytest
 
 from mlcli.base import drafts, publish, renames
 from mlcli.base.drafts import Kind, drafted, drafts_in
-from mlcli.base.publish import anything, publishing, write_whole
+from mlcli.base.publish import write_whole
+from mlcli.base.replaceable import listing_of, require_run
 from mlcli.errors import OutputRefused, StorageError
-from mlcli.rundir.manifest import manifest_of, write_manifest
 from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.replaceable import listing_of, require_run
-
-LACKING: dict[str, Callable[..., Any]] = {
-    "exchange and exclusive rename": lambda first, second, flags: False,
-    "exchange": lambda first, second, flags: flags != renames.EXCHANGE and SYSTEM(first, second, flags)}
-SYSTEM = renames._renameat2
+from tests.base.outputs import LACKING, names, read, run_at, write
 
 
 @pytest.fixture(params=["nothing", *LACKING])
@@ -30,27 +24,6 @@ def system(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     if request.param in LACKING:
         monkeypatch.setattr(renames, "_renameat2", LACKING[request.param])
     return str(request.param)
-
-
-def run_at(folder: Path, text: str = "run") -> Path:
-    folder.mkdir(exist_ok=True)
-    (folder / "data").write_text(text)
-    write_manifest(folder, manifest_of({}))
-    return folder
-
-
-def names(folder: Path) -> list[str]:
-    return sorted(path.name for path in folder.iterdir())
-
-
-def write(output: Path, kind: Kind, text: str, *, force: bool, meanwhile: Callable[[], Any] = lambda: None) -> None:
-    with publishing(output, kind, require_run if kind == "folder" else anything, force=force) as draft:
-        run_at(draft.path, text) if kind == "folder" else draft.path.write_text(text)
-        meanwhile()
-
-
-def read(output: Path, kind: Kind) -> str:
-    return (output / "data" if kind == "folder" else output).read_text()
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
@@ -110,14 +83,14 @@ def test_force_keeps_what_may_not_be_replaced_however_late_it_comes(
             output.symlink_to(elsewhere)
 
     if late:
-        looked = publish._require
+        looked = publish.require
 
         def look(path: Path, *arguments: Any, **options: Any) -> None:
             looked(path, *arguments, **options)
-            monkeypatch.setattr(publish, "_require", looked)
+            monkeypatch.setattr(publish, "require", looked)
             appear()
 
-        monkeypatch.setattr(publish, "_require", look)
+        monkeypatch.setattr(publish, "require", look)
     with pytest.raises(OutputRefused) as caught:
         write(output, kind, "second", force=True, meanwhile=(lambda: None) if late else appear)
     assert caught.value.exit_code == 73

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 
 from tests.cli.support import Caller, process
 from tests.fuzz.directories import damaged
@@ -115,3 +116,25 @@ def test_a_pipe_in_the_place_of_a_file_is_refused(run: Path, name: str) -> None:
         with process(reader[0], run, *reader[1:], stdin=subprocess.DEVNULL) as called:
             _, err = called.communicate(timeout=60)
         assert called.returncode in {"run.json": (66,), "model.npz": (0, 83)}.get(name, (83,)), err
+
+
+@pytest.mark.parametrize(("section", "damage"), [
+    ("input", {"id_column": "nothing"}), ("input", {"columns": ["nothing"]}), ("input", {"format": "npy"}),
+    ("input", {"separator": ";"}), ("prepare", {"scale": "x"}), ("compute", {"threads": -1}),
+    ("method", {"name": "x"})])
+def test_a_configuration_that_does_not_fit_its_own_run_is_damaged(run: Path, mlcli: Caller, section: str,
+                                                                  damage: dict[str, Any]) -> None:
+    """83 whatever it says: nobody has asked for what it holds."""
+    document = yaml.safe_load((run / "config.yaml").read_text())
+    document[section].update(damage)
+    called = mlcli("verify", damaged(run, Path("copy"), "config.yaml", yaml.safe_dump(document).encode()))
+    assert called.code == 83 and "error[E-RUN-FILES]: config.yaml does not hold what a run writes" in called.err
+
+
+@pytest.mark.parametrize("command", [("verify", "copy"), ("report", "copy", "-q"), ("compare", "copy", "run", "-q"),
+                                     ("run", "copy/config.yaml", "-o", "again", "-q")])
+def test_a_run_of_an_earlier_version_is_read(run: Path, mlcli: Caller, command: tuple[str, ...]) -> None:
+    text = (run / "config.yaml").read_text().replace("compute:\n", "compute:\n  cluster: null\n")
+    damaged(run, Path("copy"), "config.yaml", text.encode())
+    assert yaml.safe_load(text)["compute"]["cluster"] is None
+    assert mlcli(*command).code == 0

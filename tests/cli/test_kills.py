@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base.publish import settle
+from mlcli.base.settling import settle
 from mlcli.rundir.manifest import read_manifest, require_intact
-from mlcli.rundir.replaceable import require_run
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 EMBED = [sys.executable, "-m", "mlcli", "embed", "data.csv", "-q", "-p", "2", "--threads", "1", "-o", "out"]
@@ -44,7 +43,7 @@ def settled(force: bool, *, run: bool = False) -> None:
         subprocess.run([*EMBED, "--force"], check=True)
         assert finished(Path("out")) != after
     else:  # how every run starts
-        settle(Path("out"), "folder", require_run)
+        settle(Path("out"))
         assert finished(Path("out")) == after
     assert {path.name for path in Path().iterdir()} <= {"data.csv", "out"}
 

@@ -1,10 +1,13 @@
 """Later layers win, and every value knows where it came from."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, merged
+from mlcli.config.build import build
+from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file, merged
 from mlcli.errors import ConfigError
 from tests.config.support import configured
 
@@ -106,3 +109,14 @@ def test_the_place_of_a_path_is_where_it_was_set() -> None:
     layer = assignment("method.neighbors", {"count": 3}, "--set").over(Layer({}, {(): "run.yaml:1:1"}))
     assert [layer.place_of(path) for path in ("method.neighbors.count", "method", "compute.seed", "data.csv:4")] == [
         "--set", "--set", "", ""]
+
+
+def test_an_option_that_is_no_more_is_read_where_earlier_runs_have_written_it(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("input: {path: x.csv}\ncompute: {seed: 3, cluster: null}\n")
+    assert from_file(path).values["compute"] == {"seed": 3}
+    assert build(from_file(path)).compute.seed == 3
+    for other in ("local", "0", "false", "{}"):
+        path.write_text(f"input: {{path: x.csv}}\ncompute: {{cluster: {other}}}\n")
+        with pytest.raises(ConfigError, match=r"unknown key 'compute\.cluster'"):
+            build(from_file(path))

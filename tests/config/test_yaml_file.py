@@ -39,7 +39,7 @@ REFUSED = {
     "a: 'x": "found unexpected end of stream; run.yaml:1:6",
     "b: 1\na: \x00": "the character U+0000 is not allowed; run.yaml:2:4",
     f"%YAML {'1' * 5000}.1\n---\na: 1": "it cannot be read: Exceeds the limit (4300 digits) for integer string "
-                                       "conversion: value has 5000 di; run.yaml:1:7",
+                                       "conversion: value has 5000 digits; run.yaml:1:7",
     'a: "\\UFFFFFFFF"': "it cannot be read: Python int too large to convert to C int; run.yaml:1:7",
     f"a: 0x{'f' * 5000}": f"'0x{'f' * 38}' cannot be read: a number of more than 1000 characters; run.yaml:1:4",
     "a: 1e999": "'1e999' cannot be read: larger than any double; run.yaml:1:4",

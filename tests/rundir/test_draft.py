@@ -1,7 +1,6 @@
 """A directory is written whole or not at all."""
 
 import os
-import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,12 @@ import pytest
 
 from mlcli.base import publish
 from mlcli.base.publish import writing
+from mlcli.base.replaceable import listing_of
 from mlcli.errors import OutputRefused, StorageError
 from mlcli.rundir.draft import draft
+from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import manifest_of, write_manifest
 from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.replaceable import listing_of
 
 
 def put(output: Path, text: str, *, force: bool = False) -> None:
@@ -133,11 +133,11 @@ def test_an_impossible_name_is_refused_before_the_work(tmp_path: Path, name: str
 
 
 @pytest.mark.parametrize("late", [False, True])
-@pytest.mark.parametrize(("exchanges", "step"), [*((True, step) for step in range(3)),
-                                                 *((False, step) for step in range(5))])
+@pytest.mark.parametrize(("exchanges", "step"), [*((True, step) for step in range(4)),
+                                                 *((False, step) for step in range(7))])
 def test_a_signal_while_a_run_is_replaced_leaves_one_whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                                step: int, late: bool, exchanges: bool) -> None:
-    """The signal comes before or after each renaming call, and the removal of the old run."""
+    """The signal comes before or after each renaming call, and each that removes the old run."""
     output = tmp_path / "run"
     put(output, "first")
     calls: list[str] = []
@@ -148,10 +148,11 @@ def test_a_signal_while_a_run_is_replaced_leaves_one_whole_run(tmp_path: Path, m
             here = len(calls) == step + 1
             if here and not late:
                 raise KeyboardInterrupt
-            done = work(*arguments, **options)
-            if here:
-                raise KeyboardInterrupt
-            return done
+            try:
+                return work(*arguments, **options)
+            finally:
+                if here:
+                    raise KeyboardInterrupt
         return call
 
     with pytest.raises(KeyboardInterrupt), draft(output, force=True) as folder:
@@ -159,5 +160,28 @@ def test_a_signal_while_a_run_is_replaced_leaves_one_whole_run(tmp_path: Path, m
         monkeypatch.setattr(publish, "exchange",
                             interrupted("exchange", publish.exchange if exchanges else lambda first, second: False))
         monkeypatch.setattr(Path, "rename", interrupted("rename", Path.rename))
-        monkeypatch.setattr("shutil.rmtree", interrupted("rmtree", shutil.rmtree))
+        for name in ("unlink", "rmdir"):
+            monkeypatch.setattr(os, name, interrupted(name, getattr(os, name)))
     assert kept(output) in ("first", "second") and alone(output)
+
+
+def test_files_that_come_while_the_old_run_is_removed_are_kept(tmp_path: Path,
+                                                               monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its folder was open in another program, which writes after the last look at it."""
+    output = tmp_path / "run"
+    put(output, "first")
+    before, unlink = os.open(output, os.O_RDONLY), os.unlink
+
+    def late(name: Any, **options: Any) -> None:
+        os.close(os.open("thesis", os.O_CREAT | os.O_WRONLY, dir_fd=before))
+        unlink(name, **options)
+
+    with recording() as journal, draft(output, force=True) as folder:
+        fill(folder, "second")
+        monkeypatch.setattr(os, "unlink", late)
+    os.close(before)
+    assert kept(output) == "second"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "run.kept"]
+    assert [path.name for path in (tmp_path / "run.kept").iterdir()] == ["thesis"]
+    told, = journal.told("W-KEPT")
+    assert "thesis" in told["message"] and str(tmp_path / "run.kept") in told["message"]

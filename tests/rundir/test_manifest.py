@@ -8,10 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli.base.publish import write_whole
-from mlcli.errors import OutputRefused
-from mlcli.rundir.manifest import manifest_of, replace_listed, require_intact, write_manifest
+from mlcli.base.publish import publishing, write_whole
+from mlcli.base.replaceable import require_run
+from mlcli.errors import MlcliError, OutputRefused
+from mlcli.rundir.manifest import manifest_bytes, manifest_of, replace_listed, require_intact, write_manifest
 from mlcli.rundir.names import MANIFEST
+
+
+def replace(run: Path, content: bytes) -> None:
+    replace_listed(run, "page", content, known=manifest_bytes(run))
 
 
 def test_numbers_that_json_lacks_become_null(tmp_path: Path) -> None:
@@ -33,7 +38,7 @@ def test_a_file_is_replaced_with_its_hash(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("stays")
     write_manifest(tmp_path, manifest_of({}))
     before = json.loads((tmp_path / MANIFEST).read_text())["files"]
-    replace_listed(tmp_path, "page", b"new")
+    replace(tmp_path, b"new")
     manifest = json.loads((tmp_path / MANIFEST).read_text())
     require_intact(tmp_path, manifest, ("page", "other"))
     assert manifest["files"]["other"] == before["other"] and manifest["files"]["page"] != before["page"]
@@ -55,13 +60,16 @@ def test_a_page_that_could_not_be_replaced_leaves_no_wrong_hash(tmp_path: Path, 
 
     monkeypatch.setattr("mlcli.rundir.manifest.write_whole", write)
     with pytest.raises(KeyboardInterrupt):
-        replace_listed(tmp_path, "page", b"new")
+        replace(tmp_path, b"new")
     manifest = json.loads((tmp_path / MANIFEST).read_text())
     require_intact(tmp_path, manifest, tuple(manifest["files"]))
     assert "other" in manifest["files"]
+    require_run(tmp_path)  # each file is named, so that --force can replace the run
     monkeypatch.undo()
-    replace_listed(tmp_path, "page", b"new")
-    require_intact(tmp_path, json.loads((tmp_path / MANIFEST).read_text()), ("page", "other"))
+    replace(tmp_path, b"new")
+    manifest = json.loads((tmp_path / MANIFEST).read_text())
+    require_intact(tmp_path, manifest, ("page", "other"))
+    assert "pending" not in manifest
 
 
 @pytest.mark.parametrize("name", ["page", MANIFEST])
@@ -73,6 +81,65 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path, name: str
     (run / name).rename(tmp_path / "precious")
     (run / name).symlink_to(tmp_path / "precious")
     before = (tmp_path / "precious").read_bytes()
-    with pytest.raises(OutputRefused):
-        replace_listed(run, "page", b"new")
+    known = before if name == MANIFEST else (run / MANIFEST).read_bytes()
+    with pytest.raises(OutputRefused) as caught:
+        replace_listed(run, "page", b"new", known=known)
+    assert caught.value.where == str(run / name)
     assert (tmp_path / "precious").read_bytes() == before and (run / name).is_symlink()
+
+
+def whole(run: Path) -> None:
+    """A run whose files are those that it names."""
+    require_run(run)
+    manifest = json.loads((run / MANIFEST).read_text())
+    require_intact(run, manifest, tuple(manifest["files"]))
+
+
+def exchange(run: Path) -> None:
+    """Another job replaces the run."""
+    with publishing(run, "folder", require_run, force=True) as draft:
+        (draft.path / "page").write_text("another run's")
+        write_manifest(draft.path, manifest_of({"seed": 1}))
+
+
+def test_a_page_of_one_run_does_not_get_into_another(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "page").write_text("old")
+    write_manifest(run, manifest_of({}))
+    known = manifest_bytes(run)
+    exchange(run)
+    with pytest.raises(OutputRefused) as caught:
+        replace_listed(run, "page", b"new", known=known)
+    assert caught.value.code == "E-OUTPUT-RACE" and caught.value.where == str(run)
+    assert (run / "page").read_text() == "another run's"
+    whole(run)
+    (run / "page").unlink()
+    (run / MANIFEST).unlink()
+    run.rmdir()
+    with pytest.raises(OutputRefused):
+        replace_listed(run, "page", b"new", known=known)
+    assert not run.exists()
+
+
+@pytest.mark.parametrize("step", range(3))
+def test_a_run_that_is_replaced_while_its_page_is_written_gets_nothing_of_it(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: int) -> None:
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / "page").write_text("old")
+    write_manifest(run, manifest_of({}))
+    writes = iter(range(3))
+
+    def write(path: Path, work: Callable[[Path], Any], *, force: bool) -> None:
+        if next(writes) == step:
+            exchange(run)
+        write_whole(path, work, force=force)
+
+    monkeypatch.setattr("mlcli.rundir.manifest.write_whole", write)
+    with pytest.raises(MlcliError) as caught:
+        replace(run, b"new")
+    assert caught.value.exit_code in (73, 74) and "/proc" not in str(caught.value)
+    assert (run / "page").read_text() == "another run's"
+    whole(run)
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -10,8 +10,10 @@ from mlcli.base.inputs import Features
 from mlcli.base.threads import threads_limited
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.methods.pca import PCA
+from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.kernels import factored
 from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.sides import side_steps
 from tests.support import EPS
 
 COMPUTE = Compute()
@@ -102,3 +104,12 @@ def test_one_pass_from_a_shift_is_as_accurate_as_two(kind: str) -> None:
     largest = np.abs(points[:, 1:3]).max()
     assert np.abs(kernel.lifted(directions) - exact[:, 1:3]).max() <= 4 * EPS * largest
     assert np.abs(kernel.lowered(vectors) - exact.T @ vectors).max() <= 1e-12 * sizes.max() * np.linalg.norm(vectors)
+
+
+@pytest.mark.parametrize(("shape", "route", "smaller"), [
+    ((50, 10), "auto", False), ((50, 10), "covariance", False), ((50, 10), "dual", True),
+    ((10, 50), "covariance", True), ((10, 50), "dual", False), ((10, 50), "auto", False)])
+def test_another_route_is_a_remedy_only_where_it_takes_less(shape: tuple[int, int], route: str, smaller: bool) -> None:
+    for step in side_steps(shape, route, Demand(), threads=1):
+        assert ("method.route=auto" in step.remedy) == smaller
+        assert "leave rows or columns out" in step.remedy

@@ -88,3 +88,30 @@ def test_slow_progress_is_not_taken_for_rounding() -> None:
         result = Iterate(tolerance=1e-13)(step, Point(4.0, 0.98))
     assert abs(result.state.value - 3) <= 1e-12
     assert notes.codes == set()
+
+
+@dataclass(frozen=True)
+class Climbing:
+    """A climb to 1 of ratio r, told with an error of another sign at each step."""
+
+    rest: float
+    ratio: float
+    error: float
+
+    @property
+    def objective(self) -> float:
+        return 1 - self.rest + self.error
+
+
+@pytest.mark.parametrize(("tolerance", "error", "rising"), [
+    (1e-300, 1e-8, True), (1e-300, 1e-4, True), (1e-7, 1e-8, True), (1e-300, 1e-8, False)])
+def test_an_objective_that_rises_no_further_than_it_falls_is_at_its_end(tolerance: float, error: float,
+                                                                        rising: bool) -> None:
+    """Only where it rises in exact arithmetic, where the falls are small, and where the tolerance is below them."""
+    with Notes() as notes:
+        result = Iterate(tolerance=tolerance, limit=400)(
+            lambda state: Climbing(state.rest * state.ratio, state.ratio, -state.error), Climbing(1.0, 0.7, error),
+            lambda before, after: 1e-8 + abs(after.error), rising=rising)
+    ends = rising and tolerance < error < 1e-6
+    assert notes.codes == {"N-ROUNDING" if ends else "W-UNCONVERGED"}
+    assert result.converged == ends and (not ends or 50 < len(result.trace) < 120)

@@ -232,3 +232,14 @@ def test_rows_of_rank_one_are_projected_onto_themselves(name: str, components: i
     assert np.allclose(model.project(points), model.embedding, rtol=0, atol=1e-12)
     moments = model.embedding.T @ model.embedding / 120 + np.mean(np.asarray(model.spreads), axis=0)
     assert np.allclose(moments, np.eye(components), atol=1e-5)
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_a_tolerance_below_rounding_ends_where_the_likelihood_rises_no_further(seed: int) -> None:
+    """EM on noise takes a variance to its floor, where the likelihood has few digits."""
+    points = np.random.default_rng(seed).standard_normal((40, 4))
+    usual = fit("lgssm", points)
+    with Notes() as notes:
+        found = fit("lgssm", points, iterate={"tolerance": 1e-300})
+    assert "N-ROUNDING" in notes.codes and found.fit["iterations"] < 500
+    assert np.isclose(found.fit["log_likelihood"], usual.fit["log_likelihood"], rtol=1e-5)

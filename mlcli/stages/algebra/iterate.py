@@ -14,6 +14,7 @@ from mlcli.stages.algebra.linalg import EPS
 
 ROUNDING = 16 * EPS  # a relative change this small is none
 SMALL = 1e-10  # a relative change this small may be none: where it is of a sum of many terms
+ROUGH = 1e-6  # no rounding of an objective is larger, relatively
 STILL = 50  # steps that have not brought a smaller change, after which small ones are rounding
 
 
@@ -44,6 +45,29 @@ class Iterated(Generic[S]):
 
 
 @frozen
+class Climb:
+    """How an objective rises that never falls in exact arithmetic: what it falls by is its rounding."""
+
+    top: float
+    fall: float = 0.0  # the largest
+    last: float = -np.inf
+    idle: int = 0  # steps since it rose above its top by more than that
+
+    def to(self, objective: float) -> "Climb":
+        """The climb with one more step."""
+        fall = max(self.fall, self.last - objective)
+        if objective > self.top + fall:
+            return Climb(objective, fall, objective)
+        return Climb(self.top, fall, objective, self.idle + 1)
+
+    @property
+    def rounding(self) -> float:
+        """The largest fall, relative to the objective, once there is nothing but rounding; zero before."""
+        size = self.fall / abs(self.top) if self.top else np.inf
+        return size if self.idle >= STILL and size <= ROUGH else 0.0
+
+
+@frozen
 class Checkpoint(Generic[S]):
     """Where an iteration stands between two steps: what it goes on from, to the same bits."""
 
@@ -52,6 +76,7 @@ class Checkpoint(Generic[S]):
     last: float  # the change that the last of them made; infinite before the first
     least: float  # the smallest of these changes
     still: int  # steps since it was made
+    climb: Climb
 
 
 class Iterate(Options):
@@ -63,16 +88,19 @@ class Iterate(Options):
 
     @stage("iterate")
     def __call__(self, step: Callable[[S], S], start: S | Checkpoint[S], change: "Change[S] | None" = None,
-                 keep: "Callable[[Checkpoint[S]], None] | None" = None) -> Iterated[S]:
+                 keep: "Callable[[Checkpoint[S]], None] | None" = None, *, rising: bool = False) -> Iterated[S]:
         """Steps from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
 
         `change` says how far apart two states are; by default, their objectives. Where changes shrink by a
         steady factor r, what is left to go is r / (1 - r) of the last one: slow progress is not taken for
-        convergence. Small changes that shrink no further are rounding: they end the iteration with a note. Raises
+        convergence. Small changes that shrink no further are rounding: they end the iteration with a note, and so
+        does an objective that is `rising` in exact arithmetic, and rises no further than it has fallen. Raises
         NumericalError where the objective is no longer finite. `keep` is given a checkpoint after each step.
         """
-        begun = start if isinstance(start, Checkpoint) else Checkpoint(start, np.zeros(0), np.inf, np.inf, 0)
+        begun = start if isinstance(start, Checkpoint) else Checkpoint(
+            start, np.zeros(0), np.inf, np.inf, 0, Climb(start.objective))
         state, trace, last, least, still = begun.state, begun.trace.tolist(), begun.last, begun.least, begun.still
+        climb = begun.climb
         for done in range(len(trace) + 1, self.limit + 1):
             before, state = state, step(state)
             if not np.isfinite(state.objective):
@@ -84,13 +112,16 @@ class Iterate(Options):
             if moved <= ROUNDING or remaining(moved, last) <= self.tolerance:
                 return Iterated(state, np.array(trace), True)
             least, still = min(least, moved), 0 if moved < least else still + 1
-            if still >= STILL and least <= SMALL:
-                note("N-ROUNDING", f"stopped after {done} iterations: changes of {least:.1e} are rounding, and the "
-                     f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=least)
+            climb = climb.to(state.objective)
+            resting = still >= STILL and least <= SMALL
+            if resting or (rising and climb.rounding > self.tolerance):
+                rounding = least if resting else climb.rounding
+                note("N-ROUNDING", f"stopped after {done} iterations: changes of {rounding:.1e} are rounding, and the "
+                     f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=rounding)
                 return Iterated(state, np.array(trace), True)
             last = moved
             if keep is not None:
-                keep(Checkpoint(state, np.array(trace), last, least, still))
+                keep(Checkpoint(state, np.array(trace), last, least, still, climb))
         known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few
         told = f"; the last changed the result by {last:.1e}, relatively" if known else ""
         note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence{told}",

@@ -58,7 +58,8 @@ def side_steps(shape: tuple[int, ...], route: str, demand: Demand, threads: int)
     side = {"covariance": columns, "dual": rows}.get(route, min(rows, columns))
     held = 8.0 * (side**2 + (0 if side == columns else rows * columns))  # the rows' side takes centered points
     how = f"{route}: the side of the {'columns' if side == columns else 'rows'} ({side})"
-    remedy = "use method.route=auto, which takes the smaller side; or leave rows or columns out"
+    smaller = "use method.route=auto, which takes the smaller side, or " if side > min(rows, columns) else ""
+    remedy = f"{smaller}leave rows or columns out"
     return [Step("covariance", how, 2.0 * rows * columns * side / product_rate(threads), held, remedy=remedy),
             demand.step(side, threads, held, remedy=remedy)]
 

@@ -82,7 +82,7 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
                      0.0, 0, 0.0, np.zeros(0), {"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     start = settled(sequence, first_guess(sequence, axes.components))
-    ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain)
+    ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
     fitted = as_read(sequence, ended.state)
     noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
     if noiseless:
