@@ -45,6 +45,10 @@ def build(layer: Layer) -> RunConfig:
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
     require_room(config.compute.thread_count())
+    for extra, module in config.method.requires().items():
+        if find_spec(module) is None:
+            raise DependencyMissing("EXTRA", f"{config.method.name} needs {module}, which is not installed",
+                                    where=complete.origin(("method", "name")), hint=f"pip install 'mlcli[{extra}]'")
     missing = sorted({"png", "pdf"} & set(config.report.figures)) if find_spec("matplotlib") is None else []
     if missing:
         raise DependencyMissing("PLOT", f"figures as {' and '.join(missing)} need matplotlib, which is not installed",

@@ -1,6 +1,6 @@
 """What all methods share: the frame of a fit, and what a method declares of itself."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
@@ -90,6 +90,10 @@ class Method(Options):
     def kept(self) -> Eigensolve | Axes:
         """How many axes are kept."""
         return self.axes if self.kept_in() == "axes" else self.eigensolve
+
+    def requires(self) -> Mapping[str, str]:
+        """The extras that these options need, each with the module that it brings."""
+        return {}
 
     def reproduces(self) -> bool:
         """Whether projecting a training row gives the coordinates that the row has."""

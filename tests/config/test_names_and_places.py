@@ -9,7 +9,7 @@ from mlcli.cli.flags import layer_of
 from mlcli.config import build
 from mlcli.config.layers import Layer, from_file
 from mlcli.config.run_config import RunConfig
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import ALIASES, METHODS
 from mlcli.methods.ways import LAWS, way
 from mlcli.stages.similarities import Similarity
@@ -49,6 +49,17 @@ def test_the_other_section_says_where_the_option_stands(method: str, wrong: str,
     with pytest.raises(ConfigError) as caught:
         made(f"method: {{name: {method}, {wrong}: {{components: 1}}}}\n", tmp_path)
     assert caught.value.hint == f"write method.{right}" and "run.yaml:2" in caught.value.where
+
+
+def test_an_extra_that_is_missing_is_named_before_anything_is_read(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the options: only the svd route of this method needs it."""
+    monkeypatch.setattr(METHODS["pca"], "requires", lambda self: {"neural": "not_there"} if self.route == "svd" else {})
+    assert made("method: {name: pca}\n", tmp_path).method.name == "pca"
+    with pytest.raises(DependencyMissing) as caught:
+        made("method: {name: pca, route: svd}\n", tmp_path)
+    assert (caught.value.code, caught.value.exit_code) == ("E-EXTRA", 69)
+    assert caught.value.hint == "pip install 'mlcli[neural]'" and "run.yaml:2" in caught.value.where
 
 
 def test_a_value_alone_in_its_section_leaves_none_behind() -> None:
