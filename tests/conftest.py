@@ -5,6 +5,13 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.budgets import (  # noqa: F401  which hold each suite to what it may cost
+    pytest_runtest_logreport,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+    pytest_sessionfinish,
+    pytest_terminal_summary,
+)
 from tests.processes import neutral
 
 

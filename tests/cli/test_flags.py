@@ -6,10 +6,13 @@ from typing import Any
 import pytest
 
 from mlcli.cli.flags import FLAGS, rows_at
+from mlcli.config.describe import listed
 from mlcli.config.run_config import RunConfig
+from mlcli.methods import METHODS
 from tests.cli.support import Caller
 
 ISOMAP = ["-m", "isomap"]
+OWNERS = [name for name, kind in METHODS.items() if "neighbors" in kind.model_fields]
 REACHED: dict[str, tuple[list[str], object]] = {
     "method": (["--method", "lle"], "lle"),
     "components": (["-p", "3"], 3),
@@ -85,11 +88,12 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
         if flag.constant is None:
             assert rows_at(flag.path)[0].sentence.removesuffix(".").split("(")[0].split("-")[0] in text
     assert "auto|dijkstra|floyd|elimination" in text
-    assert "(isomap, lle, sde). [default: 10]" in text
+    assert f"({', '.join(OWNERS)}). [default: 10]" in text
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
-    (["-k", "5"], "E-CONFIG]: method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; -k"),
+    (["-k", "5"], "E-CONFIG]: method.neighbors: pca has no option 'neighbors'; "
+     f"{listed(OWNERS, 'and')} have it; -k"),
     (["-k", "x", *ISOMAP], "E-CONFIG]: method.neighbors.count must be a whole number of at least 1, not 'x'; -k"),
     (["-m", "isomp"], "E-CONFIG]: method.name: unknown method 'isomp'; -m; did you mean 'isomap'?"),
     (["--paths", "floid", *ISOMAP],

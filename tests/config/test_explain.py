@@ -4,20 +4,22 @@ from pathlib import Path
 
 import pytest
 
+from mlcli.config.describe import listed
 from mlcli.methods import METHODS
 from tests.config.support import refused
 
 INPUT = "input: {path: a.csv}\n"
-ALL = " and ".join(", ".join(METHODS).rsplit(", ", 1))
+ALL = listed(list(METHODS), "and")
+OWNERS = listed([name for name, kind in METHODS.items() if "neighbors" in kind.model_fields], "and")
 FILES = {
     "method:\n  name: isomap\n  neighbors: {count: 0}\n":
         "method.neighbors.count must be at least 1, not 0; run.yaml:4:15",
     "method:\n  name: isomap\n  neighbours: {count: 5}\n":
         "unknown key 'method.neighbours'; run.yaml:4:3; did you mean 'neighbors'?",
     "method:\n  name: pca\n  neighbors: {count: 5}\n":
-        "method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; run.yaml:4:3",
+        f"method.neighbors: pca has no option 'neighbors'; {OWNERS} have it; run.yaml:4:3",
     "method:\n  neighbors: {count: 5}\n":
-        "method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; run.yaml:3:3",
+        f"method.neighbors: pca has no option 'neighbors'; {OWNERS} have it; run.yaml:3:3",
     "method: {name: isomp}\n":
         "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: umap}\n":
@@ -91,7 +93,7 @@ def test_a_wrong_input(tmp_path: Path, text: str, problem: str) -> None:
 
 def test_the_origin_is_the_layer_that_said_it(tmp_path: Path) -> None:
     assert refused(tmp_path, INPUT, flags={"method.neighbors.count": (5, "-k")}) == (
-        "78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; isomap, lle and sde have it; -k")
+        f"78 E-CONFIG: method.neighbors: pca has no option 'neighbors'; {OWNERS} have it; -k")
     assert refused(tmp_path, INPUT, sets=["compute.seed=x"]) == (
         "78 E-CONFIG: compute.seed must be a whole number of at least 0, not 'x'; --set compute.seed=x")
     assert refused(tmp_path, INPUT, environment={"MLCLI__COMPUTE__SEED": "-1"}) == (
