@@ -63,6 +63,7 @@ def pytest_sessionfinish(session: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     for suite, total in over().items():
-        terminalreporter.write_line(f"tests/{suite} took {total:.0f} of {BUDGETS.get(suite, OTHERS):.0f} processor seconds")
+        most = BUDGETS.get(suite, OTHERS)
+        terminalreporter.write_line(f"tests/{suite} took {total:.0f} of {most:.0f} processor seconds")
         for test, seconds in sorted(_spent[suite].items(), key=lambda item: -item[1])[:SHOWN]:
             terminalreporter.write_line(f"  {seconds:6.1f} s {test}")

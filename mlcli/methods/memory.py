@@ -13,8 +13,8 @@ from mlcli.base.inputs import Input
 from mlcli.base.limits import resident
 from mlcli.base.steps import Step
 
-EXACT = 2000  # rows up to which quality and certificate take all pairs of points
-PAIRS, KERNEL = 3.2, 4.4  # arrays of all these pairs that they hold at once, and more where a kernel is found again
+EXACT = 2000  # rows up to which quality takes all pairs of points
+PAIRS = 3.2  # arrays of all these pairs that it holds at once
 SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is found again
 
 
@@ -46,10 +46,9 @@ def peak(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) 
 
 def checks_memory(method: Planned, rows: int, table: float) -> float:
     """Bytes of quality and certificate, beside the data."""
-    kernel = method.proof == "kernel"
     if rows <= EXACT:
-        return 8.0 * (PAIRS + KERNEL * kernel) * rows**2 + 2 * table
-    return float(SAMPLED + WITNESSES * kernel)
+        return 8.0 * PAIRS * rows**2 + 2 * table
+    return float(SAMPLED + WITNESSES * (method.proof == "kernel"))
 
 
 def require_memory(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) -> None:

@@ -82,5 +82,5 @@ def test_predicted_memory_is_near_the_measured(tmp_path: Path, method: str, rows
     assert status == 0
     # the child's figure begins with this process's own size, so that of the run itself is read
     measured = max(stage["peak_memory_mib"] for stage in json.loads((tmp_path / "run/run.json").read_text())["stages"])
-    assert used.ru_maxrss / 2**10 >= measured
+    assert used.ru_maxrss / 2**10 >= measured - 0.1  # which is rounded
     assert measured <= json.loads(told)["memory"] / 2**20 <= 1.35 * measured
