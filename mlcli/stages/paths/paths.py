@@ -35,6 +35,7 @@ from mlcli.stages.paths.plan import Algorithm, PathPlan, Precision, Store, plan_
 FEWER = "use fewer landmarks"
 REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
 OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # the one way from them
+BESIDE = 9  # blocks of vectors that the eigensolver holds beside its basis and their images, as measured
 TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are found in every pass
 
 
@@ -83,7 +84,7 @@ class Paths(Options):
                       None if plan.store == "streamed" else measured, REMEDY, square=plan.store != "streamed")]
         if plan.store != "streamed":
             return [*steps, eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
-        held = WIDTH * 2.0 * (PASSES + 1) + LANDMARKS + (WIDTH + 1) * (allowed() + AHEAD + 1)
+        held = WIDTH * (2.0 * (PASSES + 1) + BESIDE) + LANDMARKS + (WIDTH + 1) * (allowed() + AHEAD + 1)
         stored = 3.0 * graph.size if eigensolve.components == "all" else 0.0
         return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes", plan.passes * plan.cost.seconds,
                              plan.memory + 8.0 * graph.size * max(held, stored),
