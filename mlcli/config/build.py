@@ -30,11 +30,6 @@ def layers_of(path: Path, outside: Layer) -> list[Layer]:
     return expanded(from_file(path), outside, f"runs/{path.stem}")
 
 
-def runs_of(path: Path, outside: Layer) -> list[RunConfig]:
-    """The runs that a YAML file describes under the layers from outside: one, or those of its sweep."""
-    return [build(layer) for layer in layers_of(path, outside)]
-
-
 def build(layer: Layer) -> RunConfig:
     """The run that all layers together describe; raises ConfigError, DependencyMissing or RefusedByPlan."""
     complete = placed(Layer(named(RunConfig, layer.values), layer.origins, layer.either))

@@ -12,6 +12,7 @@ from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
+from mlcli.methods.identities.negentropy import by_negentropy
 from mlcli.methods.identities.second_moments import regressed, uncorrelated, unit_variances
 from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
 from mlcli.methods.ways import way
@@ -20,7 +21,7 @@ from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.linear.independence import Contrast, Order, in_order, unmixed
+from mlcli.stages.linear.independence import Contrast, Order, unmixed
 from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Columns
 
@@ -75,7 +76,8 @@ class ICA(Method):
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """Unit variances, no correlations, and the mixing matrix as covariances with the columns."""
-        return [*uncorrelated(model.embedding, unit_variances(model.axes)), in_order(model.embedding, self.contrast),
+        return [*uncorrelated(model.embedding, unit_variances(model.axes)),
+                by_negentropy(model.embedding, self.contrast),
                 *regressed(data.values, model.embedding, model.directions)]
 
     def units(self, data: Input) -> Units:

@@ -148,14 +148,17 @@ def orthonormal(columns: Array) -> Array:
     return basis * np.where(np.diag(triangle) < 0, -1.0, 1.0)
 
 
-def solve_positive(matrices: Array, rights: Array) -> Array:
-    """Solutions x of A x = b for a stack of positive definite matrices (... x k x k, ... x k)."""
+def solve_positive(matrices: Array, rights: Array, *, where: str, hint: str) -> Array:
+    """Solutions x of A x = b for a stack of positive definite matrices (... x k x k, ... x k).
+
+    Raises NumericalError, with the place and the hint given, for a singular one.
+    """
     try:
         solutions: Array = np.linalg.solve(matrices, rights[..., None])[..., 0].astype(np.float64)
         return solutions
     except np.linalg.LinAlgError as error:
         raise NumericalError("SINGULAR", "a local system of equations is singular",
-                             where="method.ridge", hint="use a larger ridge") from error
+                             where=where, hint=hint) from error
 
 
 def lowest_eigenvector(matrix: Array) -> Array:
@@ -251,14 +254,13 @@ def independent_columns(gram: Array, tolerance: float) -> Indices:
     return np.sort(pivots[:rank].astype(np.int64) - 1)
 
 
-def inverse(matrices: Array) -> Array:
-    """Inverses of a stack of matrices (... x k x k); raises NumericalError for singular ones."""
+def inverse(matrices: Array, *, where: str, hint: str) -> Array:
+    """Inverses of a stack of matrices (... x k x k); raises NumericalError as `solve_positive` does."""
     require_finite(matrices, "the matrix to be inverted")
     try:
         inverses: Array = np.linalg.inv(matrices).astype(np.float64, copy=False)
     except np.linalg.LinAlgError as error:
-        raise NumericalError("SINGULAR", "a system of equations is singular", where="method.eigensolve.components",
-                             hint="ask for fewer axes") from error
+        raise NumericalError("SINGULAR", "a system of equations is singular", where=where, hint=hint) from error
     return inverses
 
 

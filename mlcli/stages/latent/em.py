@@ -11,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import EPS, inverse, root_positive
-from mlcli.stages.latent.model import Grouped, Latent, Posterior, posterior
+from mlcli.stages.latent.model import COUNT, FEWER, Grouped, Latent, Posterior, posterior
 
 
 @frozen
@@ -53,7 +53,7 @@ def maximized(data: Grouped, found: Posterior, floor: float) -> Latent:
         outer = extended[:, :, None] * extended[:, None, :]
         moments[group[first]] += np.add.reduceat(outer, first, axis=0)
     patterns, kind = np.unique(data.observed, axis=1, return_inverse=True)  # of columns: few, often one
-    inverses = inverse(np.tensordot(patterns.T, moments, axes=1))
+    inverses = inverse(np.tensordot(patterns.T, moments, axes=1), where=COUNT, hint=FEWER)
     fitted = np.einsum("dij,dj->di", inverses[kind.ravel()], crossed)
     noise = (float(np.sum(data.values**2)) - float(np.sum(fitted * crossed))) / data.cells
     return standardized(Latent(fitted[:, size], fitted[:, :size], max(noise, floor)), moments.sum(axis=0))

@@ -152,7 +152,7 @@ def rotated(state: Estimate, observed: Observed, factors: int, rotation: Rotatio
     """Loadings Λ T, scores weighted by B T⁻ᵀ, and correlations T⁻¹ T⁻ᵀ of the factors."""
     theta, deviations = state.values[: state.active], observed.deviations[observed.columns, None]
     turn = rotation.turn(state.loadings)
-    back = inverse(turn).T
+    back = inverse(turn, where="method.axes.components", hint="ask for fewer factors").T
     whitened = state.vectors[:, : state.active] / np.sqrt(state.uniquenesses)[:, None]
     shrinkage = np.sqrt(theta - 1) / theta if scores == "regression" else 1 / np.sqrt(theta - 1)
     loadings, weights = state.loadings @ turn, (whitened * shrinkage) @ back

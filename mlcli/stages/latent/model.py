@@ -11,6 +11,8 @@ from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.linalg import EPS, inverse, symmetric_eigen
 from mlcli.stages.eigen.spectrum import Spectrum
 
+COUNT, FEWER = "method.eigensolve.components", "ask for fewer axes"  # where systems are singular
+
 
 @stored("latent", mean="d", loadings="dq")
 @frozen
@@ -104,7 +106,8 @@ def posterior(model: Latent, data: Grouped) -> Posterior:
     size = model.loadings.shape[1]
     squares = (model.loadings[:, :, None] * model.loadings[:, None, :]).reshape(len(model.loadings), size * size)
     inner = (data.observed @ squares).reshape(-1, size, size) + model.noise * np.eye(size)
-    inverses = inverse(inner) if model.noise > 0 else np.asarray(np.linalg.pinv(inner, hermitian=True))
+    inverses = (inverse(inner, where=COUNT, hint=FEWER) if model.noise > 0
+                else np.asarray(np.linalg.pinv(inner, hermitian=True)))
     means, distance = np.empty((len(data.values), size)), 0.0
     for rows in data.blocks(len(model.loadings) + size * size):
         residuals = (data.values[rows] - model.mean) * data.observed[data.group[rows]]

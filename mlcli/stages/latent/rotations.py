@@ -61,7 +61,7 @@ class Promax(Options):
         target = turned * np.abs(turned) ** (self.power - 1)
         left, sizes, right = singular(turned)
         fitted = right.T @ ((left.T @ target) / sizes[:, None])
-        sizes = (inverse(fitted) ** 2).sum(axis=1)
+        sizes = (inverse(fitted, where="method.axes.components", hint="ask for fewer factors") ** 2).sum(axis=1)
         return np.asarray(first @ fitted * np.sqrt(sizes))
 
 

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mlcli.base.check import Check, count
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.stages.algebra.iterate import Iterate, Iterated
@@ -95,14 +94,6 @@ def measured(white: Array, directions: Array, contrast: Contrast) -> Unmixing:
     """Directions with their negentropies."""
     means = CONTRASTS[contrast](white @ directions.T)[0].mean(axis=0)
     return Unmixing(directions, (means - gaussian_mean(contrast)) ** 2)
-
-
-def in_order(sources: Array, contrast: Contrast) -> Check:
-    """White sources (n x p) stand in descending order of negentropy."""
-    found = measured(sources, np.eye(sources.shape[1]), contrast).negentropy
-    top = float(found.max(initial=0.0))
-    wrong = int(np.sum(np.diff(found) > 1e-9 * top + 1e-12 * np.sqrt(top)))
-    return count("order", wrong, "sources that are farther from Gaussian than the one before")
 
 
 @cache
