@@ -75,6 +75,9 @@ def finished(folder: Path) -> Contents:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
     config = config_of(folder)
     table = embedding_of(read_embedding(folder / kept[0], manifest)) if rows else without_rows(manifest)
+    wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
+    if len(wrong):
+        raise damaged(folder / kept[0], "a coordinate is not a number", int(wrong[0]) + 2)
     return contents(folder, manifest, config, table)
 
 

@@ -176,7 +176,8 @@ def stated_spectrum(folder: Path, manifest: dict[str, Any]) -> Spectrum | None:
     """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
     facts, rows = manifest["spectrum"], rows_of(folder / names.SPECTRUM)
     exponent, divisor = -int(facts["exponent"]), float(facts["divisor"])
-    values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor
+    with np.errstate(over="ignore"):  # what leaves the range of doubles is not finite
+        values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor
     top = float(np.abs(values).max(initial=0.0))
     if not np.isfinite(values).all() or (exponent and top < LEAST):
         return None

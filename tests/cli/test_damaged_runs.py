@@ -138,3 +138,13 @@ def test_a_run_of_an_earlier_version_is_read(run: Path, mlcli: Caller, command: 
     damaged(run, Path("copy"), "config.yaml", text.encode())
     assert yaml.safe_load(text)["compute"]["cluster"] is None
     assert mlcli(*command).code == 0
+
+
+@pytest.mark.parametrize("reader", [("report", "-q"), ("compare", "run", "-q")])
+@pytest.mark.parametrize("cell", ["nan", "", "-inf"])
+def test_a_coordinate_that_is_no_number_is_named(run: Path, mlcli: Caller, reader: tuple[str, ...], cell: str) -> None:
+    lines = (run / "embedding.csv").read_text().splitlines()
+    lines[3] = ",".join([*lines[3].split(",")[:-1], cell])
+    copy = damaged(run, Path("copy"), "embedding.csv", ("\n".join(lines) + "\n").encode())
+    called = mlcli(reader[0], copy, *reader[1:])
+    assert called.code == 83 and "copy/embedding.csv:4" in called.err
