@@ -90,3 +90,10 @@ def test_methods_stay_short_enough_to_read_as_formulas() -> None:
         text = (PACKAGE / "methods" / f"{name}.py").read_text()
         words = METHODS[name].__doc__ or ""
         assert text.count("\n") - words.count("\n") <= 85, name
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_has_a_theorem(name: str) -> None:
+    """An identity with another method, an invariant, or a case with a known answer."""
+    theorems = [path.read_text() for path in (Path(__file__).parent / "theorems").glob("test_*.py")]
+    assert any(f'"{name}"' in text for text in theorems), f"tests/theorems states nothing of {name}"
