@@ -23,7 +23,7 @@ from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.reading import csv_of, damaged, json_of, own_file
 
 TEXT_FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
-TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are no numbers
+TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are not numbers
     names.SPECTRUM: (("component", "eigenvalue", "proportion", "cumulative"), 0),
     names.SHEPARD: (("distance", "embedded"), 0), names.TRACE: (("iteration", "objective"), 0),
     names.LOADINGS: (("column",), 1)}
@@ -48,7 +48,7 @@ def show(folder: Path, run: Contents) -> None:
 
 
 def encoded(text: str) -> bytes:
-    """A page in bytes; what is left of names that are no text becomes question marks."""
+    """A page in bytes; characters of names that are not text become question marks."""
     return text.encode("utf-8", "replace")
 
 

@@ -60,7 +60,7 @@ def settle(arguments: Sequence[str], environment: MutableMapping[str, str] = os.
     """Sets the variables that are not set yet, unless NumPy is already loaded and would not see them."""
     try:
         allowed = machine.threads(environment, root)
-    except ConfigError:  # told when the threads are needed
+    except ConfigError:  # reported when the threads are needed
         allowed = None
     count = threads_asked(arguments) or (allowed.count if allowed else 1)
     limits = tuple(machine.thread_limits(environment, root))
@@ -75,7 +75,7 @@ def settle(arguments: Sequence[str], environment: MutableMapping[str, str] = os.
 
 
 def threads_asked(arguments: Sequence[str]) -> int:
-    """The number that --threads gives on a command line not yet parsed; 0 where it gives none that is possible."""
+    """The number that --threads gives on a command line not yet parsed; 0 where there is none or it is not valid."""
     texts = [""]
     for place, argument in enumerate(arguments):
         if argument == "--":

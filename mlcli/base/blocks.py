@@ -36,7 +36,7 @@ def row_blocks(rows: int, numbers: int, width: int = 1) -> list[slice]:
 
 
 def one_by_one(blocks: Sequence[T]) -> Iterator[T]:
-    """The blocks in turn, for work that takes all threads for each of them; tells how many are done."""
+    """The blocks one after the other, for work that uses all threads in each; reports how many are done."""
     for done, block in enumerate(blocks):
         yield block
         advance(done + 1, len(blocks))
@@ -53,7 +53,7 @@ def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = Fa
     """What the work makes of each block, in the order of the blocks, by as many threads as allowed, or other workers.
 
     Few blocks are begun `ahead` of the one that is waited for. When a block fails, or the consumer leaves early, `stop`
-    tells the blocks that have begun, and no other begins. With `progress`, listeners are told how many are done.
+    tells the blocks that have begun, and no other begins. With `progress`, listeners are notified of how many are done.
     Meanwhile linear algebra runs on one thread in each, also where there is only one block: how a product is shared
     among threads decides how it is rounded. So the result is the same for any number of them.
     """

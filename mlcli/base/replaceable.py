@@ -103,7 +103,7 @@ def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
 def _judged(folder: int, listing: Listing) -> tuple[tuple[str, ...], str]:
     """The names that an open folder lists, its listing's own last, and why it may not be replaced, if so.
 
-    Drafts of these files, which `mlcli report` may be writing, are no reason.
+    Drafts of these files, which `mlcli report` may be writing, are allowed.
     """
     document = listing_of(listing.name, folder)
     files, pending = document.get("files"), document.get("pending")

@@ -1,4 +1,4 @@
-"""The latent model y = μ + Λ x + ε, x ~ N(0, Φ), ε ~ N(0, Ψ): what holds where its likelihood is largest.
+"""The latent model y = μ + Λ x + ε, x ~ N(0, Φ), ε ~ N(0, Ψ): what holds at the maximum of its likelihood.
 
 In units in which all noise is equal (columns over roots ψ of Ψ, or as they are where Ψ = σ² I), with A the covariance
 and U the loadings in these units, A U = U (Φ UᵀU + σ² I): Lawley and Maxwell, 1971; Tipping and Bishop, 1999.
@@ -24,7 +24,7 @@ LOOSE = 10.0  # times the tolerance of an iteration that its result may be from 
 ROUNDED = 100.0  # roundings that are taken for no noise
 PATTERN = 1e-4  # seconds for rows that have the same cells, besides the arithmetic
 CUBE, CELL = 2e-9, 2e-8  # seconds for d³ numbers of a pattern, and for a cell
-AT_BOUND = 1e-9  # relative distance from a bound that counts as none
+AT_BOUND = 1e-9  # relative distance from a bound that counts as zero
 
 
 @frozen
@@ -91,7 +91,7 @@ def _of_points(subject: Subject) -> Iterator[Check]:
 
 
 def _loose(subject: Subject) -> float:
-    """What the result of an iteration may be from the maximum, relatively; 0 for a closed form."""
+    """How far the result of an iteration may be from the maximum, relatively; 0 for a closed form."""
     iterate = getattr(subject.method, "iterate", None)
     return LOOSE * float(iterate.tolerance) if iterate is not None and "converged" in subject.model.fit else 0.0
 
@@ -133,7 +133,7 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
     top = max(float(values[0]), float(variances.max(initial=0.0)))
     rounding = EPS * max(subject.size, len(u), 10) + subject.model.spectrum.tolerance
     if 0 < fitted.level <= ROUNDED * rounding * top:
-        yield skipped("stationarity", "the noise is no more than rounding, and the likelihood has no maximum")
+        yield skipped("stationarity", "the noise is only rounding, so the likelihood has no maximum")
         return
     rough = float(np.linalg.norm(seen.rough[fitted.varying] / fitted.weights))
     allowed = rounding * top + rough * np.sqrt(top) + rough**2
@@ -235,7 +235,7 @@ def _with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
     points, latent = subject.data.values, subject.similarity.latent
     size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
     if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
-        yield skipped("posterior", "the noise is no more than rounding, and the likelihood has no maximum")
+        yield skipped("posterior", "the noise is only rounding, so the likelihood has no maximum")
         return
     patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
     cost = PATTERN + CUBE * points.shape[1] ** 3 + CELL * points.size / len(patterns)

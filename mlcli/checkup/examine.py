@@ -1,4 +1,4 @@
-"""The whole checkup on one screen: read as found, look at the numbers, then at the geometry."""
+"""The whole checkup on one screen: read the file as it is, examine the numbers, then the geometry."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,7 +29,7 @@ from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
 from mlcli.stages.kernels.forms import square_memory
 
-LARGEST = 20_000  # points that all pairs are looked at among; of more, a seeded sample
+LARGEST = 20_000  # points whose pairs are all examined; of more, a seeded sample
 COPIES = 4  # n x n arrays at once
 
 
@@ -83,7 +83,7 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
 
 
 def _completed(found: Array, config: RunConfig) -> Array:
-    """Symmetric, as told or by means, with a zero diagonal; roots where the numbers are squares."""
+    """Symmetric, as the options say or by means, with a zero diagonal; roots where the numbers are squares."""
     values = found.copy()
     merge(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
     np.fill_diagonal(values, 0.0)

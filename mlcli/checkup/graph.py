@@ -1,4 +1,4 @@
-"""What rests on neighbors: the graph and what connects it, hubs, intrinsic dimension."""
+"""What depends on neighbors: the graph and what connects it, hubs, intrinsic dimension."""
 
 import numpy as np
 

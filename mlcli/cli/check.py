@@ -19,7 +19,7 @@ from mlcli.rundir.journal import recording
 
 FLAGS = ("dissimilarities", "id_column", "label_column", "columns", "scale", "neighbors", "radius", "seed", "threads",
          "memory_limit")
-GRAPH = "isomap"  # the method whose neighbors are looked at
+GRAPH = "isomap"  # the method whose neighbors are examined
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anything was found.")]
 
 

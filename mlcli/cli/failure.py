@@ -1,4 +1,4 @@
-"""How a run that went wrong is told: one line and an exit code, the same for every command."""
+"""How a failed run is reported: one line and an exit code, the same for every command."""
 
 import errno
 import itertools
@@ -42,7 +42,7 @@ class Form:
 def attempt(work: Callable[[], None], form: Form) -> int:
     """The exit code of some work, once all that it printed is written.
 
-    Errors are told; signals and closed pipes go further up.
+    Errors are reported; signals and closed pipes go further up.
     """
     code = outcome(work, form)
     flushed = outcome(sys.stdout.flush, form)

@@ -1,4 +1,4 @@
-"""The program: its commands by name, each imported only when it is called, and its way in and out."""
+"""The program: its commands by name, each imported only when it is called, and how it starts and ends."""
 
 import gc
 import importlib
@@ -67,7 +67,7 @@ def program() -> Any:
 def root(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True,
                                                callback=lambda asked: show_version() if asked else None)] = False,
          install: completion.Install = None, show: completion.Show = None) -> None:
-    """Manifold learning at the command line: every method an eigenproblem, every run a directory.
+    """Reduce a table or a distance matrix to a few dimensions, with spectrum, report and checks.
 
     \b
     mlcli embed --method isomap data.csv
@@ -83,7 +83,7 @@ def show_version() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of a command line; what goes wrong is told in one line on standard error."""
+    """The exit code of a command line; an error is reported in one line on standard error."""
     form = Form.of(arguments)
     try:
         return attempt(lambda: dispatch(arguments or ["--help"]), form)

@@ -13,7 +13,7 @@ STDOUT, STDERR = 1, 2
 
 
 class Whole(io.RawIOBase):
-    """Writes all bytes to a file descriptor; once that failed, and was told, nothing more is written."""
+    """Writes all bytes to a file descriptor; once that failed, and was reported, nothing more is written."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Whole(io.RawIOBase):
 
 
 class Unheard(Whole):
-    """The same where nobody can be told of a failure."""
+    """The same where a failure cannot be reported."""
 
     def write(self, data: Any) -> int:
         """Writes what can be written."""

@@ -33,7 +33,7 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
 
 @contextmanager
 def located(layer: Layer) -> Iterator[None]:
-    """Tells of options refused later, once the data is known, which layer set them."""
+    """Says of options refused later, once the data is known, which layer set them."""
     try:
         yield
     except ConfigError as error:
@@ -45,7 +45,7 @@ def located(layer: Layer) -> Iterator[None]:
 
 
 def is_above(keys: Keys, problems: Iterable[Keys]) -> bool:
-    """Whether a problem's cause is told further down: a list with a wrong item is said to be too short as well."""
+    """Whether a problem's cause is reported further down: a list with a wrong item is said to be too short as well."""
     return any(len(other) > len(keys) and other[:len(keys)] == keys for other in problems)
 
 

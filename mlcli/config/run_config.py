@@ -1,4 +1,4 @@
-"""Everything that one run is: its input, its preparation, its method, its means and its output."""
+"""The whole configuration of a run: its input, preparation, method, resources and output."""
 
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option

@@ -1,4 +1,4 @@
-"""Which format a file has: as told, by its name, or by its first bytes."""
+"""Which format a file has: as given, by its name, or by its first bytes."""
 
 from pathlib import PurePath
 from typing import BinaryIO

@@ -29,7 +29,7 @@ SIDES = (4.0, 2.0)  # of the plane's rectangle
 
 @frozen
 class Sample:
-    """A generated data set: what it is, its formula, and the noise it has unless told otherwise."""
+    """A generated data set: what it is, its formula, and its default noise."""
 
     summary: str
     place: Place

@@ -19,7 +19,7 @@ from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
-INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is no rounding
+INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is not rounding
 
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:

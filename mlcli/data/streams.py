@@ -141,7 +141,7 @@ def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
 
 
 def _remedy(found: Signature, path: str) -> str:
-    """What to do about a content that is no text."""
+    """What to do about a content that is not text."""
     if path != "-":
         return "give input.format, or name the file by its content (.csv.gz, .parquet, .npy)"
     return f"pipe the text in: {found.tool} FILE | mlcli ..." if found.tool else "write it to a file and read that"

@@ -24,7 +24,7 @@ OVERLAP = 320  # bytes of a chunk that are searched again with the next
 
 @frozen
 class Survey:
-    """What one pass over the text tells."""
+    """What one pass over the text finds."""
 
     size: int  # bytes, as UTF-8 without a byte order mark
     lines: int  # that are not blank

@@ -34,7 +34,7 @@ class Laplacian(Method):
     of variance, is computed up to 600 points.
 
     A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); a training point on
-    itself. It fails where few edges hold parts of the data together: the first axes then tell the parts apart, and
+    itself. It fails where few edges hold parts of the data together: the first axes then separate the parts, and
     nothing else. Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation",
     2003; new points: Bengio and others, 2004.
     """
@@ -81,7 +81,7 @@ class Laplacian(Method):
         return Model(embedding, spectrum, Projector(similarity, kernel.centering, axes), kept)
 
     def identities(self, data: Any, model: Model) -> list[Check]:
-        """L y = λ D y with weights found again."""
+        """L y = λ D y with weights computed again."""
         return of_laplacian(existing(model.projector).similarity, model.embedding, model.spectrum, self.normalized)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:

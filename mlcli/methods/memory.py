@@ -15,7 +15,7 @@ from mlcli.base.steps import Step
 
 EXACT = 2000  # rows up to which quality takes all pairs of points
 PAIRS = 3.2  # arrays of all these pairs that it holds at once
-SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is found again
+SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is computed again
 
 
 class Planned(Protocol):

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from mlcli.base.frozen import frozen
 
 GROUND = ("#ffffff", "#16191f")
-# Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too; shapes tell them apart
+# Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too; shapes distinguish them
 # where colors do not.
 CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"), ("#cc79a7", "#e8a4cd"),
            ("#e69f00", "#f2b84b"), ("#56b4e9", "#8fd3f7"), ("#5d3a9b", "#b39df0"), ("#8c6d1f", "#cba95a"),

@@ -42,7 +42,7 @@ def most_probable(points: Array, means: Array, states: Array, model: StateSpace)
     evidence = float(np.linalg.norm((loadings.T * weights) @ loadings, 2))
     stiffness = float(np.linalg.norm(precision, 2)) * (1 + float(np.linalg.norm(model.transition, 2))) ** 2
     spread = float(np.linalg.norm(model.innovation, 2))
-    # the recursions know a state to its rounding times what rows tell over what is told before
+    # the error of the recursions: rounding times the information of the rows over the prior information
     scale = EPS * (evidence + stiffness) * (1 + evidence * spread) * float(np.abs(states).max(initial=0.0))
     origin = float((np.abs(loadings.T * weights) @ np.abs(means[varying])).max(initial=0.0))
     return ratio("states", float(np.abs(gradient).max(initial=0.0)), scale * len(model.transition) + 10 * EPS * origin,

@@ -59,10 +59,10 @@ class Checkpoint:
 
 def krylov(apply: Apply, start: Array | Checkpoint, count: int, tolerance: float, noise: float = 0.0,
            clear: float | None = None, keep: Callable[[Checkpoint], None] | None = None) -> Ritz:
-    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count; or from a checkpoint on.
+    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count, or from a checkpoint.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
-    when they fall no further and are below `noise`, what the kernel's own rounding may leave;
+    when they fall no further and are below `noise`, the level of the kernel's own rounding;
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
     by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
     `keep` is given a checkpoint before each further pass.

@@ -20,7 +20,7 @@ TIES = TILE**2 // 16  # near pairs of a tile from which on equal ones are counte
 def median_squared_distance(points: Array) -> float:
     """The median of ‖xᵢ - xⱼ‖² over all pairs of points (n x d) that differ; 0 where none do.
 
-    Neither a seed nor the number of threads has a part in it.
+    It depends neither on a seed nor on the number of threads.
     """
     if len(points) <= FEW:
         squared = squared_distances(points, points)[np.triu_indices(len(points), 1)]
@@ -32,7 +32,7 @@ def median_squared_distance(points: Array) -> float:
 
 
 def pairs_of_equals(points: Array) -> int:
-    """How many pairs of points are the same point."""
+    """How many pairs of points coincide."""
     rows = np.ascontiguousarray(points + 0.0).view(f"V{8 * points.shape[1]}").ravel()  # + 0.0: zeros have one sign
     counts = np.unique(rows, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
@@ -54,7 +54,7 @@ def _of_ranks(points: Array, ranks: Indices) -> float:
 
 
 def _about(points: Array, rank: int) -> tuple[float, float]:
-    """Squared distances between which the one of a rank lies almost surely, from pairs drawn always alike."""
+    """Squared distances between which the one of a rank lies almost surely, from pairs that are always the same."""
     size = len(points)
     pairs = size * (size - 1) // 2
     count = int(np.clip((SURE * pairs / NEAR) ** 2, DRAWN, MOST))

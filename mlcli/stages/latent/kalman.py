@@ -28,7 +28,7 @@ class StateSpace:
 
 @frozen
 class Sequence:
-    """Rows that follow each other, with what is known once and for all of their missing cells."""
+    """Rows in time order, with the pattern of their missing cells."""
 
     values: Array  # n x d, zero where missing
     present: AnyArray  # n x d, true where a cell is there
@@ -159,7 +159,7 @@ def _propagated(start: Array, step: Array, drift: Array) -> Array:
 
 
 def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
-    """The start of largest likelihood; its part that no row tells of is zero."""
+    """The start of largest likelihood; its part that the rows do not determine is zero."""
     size = len(step[0])
     reach = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
     weights = shrink @ precisions

@@ -71,7 +71,7 @@ class DijkstraRows:
         return (Folded(sources, kernel @ vectors, kernel.sum(axis=1), float(np.vdot(kernel, kernel))),)
 
     def stop(self) -> None:
-        """A block is soon done."""
+        """A block takes little time."""
 
     def _sources(self, number: int) -> Indices:
         return np.arange(number * SOURCES, min((number + 1) * SOURCES, self.size))

@@ -55,9 +55,9 @@ class Similarity:
         return None
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """The kernel of the rows that carried the fit (`fit`), found again from the rows that were embedded.
+        """The kernel of the rows that carried the fit (`fit`), computed again from the rows that were embedded.
 
-        None where there is no such kernel. With `full` every row is looked at, so that speed counts.
+        None where there is no such kernel. With `full` every row is checked, so speed matters.
         """
         return None
 

@@ -48,7 +48,7 @@ class GivenBarycenters(Similarity):
     ridge: float
 
     def rows(self, new: Array) -> Array:
-        """Weights that sum to one (m x n); all weight on one point where the new point is no distance from it."""
+        """Weights that sum to one (m x n); all weight on one point where the new point coincides with it."""
         lists = self.neighbors.lists_of_rows(new, self.radius)
         weights = weights_by_distances(lists, self.distances, self.ridge)
         rows = weight_matrix(weights, lists, len(self.distances)).toarray()

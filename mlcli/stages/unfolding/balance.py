@@ -23,7 +23,7 @@ STEPS = 40  # more than twice those of most programs
 INSIDE = 0.95  # share of the way to the boundary
 POLISH = 3  # times that what rounding left on open directions is taken away
 TINY = float(np.finfo(float).tiny)
-SEEN = 1e-8  # share of the largest square that stresses make on open directions, below which they make none
+SEEN = 1e-8  # share of the largest square that stresses make on open directions, below which they count as zero
 
 
 @frozen

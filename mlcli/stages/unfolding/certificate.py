@@ -54,7 +54,7 @@ class Certificate:
 
     @property
     def off(self) -> float:
-        """The gap, or where distances are no matter of a penalty the violation if that is larger."""
+        """The gap, or the violation if that is larger and no penalty replaces the constraints."""
         return max(self.gap, 0.0 if self.soft else self.violation)
 
     @property

@@ -110,7 +110,7 @@ class Progress(Generic[F]):
 def climb(start: F, step: Callable[[F], F | None], tolerance: float, limit: int, floor: float = -np.inf) -> Solution:
     """Steps until gap and violation are below `tolerance`, or as far as rounding allows.
 
-    Stops as soon as the dual bound falls below `floor`, a value that every kernel reaches: then there is none.
+    Stops as soon as the dual bound falls below `floor`, a value that every feasible kernel reaches: then none exists.
     """
     progress, frame, trace = Progress(start, 0), start, []
     for iteration in range(1, limit + 1):

@@ -69,7 +69,7 @@ def _span(points: Array) -> tuple[Array, Array]:
 def equilibrium(rows: Array, points: Array) -> Array:
     """Columns (m x s) that span the stresses: weights y with Σ y v (vᵀX) = 0 over the rows v.
 
-    Pulls that others balance are told by Cholesky with pivots; a second solution mends its rounding.
+    Pivoted Cholesky finds the pulls that others balance; a second solution removes its rounding.
     """
     pulls = rows @ points
     sizes, strengths = np.sqrt(squared_norms(rows)), np.sqrt(squared_norms(pulls))
