@@ -97,8 +97,8 @@ def errors_page() -> str:
             "ends a run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` "
             "too, else with 65. Codes from 129 on mean a signal or lack of memory, and a retry can help; with "
             "the others change something first. A signal that stops the program lets it clean up for two seconds. "
-            "Then, or on a second signal, the process removes what is unfinished and ends at once. SIGQUIT, SIGIO, SIGVTALRM "
-            "and SIGPROF end it without cleaning up, as SIGKILL does, and the next start removes what they leave; "
+            "Then, or on a second signal, the process removes what is unfinished and ends at once. SIGQUIT, SIGIO, "
+            "SIGVTALRM and SIGPROF end it without cleaning up, as SIGKILL does; the next start removes what they leave. "
             "SIGINT while Python itself starts, in about the first 60 ms, ends with Python's own message. Files that "
             "another program puts into a run while `--force` removes it are kept in `OUTPUT.kept/` (`W-KEPT`).",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]

@@ -1,7 +1,7 @@
 """Settings that the linear algebra libraries read once, when NumPy loads: threads, and OpenBLAS's kernel.
 
-OpenBLAS takes AMD's newer processors for a Haswell and leaves their AVX-512 unused (mended upstream in
-OpenBLAS PR 6033); it also ignores the quota of a container. Both are set right before anything heavy is imported.
+OpenBLAS takes AMD's newer processors for a Haswell and leaves their AVX-512 unused (fixed upstream in
+OpenBLAS PR 6033); it also ignores the quota of a container. Both are corrected before anything heavy is imported.
 """
 
 import os
@@ -31,7 +31,7 @@ class Settings:
     count: int = 1  # of threads that the command line asks for, else the environment
     limits: tuple[Threads, ...] = ()  # all that the environment names
     exported: Mapping[str, str] = field(default_factory=dict)  # the variables set here
-    reason: str = "NumPy was loaded by another program"  # for OpenBLAS's core type, or for leaving it alone
+    reason: str = "NumPy was loaded by another program"  # for OpenBLAS's core type, or for not setting it
 
     def facts(self) -> dict[str, object]:
         """The same as plain values, for run.json and doctor."""

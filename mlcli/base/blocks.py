@@ -43,7 +43,7 @@ def one_by_one(blocks: Sequence[T]) -> Iterator[T]:
 
 
 def each(work: Callable[[T], object], blocks: Sequence[T], *, progress: bool = False) -> None:
-    """Does the work for each block, as `in_order` does, where nothing comes of it but what it writes."""
+    """Does the work for each block, as `in_order` does, where the work has no result but what it writes."""
     for _ in in_order(work, blocks, progress=progress, ahead=len(blocks)):
         pass
 
@@ -68,7 +68,7 @@ def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = Fa
 
 
 def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Iterator[R]:
-    """What the tasks of a factorization give: those of a stage on all threads, after all stages before it."""
+    """The results of a factorization's tasks: those of a stage on all threads, after all stages before it."""
     for stage, count in enumerate(counts):
         yield from in_order(partial(task, stage), range(count), ahead=count)
         advance(stage + 1, len(counts))
@@ -93,7 +93,7 @@ def _in_flight(workers: Workers, work: Callable[[T], R], blocks: Sequence[T], ah
 
 
 def _first(waiting: deque[Future[R]]) -> R:
-    """The first result, which nothing here holds on to; its block counts as begun until it is there."""
+    """The first result, not kept here; its block counts as begun until it is there."""
     result = waiting[0].result()
     waiting.popleft()
     return result

@@ -31,7 +31,7 @@ def ratio(name: str, error: float, scale: float, how: str, *, exact: bool = True
 
 
 def count(name: str, wrong: int, how: str, *, exact: bool = True) -> Check:
-    """A number of things that are wrong, of which there must be none."""
+    """A number of errors, which must be zero."""
     return Check(name, float(wrong), 0.0, "fail" if wrong else "pass", how, exact)
 
 

@@ -118,7 +118,7 @@ def renamed(path: Path, kind: str, inode: int | None = None) -> Path:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[int]:
-    """A descriptor of a folder that others who ask for the same are kept out of, as far as its file system has locks.
+    """A descriptor of a folder, locked against others that ask for it, as far as its file system has locks.
 
     Raises FileNotFoundError where there is none.
     """

@@ -79,7 +79,7 @@ def opened(folder: Path) -> Iterator[int]:
 
 
 def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
-    """What is judged is one folder, from its listing to its last file, and still has the name when it is judged."""
+    """All checks are of one folder, from its listing to its last file, which must still have the name at the end."""
     for _ in range(TRIES):
         names: tuple[str, ...] = ()
         try:

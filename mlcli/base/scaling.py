@@ -41,7 +41,7 @@ def all_finite(values: AnyArray) -> bool:
 
 
 def extent_of(values: AnyArray) -> Extent:
-    """The extent of an array of any size; that of a constant array is looked for once."""
+    """The extent of an array of any size; that of a constant array is computed once."""
     if values.flags.writeable:
         return _extent(values)
     key = id(values)
@@ -59,7 +59,7 @@ def constant(values: AnyArray) -> AnyArray:
 
 
 def _extent(values: AnyArray) -> Extent:
-    """The extent, looked for by all threads in blocks, so that no large array is made."""
+    """The extent, computed by all threads in blocks, so that no large array is made."""
     if values.size <= BLOCK:
         return _extent_of_block(values)
     parts = list(in_order(lambda rows: _extent_of_block(values[rows]), _blocks(values)))

@@ -37,7 +37,7 @@ class Stage:
 
 
 class Listener(Protocol):
-    """What a run is given to: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
+    """What observes a run: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
         """The result of a stage: `call` computes it from the inputs, which have the names of its parameters."""

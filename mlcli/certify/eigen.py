@@ -36,7 +36,7 @@ def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
     yield ratio("orthogonality", most(gap), allowed * subject.placing,
                 "YᵀY = n I" if unit else "YᵀY = Λ, the eigenvalues kept")
     if subject.projector.centering.across or unit:
-        # the constant vector is not part of any axis; centering takes the means away, and leaves their rounding
+        # the constant vector is not part of any axis; centering subtracts the means and leaves their rounding
         sums = np.abs(coordinates.sum(axis=0)) * np.sqrt(lengths / max(len(coordinates), 1))
         means = EPS * len(coordinates) * most(subject.projector.centering.means)
         yield ratio("centering", float(sums.max(initial=0.0)), allowed + means, "column sums of Y are zero")

@@ -133,7 +133,7 @@ def squares_of(subject: Subject, own: Indices) -> Array:
 
 
 def _rounding(subject: Subject, squares: Array) -> Array | float:
-    """What two ways of computing a squared distance may differ by."""
+    """How far two ways of computing a squared distance may differ."""
     narrow = subject.given.values.shape[1] <= NARROW
     if isinstance(subject.given, Dissimilarities) or narrow:
         return 64 * EPS * squares

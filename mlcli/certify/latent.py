@@ -20,7 +20,7 @@ from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.latent.model import Latent
 
-LOOSE = 10.0  # times the tolerance of an iteration that its result may be from the maximum
+LOOSE = 10.0  # multiple of an iteration's tolerance: how far its result may be from the maximum
 ROUNDED = 100.0  # roundings that are taken for no noise
 PATTERN = 1e-4  # seconds for rows that have the same cells, besides the arithmetic
 CUBE, CELL = 2e-9, 2e-8  # seconds for d³ numbers of a pattern, and for a cell
@@ -33,7 +33,7 @@ class Seen:
 
     apply: Callable[[Array], Array]  # S times a block of vectors
     variances: Array  # d
-    rough: Array  # d: what far means cost, in units of the columns
+    rough: Array  # d: rounding by means far from zero, in units of the columns
 
 
 @frozen
@@ -139,7 +139,7 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
     allowed = rounding * top + rough * np.sqrt(top) + rough**2
     lost = rounding + (rough**2 / fitted.level if fitted.level > 0 else 0.0)  # about rounded means
     settled, loose = subject.model.fit.get("converged", True), _loose(subject)
-    own = fitted.shares is not None  # then loadings are exact for the uniquenesses that an iteration came to
+    own = fitted.shares is not None  # then loadings are exact for the uniquenesses at which an iteration ended
     if own or settled:
         yield ratio("stationarity", float(np.linalg.norm(images - u @ inner)),
                     (allowed + (0.0 if own else loose) * top) * max(float(np.linalg.norm(u)), np.sqrt(fitted.level)),

@@ -19,7 +19,7 @@ FEW = 1  # rows from which the size of an entry is estimated
 ROW = 3e-5  # seconds for a row of few columns
 PAIRS = 400  # points whose distances show whether a rate is one over their median
 LOST = 1e-6  # of the largest coordinate: a larger difference is reported
-OWN = 1e-9  # relative rounding of coordinates of which nothing is known
+OWN = 1e-9  # relative rounding of coordinates in general
 Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some rows' coordinates, of each axis or all
 
 
@@ -56,7 +56,7 @@ def _rows(subject: Subject) -> Indices:
     correction = getattr(similarity, "correction", None)
     if correction is None or correction.constant == 0:
         return rows
-    # under a correction two equal points are a constant apart, and a new point is not
+    # a correction sets two equal points a constant apart, but not a new point
     squares = values[rows] if isinstance(subject.data, Dissimilarities) else squared(values[rows], values)
     return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
@@ -160,7 +160,7 @@ def _correction(subject: Subject, rule: str, constant: float) -> Check:
         return skipped("correction", "only the top of the spectrum was computed")
     solved = spectrum.solved
     error = max(-float(solved[-1]), 0.0)
-    if constant > 0 and len(solved) > 2:  # one zero is the constant vector's, the other says that no less would do
+    if constant > 0 and len(solved) > 2:  # one zero is the constant vector's, the other shows a minimal constant
         error = max(error, float(np.sort(np.abs(solved))[1]))
     power = 1 if rule == "lingoes" else 2
     scale = 10 * subject.rounding * (subject.top + len(solved) * constant**power)

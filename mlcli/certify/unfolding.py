@@ -167,7 +167,7 @@ def _optimum(again: Again) -> Iterator[Check]:
         yield skipped("bound", "squared lengths are outside the range of doubles")
     else:
         yield ratio("bound", abs(bound.value - stated), rounding, "Σ y d²/λ of the stored weights = the bound stated")
-    # a kernel whose distances are off may pass the bound by what the weights make of it
+    # violations let a kernel exceed the bound by their weighted sum
     room = 0.0 if penalty else float(fit["constraint_violation"]) * again.held.mean() * bound.pull
     yield count("duality", int(objective > bound.value + room + 10 * rounding),
                 f"objectives above their bound: {objective:.9g}, and at most {bound.value:.9g}")

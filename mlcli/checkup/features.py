@@ -1,4 +1,4 @@
-"""A table of points as it stands in the file: missing cells, repeated rows and columns, constants, scales."""
+"""A table of points as it is in the file: missing cells, repeated rows and columns, constants, scales."""
 
 from collections.abc import Sequence
 

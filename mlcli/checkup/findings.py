@@ -58,7 +58,7 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
     if triangle is None or not triangle.violations:
         return
     yield Finding("C-TRIANGLE", "warning", f"{triangle.violations:,} of {triangle.triples:,} triples break the "
-                  f"triangle inequality{_worst(triangle.worst)}", "no distances do that: expect negative eigenvalues")
+                  f"triangle inequality{_worst(triangle.worst)}", "distances never do: expect negative eigenvalues")
     if look_squared(triangle, euclidean):
         yield Finding("C-SQUARED", "warning", f"these look like squared distances: {triangle.share:.0%} of the triples "
                       "break the triangle inequality, as they do for squares",
@@ -70,9 +70,9 @@ def _of_euclidean(report: Report) -> Iterator[Finding]:
     if found is not None and corrections is not None and not found.is_euclidean:
         cailliez = ("; Cailliez' constant was not computed" if corrections.cailliez is None else
                     f"; Cailliez' constant is {corrections.cailliez:.6g}")
-        yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space lie so far apart: the smallest "
+        yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the smallest "
                       f"eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
-                      "mds leaves the negative part out; --set method.correction=cailliez or lingoes mends it")
+                      "mds leaves the negative part out; --set method.correction=cailliez or lingoes corrects it")
 
 
 def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:

@@ -55,7 +55,7 @@ class Triangle:
     violations: int
     triples: int  # unordered, with all three sides known
     share: float
-    largest_excess: float  # the smallest constant that mends all, added to every dissimilarity
+    largest_excess: float  # the smallest constant that removes all, added to every dissimilarity
     worst: tuple[Offender, ...]  # points: ends and the point between; values: the side and the two others
 
 

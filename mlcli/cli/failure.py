@@ -40,7 +40,7 @@ class Form:
 
 
 def attempt(work: Callable[[], None], form: Form) -> int:
-    """The exit code of some work, once all that it printed is written.
+    """The exit code of some work, once all its output is written.
 
     Errors are reported; signals and closed pipes go further up.
     """
@@ -50,7 +50,7 @@ def attempt(work: Callable[[], None], form: Form) -> int:
 
 
 def outcome(work: Callable[[], object], form: Form) -> int:
-    """The exit code of some work, whether or not what it printed was written already."""
+    """The exit code of some work, whether or not its output was written already."""
     try:
         work()
     except typer.Exit as end:

@@ -33,7 +33,7 @@ COMMANDS = {
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 READER_GONE = 128 + signal.SIGPIPE
-OBJECTS = 200_000  # made before garbage is looked for; start-up makes half as many, and they all stay
+OBJECTS = 200_000  # made before garbage is collected; start-up makes half as many, and they all stay
 
 
 class LazyGroup(TyperGroup):

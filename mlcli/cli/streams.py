@@ -66,7 +66,7 @@ class Unheard(Whole):
             return super().write(data)
         except Exception:
             return len(memoryview(data).cast("B"))
-        except BaseException:  # a signal, of which something is still to be said
+        except BaseException:  # a signal, which is still to be reported
             self.failed = False
             raise
 
@@ -75,7 +75,7 @@ def own() -> None:
     """Puts such streams in the place of Python's, which lose bytes where a write takes a part of them."""
     occupy()
     sys.stdout = text_stream(io.BufferedWriter(Whole(STDOUT)), sys.stdout)
-    sys.stderr = text_stream(Unheard(STDERR), sys.stderr)  # without a buffer, which would say again what was cut off
+    sys.stderr = text_stream(Unheard(STDERR), sys.stderr)  # without a buffer, which would repeat what was cut off
 
 
 def text_stream(binary: Any, before: TextIO | None) -> io.TextIOWrapper:

@@ -63,7 +63,7 @@ def keys_of(details: ErrorDetails, values: Any) -> Keys:
 
 
 def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], layer: Layer) -> tuple[str, str]:
-    """What is wrong at a path, and what may help."""
+    """The problem at a path, and a remedy."""
     path, first = dotted(keys), details[0]
     kind, value = first["type"], first["input"]
     if kind == "missing":
@@ -106,7 +106,7 @@ def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]
 
 
 def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, str]:
-    """A key that does not belong where it stands: misspelt, of another alternative, or of another section."""
+    """A key in the wrong place: misspelt, of another alternative, or of another section."""
     path, key = dotted(keys), str(keys[-1])
     elsewhere = [row for row in known if row.path == path]
     if elsewhere:

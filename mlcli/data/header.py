@@ -42,7 +42,7 @@ def read_head(text: Text) -> Head:
 
 
 def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
-    """The lines, each put down when it is taken."""
+    """The lines, each recorded when it is taken."""
     for line in lines:
         taken.append(line)
         yield line

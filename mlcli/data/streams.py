@@ -131,7 +131,7 @@ def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
-    """Refuses what is plainly no text of this encoding; raises DataError."""
+    """Refuses what is plainly not text of this encoding; raises DataError."""
     found = signature_of(start)
     if found is not None:
         raise DataError("NOT-TEXT", f"the content is {found.name}, not text", where=place(path),

@@ -21,7 +21,7 @@ class Method(Options):
 
     accepts: ClassVar[tuple[type[Given], ...]]
     reach: ClassVar[int] = 0  # binary exponents of data that the method takes as it is, without a scaled copy
-    # What the certificate may hold the result to: coordinates are V √λ of the kernel that the projector's similarity
+    # What the certificate may check of the result: coordinates are V √λ of the kernel that the projector's similarity
     # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model that makes
     # the data most likely; or only what `identities` says.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"

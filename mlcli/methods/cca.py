@@ -28,7 +28,7 @@ class CCA(OfTwoViews):
     the regression of the first view's columns on its variates.
 
     No unit and no invertible recombination of either view's columns changes anything. It fails
-    where columns are many beside the rows: of n rows, views with d and e columns have d + e - n + 1
+    with many columns and few rows: of n rows, views with d and e columns have d + e - n + 1
     correlations of one whatever the data. Source: Hotelling, 1936; Björck and Golub, 1973.
     """
 

@@ -31,7 +31,7 @@ class IBFA(OfTwoViews):
     view alone, and lie nearer to zero: the second view, or both, cannot be projected.
     `loadings.csv` holds W₁, then W₂.
 
-    It fails as canonical correlations do where columns are many beside the rows. Source: Tucker, 1958; Browne,
+    It fails as canonical correlations do with many columns and few rows. Source: Tucker, 1958; Browne,
     1979; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.
     """
 

@@ -74,7 +74,7 @@ class Projector:
         return decode(embedding)
 
     def rounding(self, points: Array) -> float:
-        """What coordinates of points may be wrong by: much where axes amplify what columns have least of."""
+        """The errors of coordinates of points: large where axes amplify the columns' smallest variation."""
         wrong = rounding_of(self.similarity, points, self.centering.means)
         return float((wrong.max(axis=0, initial=0.0) @ np.abs(self.axes)).max(initial=0.0))
 
@@ -127,7 +127,7 @@ class Model:
         return cls(spectrum.coordinates(), spectrum, projector, kept, rows=rows)
 
     def project(self, new: Array) -> Array:
-        """Coordinates (m x p) of new points; raises ConfigError where there is nothing to place them by."""
+        """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
         return existing(self.projector).project(new)
 
     def reconstruct(self, embedding: Array) -> Array:
@@ -135,11 +135,11 @@ class Model:
         return existing(self.projector).reconstruct(embedding)
 
     def rounding(self, data: Features) -> float:
-        """What coordinates may be wrong by where there is a projector for them."""
+        """The errors of coordinates where there is a projector."""
         return existing(self.projector).rounding(data.values)
 
     def space(self, compute: Compute) -> Space | None:
-        """Where distances are the ones that the axes are to keep, where that is not the input's own space."""
+        """Where distances are the ones that the axes are to keep, where that is not the input's space."""
         projector = existing(self.projector)
         exponents = projector.exponent_in, projector.exponent_out
         if self.unfolded is not None:

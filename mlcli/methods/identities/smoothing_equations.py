@@ -50,7 +50,7 @@ def most_probable(points: Array, means: Array, states: Array, model: StateSpace)
 
 
 def basis(model: StateSpace, carried: Array) -> list[Check]:
-    """Columns of C are orthogonal, and their squared lengths stand in the spectrum, in whatever unit."""
+    """Columns of C are orthogonal, and their squared lengths are proportional to the spectrum."""
     product = model.loadings.T @ model.loadings
     squares = np.diag(product).copy()
     top, stated = float(squares.max(initial=0.0)), float(carried.max(initial=0.0))

@@ -15,7 +15,7 @@ from mlcli.errors import NumericalError
 from mlcli.stages.algebra.distances import inner_products, squared_distances
 from mlcli.stages.kernels.median_distance import median_squared_distance
 
-NARROW = 64.0  # rate times the largest squared norm up to which single precision will do to begin with
+NARROW = 64.0  # rate times the largest squared norm up to which passes may start in single precision
 
 
 @stored("linear")

@@ -10,7 +10,7 @@ from mlcli.stages.algebra.distances import pair_distances, squared_distances
 
 FEW = 1000  # points whose distances are found all at once
 TILE = 384  # points on a side of a block of work: half a MiB, what a core's cache holds
-DRAWN, MOST = 2**17, 2**23  # pairs drawn at random to know about where the median lies
+DRAWN, MOST = 2**17, 2**23  # pairs drawn at random for a first estimate of the median
 NEAR = 2**23  # pairs near the median, for which more are drawn
 SURE = 5.0  # standard errors of the share of pairs drawn: if the median lies further off, there is a second pass
 ROUGH = 1e-4  # share of the median up to which single precision may be off
@@ -72,7 +72,7 @@ def _kind(points: Array, low: float) -> type[np.float32] | type[np.float64]:
 
 
 def _rounding(points: Array, kind: type[np.floating]) -> float:
-    """What squared distances through products may be off by."""
+    """The error of squared distances through products."""
     return float(8 * (points.shape[1] + 4) * np.finfo(kind).eps * np.einsum("ij,ij->i", points, points).max())
 
 

@@ -34,7 +34,7 @@ class Streamed:
 
     def __init__(self, kernel: KernelRows, tolerance: float = 1e-6, rough: KernelRows | None = None) -> None:
         self._kernel, self._rough = kernel, rough
-        self.tolerance = tolerance  # the residual that its precision allows and its passes are worth
+        self.tolerance = tolerance  # the tolerance that its precision allows and that is worth the passes
         self._moments: tuple[Array, float, float] | None = None  # row sums, sum of squares, trace of K
         self.passes = 0
 

@@ -143,7 +143,7 @@ def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: 
         slope = gradient(state, moments)
         direction = downhill(slope, hessian(state, moments), bounds.free(state.parameters, slope))
         terms = float(np.abs(np.log(state.uniquenesses)).sum() + (moments.variances / state.uniquenesses).sum())
-        rounding = 16 * EPS * (terms + columns)  # what f may be off by, as a sum of terms of this size
+        rounding = 16 * EPS * (terms + columns)  # the rounding of f, a sum of terms of this size
         for halving in range(HALVINGS):
             moved = np.clip(state.parameters + 0.5**halving * direction, bounds.low, bounds.high)
             reached = at(moved)

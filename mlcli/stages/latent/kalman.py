@@ -35,7 +35,7 @@ class Sequence:
     kinds: AnyArray  # g x d: the patterns of cells that rows have
     kind: Indices  # n: which of them a row has
     variances: Array  # d
-    least: Array  # d: below which the noise of a column is not let fall
+    least: Array  # d: lower bounds of the columns' noise
 
     @classmethod
     def of(cls, points: Array, floor: float = 0.0) -> "Sequence":

@@ -47,7 +47,7 @@ class Varimax(Options):
 
 
 class Promax(Options):
-    """Oblique: from varimax towards its loadings with contrasts raised to a power (Hendrickson and White, 1964)."""
+    """Oblique: from varimax toward its loadings with contrasts raised to a power (Hendrickson and White, 1964)."""
 
     name: Literal["promax"] = "promax"
     power: float = option(4.0, "The power that contrasts are raised to.", ge=1)

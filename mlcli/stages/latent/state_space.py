@@ -21,7 +21,7 @@ TURNS = 4  # changes of basis until states smoothed in it have its form
 FAINT = 2.0**-400  # of the largest number: shares of the squares of smaller columns, as noise is, have no digits
 MEMORY = 10  # steps that bend the next one
 NEAR = 1e-10  # to which mean squares are one
-STEADY = 10  # steps that are looked back on for convergence
+STEADY = 10  # steps considered for convergence
 STEP = 6e-5  # seconds of the smoother for a row
 
 

@@ -15,7 +15,7 @@ from mlcli.stages.kernels.folding import Folded, KernelRows
 
 SOURCES = 64  # rows of distances in a block
 LANDMARKS = 48  # rows found for the start of the eigensolver: one group of a sweep, or as many single searches
-SHARES = 4  # blocks in a thread's share of single sources, which take unlike times
+SHARES = 4  # blocks in a thread's share of single sources, which take different times
 WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
 
 

@@ -104,7 +104,7 @@ class Paths(Options):
         else:
             all_rows(_source(graph, plan), distances)
         if plan.precision == "float32":
-            lower_of_both(distances)  # both ways along a path are its length, added up in another order
+            lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
         return distances
 
 

@@ -17,8 +17,8 @@ FLAT = 8 * EPS  # share of the largest eigenvalue of a group's kernel, for each 
 ROUNDING = 8 * EPS  # share of the largest coordinate that counts as zero
 EXPOSED = 1e-9  # share of the largest eigenvalue of the summed exposing matrices above which a direction is closed
 CLIQUES = 100  # steps of the search for groups, for each point
-DEPENDENT = 1e-11  # what is left, squared, of a constraint beside others that all but imply it
-IMPLIED = 1e-8  # the same where rounding of the face may be all that is left
+DEPENDENT = 1e-11  # squared residual of a constraint that others nearly imply
+IMPLIED = 1e-8  # the same where the residual may be rounding of the face
 
 
 def centered_basis(groups: Indices) -> Array:
