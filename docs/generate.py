@@ -98,7 +98,7 @@ def errors_page() -> str:
             "too, else with 65. Codes from 129 on mean a signal or lack of memory, and a retry can help; with "
             "the others change something first. A signal that stops the program lets it clean up for two seconds. "
             "Then, or on a second signal, the process removes what is unfinished and ends at once. SIGQUIT, SIGIO, "
-            "SIGVTALRM and SIGPROF end it without cleaning up, as SIGKILL does; the next start removes what they leave. "
+            "SIGVTALRM and SIGPROF end it without cleaning up, as SIGKILL does; the next start removes their remains. "
             "SIGINT while Python itself starts, in about the first 60 ms, ends with Python's own message. Files that "
             "another program puts into a run while `--force` removes it are kept in `OUTPUT.kept/` (`W-KEPT`).",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]

@@ -106,7 +106,7 @@ def compute(config: RunConfig) -> Run:
 
 
 def assess(result: Run) -> Findings:
-    """What the run directory says of the embedding beyond itself."""
+    """What the run directory says of the embedding besides the embedding itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
     axes = dimension(config.method, model, table.data(), config.compute) if config.report.dimension else None
     return Findings(quality=measured(result), dimension=axes)

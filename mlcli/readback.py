@@ -30,7 +30,7 @@ TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many o
 
 
 def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> Contents:
-    """What the small files of a run hold, beside what is in memory already."""
+    """What the small files of a run hold, besides what is in memory already."""
     return Contents(
         manifest, config, (folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), table,
         rows_of(folder / names.SPECTRUM) or Rows({}), document(folder / names.QUALITY, "Quality"),
@@ -58,7 +58,7 @@ def embedding_of(table: Table) -> Embedding:
 
 
 def without_rows(manifest: Mapping[str, Any]) -> Embedding:
-    """What a run on a covariance matrix has for an embedding: axes, and no points."""
+    """The embedding of a run on a covariance matrix: axes, without points."""
     return Embedding(np.zeros((0, int(manifest["embedding"]["components"]))), (), {})
 
 

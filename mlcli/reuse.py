@@ -1,4 +1,4 @@
-"""A finished run put to use: new points into its space, and coordinates back to features."""
+"""A finished run used again: new points into its space, and coordinates back to features."""
 
 from dataclasses import fields, replace
 from pathlib import Path

@@ -70,8 +70,8 @@ def _of_euclidean(report: Report) -> Iterator[Finding]:
     if found is not None and corrections is not None and not found.is_euclidean:
         cailliez = ("; Cailliez' constant was not computed" if corrections.cailliez is None else
                     f"; Cailliez' constant is {corrections.cailliez:.6g}")
-        yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the smallest "
-                      f"eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
+        yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the "
+                      f"smallest eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
                       "mds leaves the negative part out; --set method.correction=cailliez or lingoes corrects it")
 
 

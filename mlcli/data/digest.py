@@ -1,4 +1,4 @@
-"""The sha256 of a file, computed by a thread beside everything else, and the proof that the file stayed the same."""
+"""The sha256 of a file, computed by a thread in parallel, and the proof that the file stayed the same."""
 
 import hashlib
 import os

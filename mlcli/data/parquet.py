@@ -1,6 +1,6 @@
 """Parquet files, by row group and a few columns at a time; what texts grow to is bounded before they are decoded.
 
-What a file says of its column chunks is not looked at: where that is damaged, Arrow ends the process.
+What a file says of its column chunks is not read: where that is damaged, Arrow ends the process.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
 """Generated data sets: points on known surfaces, the same for the same seed.
 
 A shape is a formula from uniform numbers to points (`place`). Each row takes its numbers from the
-stream in turn, so the first m rows of n are the sample of m rows; noise has a stream of its own.
+stream in order, so the first m rows of n are the sample of m rows; noise has a stream of its own.
 """
 
 import difflib

@@ -1,4 +1,4 @@
-"""What all methods share: the frame of a fit, and what a method declares of itself."""
+"""What all methods share: the frame of a fit, and what a method declares."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self

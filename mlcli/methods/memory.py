@@ -1,4 +1,4 @@
-"""The memory that a run is predicted to take: what `mlcli plan` shows, and what a fit is refused by.
+"""The memory that a run is predicted to take: what `mlcli plan` shows, and what decides whether a fit is refused.
 
 The figures besides the steps' own were measured as resident memory of whole processes (`tests/cli/test_memory.py`).
 """

@@ -105,7 +105,7 @@ class Weights:
 
     @property
     def order(self) -> Indices:
-        """The vertices by position: in the order of elimination, as it came to be."""
+        """The vertices by position: in the final order of elimination."""
         result: Indices = self._native.order
         return result
 

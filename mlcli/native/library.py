@@ -1,4 +1,4 @@
-"""The compiled module, where there is one; MLCLI_SIMD names its instruction set, and none does without it."""
+"""The compiled module, where there is one; MLCLI_SIMD names its instruction set; `none` runs without it."""
 
 import os
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What a run finds out about its own embedding."""
+"""What a run assesses of its own embedding."""
 
 from typing import Any
 

@@ -109,7 +109,7 @@ class Archive:
 
 
 def parts_of(value: Any) -> dict[str, Any]:
-    """What a value is made of, and made again from: its fields, or what its `state` gives; raises TypeError."""
+    """What a value is stored as, and restored from: its fields, or what its `state` gives; raises TypeError."""
     if is_dataclass(value):
         return {part.name: getattr(value, part.name) for part in fields(value)}
     if not hasattr(value, "state"):

@@ -1,4 +1,4 @@
-"""What a certificate holds the states of a linear-Gaussian model to, by the equations that define them.
+"""The certificate of the states of a linear-Gaussian model, by the equations that define them.
 
 Given all rows, the states and the start of largest probability are one: where the gradient of
 

@@ -40,7 +40,7 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
         return of_factors(found, some_rows(found, model, data), method.limit(data))
     if model.spectrum.directions is not None:
         return replace(found, points=some_rows(found, model, data), of_columns=True)
-    if reason:  # such a method does not set out to keep distances either
+    if reason:  # such a method does not aim to keep distances either
         return replace(found, distances=None)
     modeled = existing(model.projector).similarity.variances is not None
     return replace(found, no_eigenvalues=THE_MODELS) if modeled else found

@@ -16,7 +16,7 @@ WIDEST = 500  # columns up to which d² logarithms cost little
 FOLDS = 3
 BUDGET = 0.2  # seconds that fits to folds may take
 STEP, CUBE = 1e-3, 7e-9  # seconds of one step of a fit, and for d³ numbers of it
-FALLS = 2  # counts in a row that are less likely than the best, after which no more are tried
+FALLS = 2  # consecutive counts less likely than the best, after which no more are tried
 STEPS = 8  # of a fit, about
 LONGEST = Iterate(limit=50, tolerance=1e-3)  # of likelihoods that are compared: errors are squares of this
 ROOM = 2**17  # numbers of a sample of the rows

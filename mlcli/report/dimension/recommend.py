@@ -1,4 +1,4 @@
-"""One sentence of recommendation: the first rule of the method's own order that applies, and who disagrees."""
+"""One sentence of recommendation: the first rule of the method's own order that applies, and which disagree."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

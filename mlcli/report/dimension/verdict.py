@@ -1,4 +1,4 @@
-"""What a rule for the number of axes says, and what all rules go by."""
+"""What a rule for the number of axes says, and what all rules use."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -49,7 +49,7 @@ class Evidence:
     of_columns: bool = False  # whether the eigenvalues are variances of combinations of columns
     moments: Array | None = None  # d x d: the covariance of the columns in the units of `solved`, where no row is known
     observations: int | None = None  # rows that the eigenvalues are sums over, or that a covariance was made of
-    no_eigenvalues: str = ""  # why the spectrum says nothing of how many axes there are, where it does not
+    no_eigenvalues: str = ""  # why the spectrum does not say how many axes to keep, where it does not
     factors: int = 0  # the most factors that factor analysis can determine; 0 for other methods
 
     @property

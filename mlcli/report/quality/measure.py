@@ -1,4 +1,4 @@
-"""The one entry: all measures of an embedding, as they stand in quality.json."""
+"""The one entry: all measures of an embedding, as quality.json holds them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal

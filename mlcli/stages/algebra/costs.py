@@ -19,9 +19,9 @@ CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ rel
 RELAXATION = {"v4": 2.7e-11, "v3": 4.5e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
 ENTRY = {"v4": 4.5e-10, "v3": 6e-10, "base": 1.5e-9}  # half a pair's distance, squared and multiplied into the product
 PRODUCT = {"v4": 6e10, "v3": 3e10, "base": 8e9}  # operations a second of a core in OpenBLAS's products of doubles
-LAPACK = 2.2  # matrices beside the given one while its whole spectrum is computed
+LAPACK = 2.2  # matrices besides the given one while its whole spectrum is computed
 VECTORS = 2.0  # further ones where all eigenvectors are
-LANDMARKS = 750  # rows of the matrix, or their like, that block Krylov begins with
+LANDMARKS = 750  # rows of the matrix, or similar vectors, that block Krylov begins with
 CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how much more an entry costs beyond
 
 

@@ -17,8 +17,8 @@ from mlcli.errors import NumericalError
 from mlcli.stages.algebra.linalg import EPS, require_finite
 
 SPARE = 4  # columns of a block beyond the axes wanted
-PASSES = 60  # a spectrum that needs more has no top worth the name
-IDLE = 2  # passes in a row that gain less than half of what is left: there is nothing left to gain
+PASSES = 60  # a spectrum that needs more has no separated top
+IDLE = 2  # consecutive passes that gain less than half of the rest: nothing more can be gained
 WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
 
 Apply = Callable[[Array], Array]

@@ -18,7 +18,7 @@ from mlcli.stages.eigen.spectrum import Spectrum
 SHOWN = 10  # eigenvalues of a scree plot and axes of a residual-variance curve, where so many cost little
 ROOM = 2**19  # numbers of the eigenvectors kept for it
 DIGITS = 1e-6  # relative error of an eigenvalue beyond which it is worth a warning
-NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
+NOTABLE = 0.01  # negative eigenvalues this large relative to the top one are worth a warning
 
 
 class Eigensolve(Demand):

@@ -27,7 +27,7 @@ class Solved:
     floor: float  # eigenvalues up to here are zero in this arithmetic
     tolerance: float = 0.0  # residuals that an iterative solver leaves, relative
     by_roots: bool = False  # whether rounding is relative to the largest root (singular values), not eigenvalue
-    own_digits: bool = False  # whether small eigenvalues have digits of their own, beside the rounding of the largest
+    own_digits: bool = False  # whether small eigenvalues have correct digits, despite the rounding of the largest
     iterative: bool = False  # whether the solver's tolerance ended it
     residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
     trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
