@@ -19,7 +19,7 @@ from mlcli.cli.failure import Form, attempt, last_words, stopped
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
     "run": "Run what YAML files describe; a sweep makes several runs.",
-    "check": "Examine a data set before anything is made of it.",
+    "check": "Examine a data set before a run.",
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",
     "reconstruct": "Go from coordinates back to features, where possible.",
