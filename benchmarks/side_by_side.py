@@ -159,7 +159,7 @@ def machine() -> str:
 
 def table(rows: list[dict]) -> str:
     """The results in Markdown, with machine, versions and date."""
-    head = [f"{machine()}; medians of whole processes, in turn.", "",
+    head = [f"{machine()}; medians of whole processes, run alternately.", "",
             "| work | against | runs | mlcli | peer | times as fast | mlcli's memory | peer's | times as small |",
             "|---|---|---|---|---|---|---|---|---|"]
     lines = [f"| {r['job']} | {r['peer']} | {r['rounds']} | {r['seconds']:.2f} s | {r['peer_seconds']:.2f} s | "

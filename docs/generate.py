@@ -63,7 +63,7 @@ def readme() -> str:
 
 def config_page() -> str:
     """All sections but the method's, which each method's page holds."""
-    intro = ("Everything that a run is stands in one YAML file: sections `input`, `prepare`, `method`, `compute`, "
+    intro = ("One YAML file holds all options of a run: sections `input`, `prepare`, `method`, `compute`, "
              "`report` and the key `output`. Later sources win: defaults, the file, the environment "
              "(`MLCLI__COMPUTE__THREADS=4`), `--set compute.threads=4`, flags. Unknown and repeated keys are errors. "
              "A top-level `sweep:` maps option paths to lists and makes one numbered run of each combination.\n\n"
@@ -88,17 +88,17 @@ def errors_page() -> str:
     head = ["# Exit codes, errors and warnings",
             "An error is one line, `mlcli: error[E-CODE]: what; where; what to do`, and under `--json` one JSON object "
             "on standard error. After any nonzero exit the output directory is absent, with one exception: where the "
-            "run was already complete and only telling of it failed or was interrupted (74, 141, or a signal), it "
-            "stays; and after 80 what was computed lies in `OUTPUT.failed/`. What stood there before is kept, unless "
-            "`--force` was given and the run succeeded: that replaces a run, by its `run.json` and with no other files "
-            "in it, or for a command that writes a file, a regular file. What a killed process was writing lies "
+            "run was already complete and only reporting it failed or was interrupted (74, 141, or a signal), it "
+            "stays. After 80 what was computed lies in `OUTPUT.failed/`. An earlier output is kept, unless `--force` "
+            "was given and the run succeeded. `--force` replaces a run (a directory with a `run.json` and no foreign "
+            "files), or for a command that writes a file, a regular file. What a killed process was writing lies "
             "beside the output in a hidden draft, `.OUTPUT....folder` or `.OUTPUT....file`; the next start in that "
-            "folder removes it, where file locks tell that its writer is dead. Under `--strict` the first warning "
+            "folder removes it if file locks show that its writer is dead. Under `--strict` the first warning "
             "ends a run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` "
-            "too, else with 65. Codes from 129 on are ended by a signal or by memory, and a retry can help; the others "
-            "want something changed first. A signal that stops the program lets it clean up for two seconds; then, or "
-            "on a second signal, the process removes what is unfinished and ends at once. SIGQUIT, SIGIO, SIGVTALRM "
-            "and SIGPROF end it without cleaning up, as SIGKILL does, and the next start collects what they leave; "
+            "too, else with 65. Codes from 129 on mean a signal or lack of memory, and a retry can help; with "
+            "the others change something first. A signal that stops the program lets it clean up for two seconds. "
+            "Then, or on a second signal, the process removes what is unfinished and ends at once. SIGQUIT, SIGIO, "
+            "SIGVTALRM and SIGPROF end it without cleaning up, as SIGKILL does; the next start removes their remains. "
             "SIGINT while Python itself starts, in about the first 60 ms, ends with Python's own message. Files that "
             "another program puts into a run while `--force` removes it are kept in `OUTPUT.kept/` (`W-KEPT`).",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]
@@ -106,10 +106,10 @@ def errors_page() -> str:
     ends = ["| 141 | The reader of standard output has gone. |"]
     listed = ["## Error codes", "| code | exit | says | what to do |", "|---|---|---|---|",
               *(f"| `E-{code}` | {number} | {says} | {hint} |" for (code, number), (says, hint) in raised_codes())]
-    notes = ["## Warnings and notes", "Warnings stand in `run.json` and are told at the end of a run.",
+    notes = ["## Warnings and notes", "Warnings are written to `run.json` and printed at the end of a run.",
              "| code | says |", "|---|---|",
              *(f"| `{code}` | {text} |" for code, text in sorted(noted_codes().items()))]
-    findings = ["## Findings of a checkup", "What `mlcli check` tells, and under `--strict` ends with 65 for; "
+    findings = ["## Findings of a checkup", "What `mlcli check` reports, and under `--strict` ends with 65 for; "
                 "[check.md](check.md) explains the lines around them.", "| code | says | what to do |", "|---|---|---|",
                 *(f"| `{code}` | {says} | {advice} |" for code, (says, advice) in sorted(found_codes().items()))]
     parts = [spaced(part) for part in (listed, notes, findings)]
@@ -141,7 +141,7 @@ def error_kinds(call: ast.Call) -> list[type[errors.MlcliError]]:
 
 
 def entries(found: object) -> list[object]:
-    """The values of a table, or what is none by itself."""
+    """The values of a table, or anything else by itself."""
     return list(found.values()) if isinstance(found, dict) else [found]
 
 
@@ -174,7 +174,7 @@ def noted_codes() -> dict[str, str]:
 
 
 def plain(said: list[str]) -> list[str]:
-    """Messages with words of their own, or where there are none all of them."""
+    """Messages that are more than a placeholder; all where there are no such messages."""
     return [text for text in said if text != "…"] or said
 
 

@@ -1,4 +1,4 @@
-"""The way in: `python -m mlcli` is the same as `mlcli`."""
+"""The entry point: `python -m mlcli` is the same as `mlcli`."""
 
 
 def main() -> None:

@@ -37,14 +37,14 @@ from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.stages.eigen.spectrum import Spectrum
 
-LEADING = 10  # eigenvalues told at the end
+LEADING = 10  # eigenvalues reported at the end
 
 
 @frozen
 class Run:
     """All that a run computed, before anything is written."""
 
-    config: RunConfig  # with defaults settled to the data
+    config: RunConfig  # with defaults resolved for the data
     source: Table
     given: Table  # all prepared rows
     prepared: Table  # the rows that were embedded
@@ -106,7 +106,7 @@ def compute(config: RunConfig) -> Run:
 
 
 def assess(result: Run) -> Findings:
-    """What the run directory says of the embedding beyond itself."""
+    """What the run directory says of the embedding besides the embedding itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
     axes = dimension(config.method, model, table.data(), config.compute) if config.report.dimension else None
     return Findings(quality=measured(result), dimension=axes)
@@ -244,7 +244,7 @@ def input_facts(path: str | None, table: Table) -> dict[str, Any]:
 
 def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
             findings: Findings | None = None) -> dict[str, Any]:
-    """What is told at the end of a run, to people and as JSON."""
+    """What is reported at the end of a run, to people and as JSON."""
     axes = findings.dimension if findings else None
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
     measured = findings.quality.figures if findings and findings.quality else {}

@@ -10,7 +10,7 @@ from mlcli.methods.memory import peak
 
 
 def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
-    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs that share of the dearest work."""
+    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work."""
     config.require_fitting()
     with threads_limited(config.compute.thread_count()):
         source = read(config.input, config.compute)

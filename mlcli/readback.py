@@ -23,14 +23,14 @@ from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.reading import csv_of, damaged, json_of, own_file
 
 TEXT_FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
-TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are no numbers
+TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are not numbers
     names.SPECTRUM: (("component", "eigenvalue", "proportion", "cumulative"), 0),
     names.SHEPARD: (("distance", "embedded"), 0), names.TRACE: (("iteration", "objective"), 0),
     names.LOADINGS: (("column",), 1)}
 
 
 def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> Contents:
-    """What the small files of a run hold, beside what is in memory already."""
+    """What the small files of a run hold, besides what is in memory already."""
     return Contents(
         manifest, config, (folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), table,
         rows_of(folder / names.SPECTRUM) or Rows({}), document(folder / names.QUALITY, "Quality"),
@@ -48,7 +48,7 @@ def show(folder: Path, run: Contents) -> None:
 
 
 def encoded(text: str) -> bytes:
-    """A page in bytes; what is left of names that are no text becomes question marks."""
+    """A page in bytes; characters of names that are not text become question marks."""
     return text.encode("utf-8", "replace")
 
 
@@ -58,7 +58,7 @@ def embedding_of(table: Table) -> Embedding:
 
 
 def without_rows(manifest: Mapping[str, Any]) -> Embedding:
-    """What a run on a covariance matrix has for an embedding: axes, and no points."""
+    """The embedding of a run on a covariance matrix: axes, without points."""
     return Embedding(np.zeros((0, int(manifest["embedding"]["components"]))), (), {})
 
 

@@ -1,4 +1,4 @@
-"""A finished run put to use: new points into its space, and coordinates back to features."""
+"""A finished run used again: new points into its space, and coordinates back to features."""
 
 from dataclasses import fields, replace
 from pathlib import Path
@@ -49,13 +49,13 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     """Features, in the input's units, of coordinates in the space of a finished run.
 
-    Raises ConfigError where the run has no way back.
+    Raises ConfigError where the run cannot reconstruct features.
     """
     run = finished(folder)
     projector = existing(run.projector)
     if projector.decoder is None:
-        raise ConfigError("NO-RECONSTRUCTION", "this run has no way back from coordinates to features",
-                          where=str(folder), hint=f"only these methods have one: {decoding()}")
+        raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
+                          where=str(folder), hint=f"only these methods can: {decoding()}")
     table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
     values = run.preparation.undo(projector.reconstruct(table.values))
     return replace(table, values=values, columns=run.preparation.columns)

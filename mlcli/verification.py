@@ -1,4 +1,4 @@
-"""A finished run checked again from its files: hashes, and the certificate where the input is at hand."""
+"""A finished run checked again from its files: hashes, and the certificate where the input is available."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -40,7 +40,7 @@ class Figures(dict[str, Any]):
 
 @frozen
 class Verified:
-    """What a second look at a run found."""
+    """The result of checking a run again."""
 
     changed: tuple[str, ...]  # files that are not those the run wrote
     input: str  # unchanged, changed or missing
@@ -124,7 +124,7 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
 
 def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
           stored: dict[str, Any]) -> Record:
-    """The run without its input: what its files say of each other."""
+    """The run without its input: whether its files agree."""
     ids = tuple(texts[0]) if texts is not None else tuple(map(str, range(1, len(model.embedding) + 1)))
     labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}
     table = Table(model.embedding, axes(model), ids, labels=labels)

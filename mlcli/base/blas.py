@@ -1,7 +1,7 @@
 """Settings that the linear algebra libraries read once, when NumPy loads: threads, and OpenBLAS's kernel.
 
-OpenBLAS takes AMD's newer processors for a Haswell and leaves their AVX-512 unused (mended upstream in
-OpenBLAS PR 6033); it also ignores the quota of a container. Both are set right before anything heavy is imported.
+OpenBLAS takes AMD's newer processors for a Haswell and leaves their AVX-512 unused (fixed upstream in
+OpenBLAS PR 6033); it also ignores the quota of a container. Both are corrected before anything heavy is imported.
 """
 
 import os
@@ -31,7 +31,7 @@ class Settings:
     count: int = 1  # of threads that the command line asks for, else the environment
     limits: tuple[Threads, ...] = ()  # all that the environment names
     exported: Mapping[str, str] = field(default_factory=dict)  # the variables set here
-    reason: str = "NumPy was loaded by another program"  # for OpenBLAS's core type, or for leaving it alone
+    reason: str = "NumPy was loaded by another program"  # for OpenBLAS's core type, or for not setting it
 
     def facts(self) -> dict[str, object]:
         """The same as plain values, for run.json and doctor."""
@@ -60,7 +60,7 @@ def settle(arguments: Sequence[str], environment: MutableMapping[str, str] = os.
     """Sets the variables that are not set yet, unless NumPy is already loaded and would not see them."""
     try:
         allowed = machine.threads(environment, root)
-    except ConfigError:  # told when the threads are needed
+    except ConfigError:  # reported when the threads are needed
         allowed = None
     count = threads_asked(arguments) or (allowed.count if allowed else 1)
     limits = tuple(machine.thread_limits(environment, root))
@@ -75,7 +75,7 @@ def settle(arguments: Sequence[str], environment: MutableMapping[str, str] = os.
 
 
 def threads_asked(arguments: Sequence[str]) -> int:
-    """The number that --threads gives on a command line not yet parsed; 0 where it gives none that is possible."""
+    """The number that --threads gives on a command line not yet parsed; 0 where there is none or it is not valid."""
     texts = [""]
     for place, argument in enumerate(arguments):
         if argument == "--":

@@ -36,14 +36,14 @@ def row_blocks(rows: int, numbers: int, width: int = 1) -> list[slice]:
 
 
 def one_by_one(blocks: Sequence[T]) -> Iterator[T]:
-    """The blocks in turn, for work that takes all threads for each of them; tells how many are done."""
+    """The blocks one after the other, for work that uses all threads in each; reports how many are done."""
     for done, block in enumerate(blocks):
         yield block
         advance(done + 1, len(blocks))
 
 
 def each(work: Callable[[T], object], blocks: Sequence[T], *, progress: bool = False) -> None:
-    """Does the work for each block, as `in_order` does, where nothing comes of it but what it writes."""
+    """Does the work for each block, as `in_order` does, where the work has no result but what it writes."""
     for _ in in_order(work, blocks, progress=progress, ahead=len(blocks)):
         pass
 
@@ -53,7 +53,7 @@ def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = Fa
     """What the work makes of each block, in the order of the blocks, by as many threads as allowed, or other workers.
 
     Few blocks are begun `ahead` of the one that is waited for. When a block fails, or the consumer leaves early, `stop`
-    tells the blocks that have begun, and no other begins. With `progress`, listeners are told how many are done.
+    tells the blocks that have begun, and no other begins. With `progress`, listeners are notified of how many are done.
     Meanwhile linear algebra runs on one thread in each, also where there is only one block: how a product is shared
     among threads decides how it is rounded. So the result is the same for any number of them.
     """
@@ -68,7 +68,7 @@ def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = Fa
 
 
 def in_stages(counts: Sequence[int], task: Callable[[int, int], R]) -> Iterator[R]:
-    """What the tasks of a factorization give: those of a stage on all threads, after all stages before it."""
+    """The results of a factorization's tasks: those of a stage on all threads, after all stages before it."""
     for stage, count in enumerate(counts):
         yield from in_order(partial(task, stage), range(count), ahead=count)
         advance(stage + 1, len(counts))
@@ -93,7 +93,7 @@ def _in_flight(workers: Workers, work: Callable[[T], R], blocks: Sequence[T], ah
 
 
 def _first(waiting: deque[Future[R]]) -> R:
-    """The first result, which nothing here holds on to; its block counts as begun until it is there."""
+    """The first result, not kept here; its block counts as begun until it is there."""
     result = waiting[0].result()
     waiting.popleft()
     return result

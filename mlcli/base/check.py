@@ -1,4 +1,4 @@
-"""What a check of a result says: a figure, the line it must stay under, and how it was found."""
+"""What a check of a result says: a figure, its limit, and how it was computed."""
 
 from typing import Literal
 
@@ -19,7 +19,7 @@ class Check:
     tolerance: float
     verdict: Verdict
     how: str
-    exact: bool = True  # whether everything was looked at, or a sample
+    exact: bool = True  # whether everything was checked, or a sample
 
 
 def ratio(name: str, error: float, scale: float, how: str, *, exact: bool = True) -> Check:
@@ -31,7 +31,7 @@ def ratio(name: str, error: float, scale: float, how: str, *, exact: bool = True
 
 
 def count(name: str, wrong: int, how: str, *, exact: bool = True) -> Check:
-    """A number of things that are wrong, of which there must be none."""
+    """A number of errors, which must be zero."""
     return Check(name, float(wrong), 0.0, "fail" if wrong else "pass", how, exact)
 
 

@@ -1,7 +1,7 @@
 """Drafts: hidden siblings of an output that is being written, locked as long as their writer lives.
 
 A draft is named .OUTPUT.KEY-SYSTEM-TOKEN-INODE.KIND. KEY stands for the output's whole name, SYSTEM for the running
-kernel, whose locks tell whether the writer lives, and TOKEN is random. INODE tells the draft from what an exchange
+kernel, whose locks show whether the writer lives, and TOKEN is random. INODE tells the draft from what an exchange
 with the output has put under its name. It is added once the draft is locked, so that an unlocked draft without it is
 empty or cannot be locked on this file system, and is then left alone.
 """
@@ -36,7 +36,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
 
 @frozen
 class Draft:
-    """What is being written, and what tells it from anything else of its name."""
+    """What is being written, and what distinguishes it from anything else of its name."""
 
     path: Path
     inode: int
@@ -64,14 +64,14 @@ def drafted(output: Path, kind: Kind) -> Iterator[Draft]:
 
 @contextmanager
 def retargeted(draft: Draft, output: Path) -> Iterator[Draft]:
-    """The same draft for another output beside it, so that what is left of both is told apart."""
+    """The same draft for another output beside it, so that the remains of both can be distinguished."""
     named = renamed(fresh(output, draft.kind), draft.kind, draft.inode if parts_of(draft.path)["inode"] else None)
     with unfinished(named, draft.inode):
         yield Draft(draft.path.rename(named), draft.inode, draft.kind)
 
 
 def collect(folder: Path, came_out: Callable[[Path, int], None]) -> None:
-    """Removes the drafts in a folder whose writers are dead, as far as locks can tell.
+    """Removes the drafts in a folder whose writers are dead, as far as locks show.
 
     What an exchange has put under a draft's name is given to `came_out` with the inode that the draft had.
     """
@@ -118,7 +118,7 @@ def renamed(path: Path, kind: str, inode: int | None = None) -> Path:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[int]:
-    """A descriptor of a folder that others who ask for the same are kept out of, as far as its file system has locks.
+    """A descriptor of a folder, locked against others that ask for it, as far as its file system has locks.
 
     Raises FileNotFoundError where there is none.
     """

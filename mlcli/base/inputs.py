@@ -13,7 +13,7 @@ from mlcli.base.types import Array, Indices
 
 @frozen
 class Given:
-    """What all inputs share: named rows of finite numbers, 2**exponent times `values`."""
+    """The base of all inputs: named rows of finite numbers, 2**exponent times `values`."""
 
     kind: ClassVar[str]
     needs: ClassVar[str] = ""  # what an input must have besides its kind, and the flag that gives it
@@ -23,7 +23,7 @@ class Given:
 
     @classmethod
     def described(cls) -> str:
-        """The kind, what it must have besides, and the flag that gives it."""
+        """The kind, what else it must have, and the flag that gives it."""
         needs, _, flag = cls.needs.partition("; give ")
         return f"{cls.kind} with {needs} (`{flag}`)" if needs else cls.kind
 

@@ -1,7 +1,7 @@
 """What `ulimit` leaves this process of address space and data, and what threads take of both. Imports nothing heavy.
 
 A run maps far more than it uses: libraries, stacks, and the buffers that OpenBLAS takes for each thread when NumPy
-loads, and without which it ends the process. So too little is an error before NumPy is imported.
+loads, and without which it ends the process. So too low a limit is an error before NumPy is imported.
 """
 
 import resource
@@ -55,7 +55,7 @@ def require_room(threads: int) -> None:
 def memory(threads: int) -> list[Memory]:
     """The memory that the limits leave a run with so many threads, what it uses without data included."""
     left = [(name, limit(name) - mapped(name, threads) + resident(threads)) for name in LIMITS if limit(name)]
-    most, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not hold to it, but LSF says so what a job has
+    most, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not enforce it, but LSF states a job's memory so
     left += [("ulimit -m", most)] if most != resource.RLIM_INFINITY else []
     return [Memory(max(size, 1), name) for name, size in left]
 

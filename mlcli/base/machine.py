@@ -83,7 +83,7 @@ def group_folders(controller: str, root: Path = ROOT) -> Iterator[Path]:
 
 
 def words(file: Path) -> list[str]:
-    """The words of a small file; none where it cannot be read."""
+    """The words of a small file; empty where it cannot be read."""
     return text_of(file).split()
 
 

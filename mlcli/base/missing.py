@@ -4,5 +4,5 @@ MISSING = ("", "NA", "NaN", "nan")
 
 
 def is_missing(cell: str) -> bool:
-    """Whether a label is none: empty, blank, or what stands for a missing number."""
+    """Whether a label is missing: empty, blank, or what stands for a missing number."""
     return cell.strip() in MISSING

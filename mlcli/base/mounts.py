@@ -31,7 +31,7 @@ def mount_of(path: Path) -> Mount:
 
 
 def _mounts() -> list[Mount]:
-    """All mounts that the system lists; none where it has no such list."""
+    """All mounts that the system lists; empty where it has no such list."""
     try:
         lines = TABLE.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
     except OSError:

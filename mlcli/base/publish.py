@@ -71,7 +71,7 @@ def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> N
     """Refuses, before anything is computed, an output that could not be published; raises OutputRefused."""
     if not _there(output):
         return
-    with suppress(FileNotFoundError):  # what vanishes meanwhile is no output
+    with suppress(FileNotFoundError):  # what vanishes meanwhile is not an output
         require_kind(output, kind)
         if kind == "folder":
             _refuse_fixed(output)

@@ -79,7 +79,7 @@ def opened(folder: Path) -> Iterator[int]:
 
 
 def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
-    """What is judged is one folder, from its listing to its last file, and still has the name when it is judged."""
+    """All checks are of one folder, from its listing to its last file, which must still have the name at the end."""
     for _ in range(TRIES):
         names: tuple[str, ...] = ()
         try:
@@ -103,7 +103,7 @@ def _require(folder: Path, listing: Listing) -> tuple[str, ...]:
 def _judged(folder: int, listing: Listing) -> tuple[tuple[str, ...], str]:
     """The names that an open folder lists, its listing's own last, and why it may not be replaced, if so.
 
-    Drafts of these files, which `mlcli report` may be writing, are no reason.
+    Drafts of these files, which `mlcli report` may be writing, are allowed.
     """
     document = listing_of(listing.name, folder)
     files, pending = document.get("files"), document.get("pending")

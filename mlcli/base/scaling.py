@@ -9,7 +9,7 @@ from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 
-BLOCK = 1 << 20  # numbers looked at together
+BLOCK = 1 << 20  # numbers processed together
 NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multiplying by them is exact
 
 
@@ -41,7 +41,7 @@ def all_finite(values: AnyArray) -> bool:
 
 
 def extent_of(values: AnyArray) -> Extent:
-    """The extent of an array of any size; that of a constant array is looked for once."""
+    """The extent of an array of any size; that of a constant array is computed once."""
     if values.flags.writeable:
         return _extent(values)
     key = id(values)
@@ -59,7 +59,7 @@ def constant(values: AnyArray) -> AnyArray:
 
 
 def _extent(values: AnyArray) -> Extent:
-    """The extent, looked for by all threads in blocks, so that no large array is made."""
+    """The extent, computed by all threads in blocks, so that no large array is made."""
     if values.size <= BLOCK:
         return _extent_of_block(values)
     parts = list(in_order(lambda rows: _extent_of_block(values[rows]), _blocks(values)))
@@ -79,7 +79,7 @@ def _blocks(values: AnyArray) -> list[slice]:
 
 
 def shown(value: float, exponent: int) -> str:
-    """2**exponent * value in six digits, also where that is no double."""
+    """2**exponent * value in six digits, also where that is not a double."""
     with np.errstate(over="ignore", under="ignore"):
         whole = float(np.ldexp(value, exponent))
     return f"{whole:.6g}" if value == 0 or 0 < abs(whole) < np.inf else f"{value:.6g} x 2**{exponent}"

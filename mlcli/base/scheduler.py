@@ -1,6 +1,6 @@
 """What batch schedulers grant a job, as their variables say: Slurm, SGE, PBS, Torque, LSF. Imports nothing heavy.
 
-A variable that is absent or no number says nothing. Memory that SGE, PBS and LSF grant comes as limits
+A variable that is absent or not a number is ignored. Memory that SGE, PBS and LSF grant comes as limits
 of the process (`limits.py`) or of the control group (`machine.py`), not as variables.
 """
 
@@ -85,6 +85,6 @@ def number(text: str) -> int:
 
 
 def per_node(environment: Mapping[str, str], name: str) -> list[int]:
-    """The nodes' numbers in Slurm's notation, equal ones once; none where the variable is absent or no such list."""
+    """The nodes' numbers in Slurm's notation, equal ones once; empty where the variable is absent or malformed."""
     parts = [PER_NODE.fullmatch(part.strip()) for part in environment.get(name, "").split(",")]
     return [count for part in parts if part and (count := number(part[1]))]

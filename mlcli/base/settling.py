@@ -97,7 +97,7 @@ def require_kind(output: Path, kind: Kind) -> None:
 
 
 def anything(path: Path) -> None:
-    """The check of a file, of which nothing but being one is asked."""
+    """The check of a file: that it is one."""
 
 
 def shown(path: Path) -> str:
@@ -117,7 +117,7 @@ def _came_out(near: Path, path: Path, inode: int) -> None:
 
 
 def _to_the_end(work: Callable[[], None]) -> None:
-    """Work that a signal does not cut short: it raises once, and what it interrupted is finished before it goes on."""
+    """Work that a signal does not cut short: the work is finished first, then the signal raises."""
     try:
         work()
     except Exception:

@@ -23,7 +23,7 @@ class SlowWatchdog:
         threading.Thread(target=self._receive, args=arguments, name="watchdog", daemon=True).start()
 
     def guard(self, entries: list[tuple[bytes, int]]) -> None:
-        """Nothing to be done: `unfinished` itself can be asked."""
+        """Nothing to do: `unfinished` itself can be asked."""
 
     def received(self) -> int:
         """The first signal's number, or 0."""

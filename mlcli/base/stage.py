@@ -1,8 +1,8 @@
-"""The seam between the mathematics and everything around it: timing, progress, warnings, caches.
+"""The interface between the mathematics and everything around it: timing, progress, warnings, caches.
 
 A stage is a function whose result is a frozen value. The listeners installed here are given each call of a stage, and
-no stage knows of any of them. A pass over a kernel that is never stored, or any other work on live state, is no
-stage: it is only `running`, so that it is timed and shows its progress.
+no stage knows of any of them. A pass over a kernel that is never stored, or any other work on live state, is
+not a stage: it is only `running`, so that it is timed and shows its progress.
 """
 
 import functools
@@ -30,14 +30,14 @@ class Note:
 
 @frozen
 class Stage:
-    """What listeners are told of a stage."""
+    """What listeners are given about a stage."""
 
     name: str
     version: int | None = None  # raised with the formula; None: the result depends on more than the inputs
 
 
 class Listener(Protocol):
-    """What a run is given to: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
+    """What observes a run: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
         """The result of a stage: `call` computes it from the inputs, which have the names of its parameters."""
@@ -91,7 +91,7 @@ def listening(listener: Listener) -> Iterator[None]:
 
 @contextmanager
 def unheard() -> Iterator[None]:
-    """Nothing in a block is told: for work that only checks other work."""
+    """Nothing in a block reaches listeners: for work that only checks other work."""
     token = _listeners.set(())
     try:
         yield
@@ -153,7 +153,7 @@ _signature = functools.cache(inspect.signature)
 
 
 def advance(done: int, total: int) -> None:
-    """Tells how far the running stage has come, in its own units (blocks, iterations)."""
+    """Reports how far the running stage has come, in its own units (blocks, iterations)."""
     for listener in _listeners.get():
         listener.advance(_running.get(), done, total)
 

@@ -1,4 +1,4 @@
-"""What a run would do, stage by stage, with what it would cost: the currency of `mlcli plan`."""
+"""What a run would do, stage by stage, with its cost: what `mlcli plan` shows."""
 
 from mlcli.base.frozen import frozen
 

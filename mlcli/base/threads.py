@@ -46,7 +46,7 @@ def single_threaded_blas() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def _libraries(modules: int) -> "ThreadpoolController":
-    """The libraries in use, looked for anew once more modules are loaded: that takes a millisecond."""
+    """The libraries in use, searched for again once more modules are loaded: that takes a millisecond."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

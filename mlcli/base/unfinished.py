@@ -31,7 +31,7 @@ def unfinished(path: Path, inode: int | None = None) -> Iterator[None]:
 
 
 def watched_by(watcher: Callable[[Sequence[Entry]], object]) -> None:
-    """Has a watcher told what is unfinished, whenever that changes."""
+    """Has a watcher notified of what is unfinished, whenever that changes."""
     _watchers.append(watcher)
 
 

@@ -73,7 +73,7 @@ def finish() -> None:
 
 
 def told() -> None:
-    """The user knows by now what stopped the program."""
+    """The user has been shown what stopped the program."""
     receiver.told()
 
 

@@ -1,4 +1,4 @@
-"""All checks of one result, and what they say together."""
+"""All checks of one result, and their verdict."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -48,7 +48,7 @@ class Certificate:
 
 @frozen
 class Claim:
-    """What a method says of its coordinates, and what holds it to that."""
+    """What a method says of its coordinates, and the checks of that."""
 
     checks: Callable[[Subject], Iterator[Check]]  # against the input
     tolerance: projection.Tolerance  # of coordinates that are projection.projected
@@ -71,7 +71,7 @@ def claim_of(subject: Subject) -> Claim:
 
 
 def numbers(subject: Subject) -> Iterator[Check]:
-    """Every check of a result against its input; without the input, what the result says of itself."""
+    """Every check of a result against its input; without the input, whether the result agrees with itself."""
     with np.errstate(all="ignore"):  # what overflows is not finite, and fails
         claim, there = claim_of(subject), subject.model.projector is not None  # of a covariance there are no rows
         if there:

@@ -1,4 +1,4 @@
-"""What holds of eigenpairs: what spectrum and coordinates say of each other, and that no eigenvalue was left out."""
+"""Checks of eigenpairs: spectrum and coordinates agree, and no eigenvalue was left out."""
 
 from collections.abc import Callable, Iterator
 
@@ -36,14 +36,14 @@ def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
     yield ratio("orthogonality", most(gap), allowed * subject.placing,
                 "YᵀY = n I" if unit else "YᵀY = Λ, the eigenvalues kept")
     if subject.projector.centering.across or unit:
-        # the constant vector is no part of any axis; centering takes the means away, and leaves their rounding
+        # the constant vector is not part of any axis; centering subtracts the means and leaves their rounding
         sums = np.abs(coordinates.sum(axis=0)) * np.sqrt(lengths / max(len(coordinates), 1))
         means = EPS * len(coordinates) * most(subject.projector.centering.means)
         yield ratio("centering", float(sums.max(initial=0.0)), allowed + means, "column sums of Y are zero")
 
 
 def worst(gaps: Array, sizes: Array | float) -> float:
-    """The largest gap over its size; none where there is no gap."""
+    """The largest gap over its size; zero where there is no gap."""
     return float(np.divide(gaps, sizes, out=np.zeros_like(gaps), where=gaps > 0).max(initial=0.0))
 
 

@@ -26,7 +26,7 @@ def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
 
 
 def _shape(graph: Graph, size: int) -> Check:
-    """The graph has a vertex for every row, is undirected, without loops, and in one piece."""
+    """The graph has a vertex for every row, is undirected, without loops, and connected."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     there, back = rows * graph.size + graph.indices, graph.indices * graph.size + rows
     turned = np.argsort(back, kind="stable")  # those of a row stand in the order of their indices
@@ -37,7 +37,7 @@ def _shape(graph: Graph, size: int) -> Check:
 
 
 def _lengths(subject: Subject, graph: Graph) -> Check:
-    """An edge is as long as its ends are apart in the input."""
+    """The length of an edge is the distance of its ends in the input."""
     wide = 1 if isinstance(subject.data, Dissimilarities) else subject.data.values.shape[1]
     chosen = subject.plan.sample(0.1, EDGE + 4e-9 * wide, len(graph.indices), least=64)
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))[chosen]
@@ -75,7 +75,7 @@ def joined_in(subject: Subject, starts: Indices, indices: Indices) -> Joined:
 def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
     """Every near point is joined, and every joined point is near, among all pairs of some rows.
 
-    Near is who is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the
+    A near point is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the
     two (`union`), or of both (`mutual`).
     """
     (size, columns), asked = subject.given.values.shape, subject.similarity.neighbors
@@ -103,7 +103,7 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
 
 
 def _reaches(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices]) -> Array:
-    """How far the neighbors of each row given may be, squared; NaN for one that was not looked at."""
+    """How far the neighbors of each row given may be, squared; NaN for one that was not checked."""
     size, radius = len(subject.given.values), subject.similarity.radius
     reach = np.full(size, np.nan if radius is None else radius**2)
     k = min(subject.similarity.neighbors.count or 1, size - 1)
@@ -133,7 +133,7 @@ def squares_of(subject: Subject, own: Indices) -> Array:
 
 
 def _rounding(subject: Subject, squares: Array) -> Array | float:
-    """What two ways of computing a squared distance may differ by."""
+    """How far two ways of computing a squared distance may differ."""
     narrow = subject.given.values.shape[1] <= NARROW
     if isinstance(subject.given, Dissimilarities) or narrow:
         return 64 * EPS * squares

@@ -18,7 +18,7 @@ ROOM = 2**22  # numbers of the kernel held at once: 32 MiB
 
 @frozen
 class Rows:
-    """Rows of the kernel among the points that carried the fit, found again; not held where they are too many."""
+    """Rows of the kernel among the points that carried the fit, computed again; not held where they are too many."""
 
     source: Witness
     chosen: Indices
@@ -47,7 +47,7 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
     there = subject.data is not None and not (subject.fit < 0).any()
     source = subject.similarity.witness(subject.data, subject.fit, subject.plan.full) if there else None
     if source is None:
-        yield skipped("residual", "the kernel cannot be found again from the input")
+        yield skipped("residual", "the kernel cannot be computed again from the input")
         return
     size, stated, precision = len(source.diagonal), subject.projector.centering.means, subject.model.spectrum.tolerance
     chosen = subject.plan.sample(0.5, source.cost + NUMBER * size, size, least=2)

@@ -1,4 +1,4 @@
-"""The latent model y = μ + Λ x + ε, x ~ N(0, Φ), ε ~ N(0, Ψ): what holds where its likelihood is largest.
+"""The latent model y = μ + Λ x + ε, x ~ N(0, Φ), ε ~ N(0, Ψ): what holds at the maximum of its likelihood.
 
 In units in which all noise is equal (columns over roots ψ of Ψ, or as they are where Ψ = σ² I), with A the covariance
 and U the loadings in these units, A U = U (Φ UᵀU + σ² I): Lawley and Maxwell, 1971; Tipping and Bishop, 1999.
@@ -20,11 +20,11 @@ from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.latent.model import Latent
 
-LOOSE = 10.0  # times the tolerance of an iteration that its result may be from the maximum
+LOOSE = 10.0  # multiple of an iteration's tolerance: how far its result may be from the maximum
 ROUNDED = 100.0  # roundings that are taken for no noise
 PATTERN = 1e-4  # seconds for rows that have the same cells, besides the arithmetic
 CUBE, CELL = 2e-9, 2e-8  # seconds for d³ numbers of a pattern, and for a cell
-AT_BOUND = 1e-9  # relative distance from a bound that counts as none
+AT_BOUND = 1e-9  # relative distance from a bound that counts as zero
 
 
 @frozen
@@ -33,7 +33,7 @@ class Seen:
 
     apply: Callable[[Array], Array]  # S times a block of vectors
     variances: Array  # d
-    rough: Array  # d: what far means cost, in units of the columns
+    rough: Array  # d: rounding by means far from zero, in units of the columns
 
 
 @frozen
@@ -91,7 +91,7 @@ def _of_points(subject: Subject) -> Iterator[Check]:
 
 
 def _loose(subject: Subject) -> float:
-    """What the result of an iteration may be from the maximum, relatively; 0 for a closed form."""
+    """How far the result of an iteration may be from the maximum, relatively; 0 for a closed form."""
     iterate = getattr(subject.method, "iterate", None)
     return LOOSE * float(iterate.tolerance) if iterate is not None and "converged" in subject.model.fit else 0.0
 
@@ -133,13 +133,13 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
     top = max(float(values[0]), float(variances.max(initial=0.0)))
     rounding = EPS * max(subject.size, len(u), 10) + subject.model.spectrum.tolerance
     if 0 < fitted.level <= ROUNDED * rounding * top:
-        yield skipped("stationarity", "the noise is no more than rounding, and the likelihood has no maximum")
+        yield skipped("stationarity", "the noise is only rounding, so the likelihood has no maximum")
         return
     rough = float(np.linalg.norm(seen.rough[fitted.varying] / fitted.weights))
     allowed = rounding * top + rough * np.sqrt(top) + rough**2
     lost = rounding + (rough**2 / fitted.level if fitted.level > 0 else 0.0)  # about rounded means
     settled, loose = subject.model.fit.get("converged", True), _loose(subject)
-    own = fitted.shares is not None  # then loadings are exact for the uniquenesses that an iteration came to
+    own = fitted.shares is not None  # then loadings are exact for the uniquenesses at which an iteration ended
     if own or settled:
         yield ratio("stationarity", float(np.linalg.norm(images - u @ inner)),
                     (allowed + (0.0 if own else loose) * top) * max(float(np.linalg.norm(u)), np.sqrt(fitted.level)),
@@ -235,7 +235,7 @@ def _with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
     points, latent = subject.data.values, subject.similarity.latent
     size = float(np.sum(latent.loadings**2)) + len(latent.mean) * latent.noise
     if latent.noise <= ROUNDED * EPS * max(*points.shape, 10) * size:
-        yield skipped("posterior", "the noise is no more than rounding, and the likelihood has no maximum")
+        yield skipped("posterior", "the noise is only rounding, so the likelihood has no maximum")
         return
     patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
     cost = PATTERN + CUBE * points.shape[1] ** 3 + CELL * points.size / len(patterns)

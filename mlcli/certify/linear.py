@@ -17,7 +17,7 @@ from mlcli.certify.subject import Subject, most
 NUMBER = 3e-9  # seconds for one number of the data in all passes of this page
 ROOT = 1.2e-9  # for one number and one column or row of the smaller side, in the roots of all eigenvalues
 BLOCK = 2**18  # numbers of the data taken up at once
-LOST = 1e-6  # relative error of an eigenvalue that is told
+LOST = 1e-6  # relative error of an eigenvalue that is reported
 
 
 def is_linear(subject: Subject) -> bool:
@@ -37,7 +37,7 @@ class Centered:
 
     @classmethod
     def of(cls, subject: Subject) -> "Centered":
-        """As many rows as the plan looks at."""
+        """As many rows as the plan checks."""
         points = subject.data.values
         chosen = subject.plan.sample(0.4, NUMBER * max(points.shape[1], 1), len(points), least=64)
         return cls(points, subject.projector.centering.means, chosen)
@@ -51,7 +51,7 @@ class Centered:
 
     @property
     def exact(self) -> bool:
-        """Whether all rows are looked at."""
+        """Whether all rows are checked."""
         return len(self.chosen) == len(self.points)
 
     def passed(self, axes: Array, coordinates: Array) -> tuple[Array, Array, float]:
@@ -102,7 +102,7 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
 
 
 def _of_covariance(subject: Subject) -> Check:
-    """Loadings are eigenvectors of the covariance, as long as the roots of their eigenvalues."""
+    """Loadings are eigenvectors of the covariance, of length the roots of their eigenvalues."""
     data, loadings = subject.data.normalized(), subject.model.loadings
     if loadings is None:
         return skipped("residual", "the loadings are not at hand")
@@ -114,7 +114,7 @@ def _of_covariance(subject: Subject) -> Check:
 
 
 def cancellation(subject: Subject) -> float:
-    """The norm of what taking away the means costs where they are far from zero."""
+    """The norm of the rounding of subtracting means that are far from zero."""
     return EPS * subject.largest * float(np.sqrt(subject.data.values.size))
 
 
@@ -139,7 +139,7 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
 
 
 def _eigenvalues(subject: Subject, data: Centered) -> Check:
-    """All eigenvalues that are stated, with a warning where one is right beside the largest and not beside itself."""
+    """All eigenvalues that are stated, with a warning where one is right relative to the largest but not to itself."""
     rows = data.points - data.means
     rows -= rows.mean(axis=0)  # which has digits that the model's may lack
     roots = np.linalg.svd(rows, compute_uv=False)

@@ -1,4 +1,4 @@
-"""How much of a result is looked at: what a fixed amount of work allows, by sizes and known costs; or everything."""
+"""How much of a result is checked: what a fixed amount of work allows, by sizes and known costs; or everything."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ WORK = 0.016  # seconds on a quiet machine, of which each check may take a share
 
 @frozen
 class Plan:
-    """What follows from sizes alone: the same input is looked at in the same places, whatever else a machine does."""
+    """What follows from sizes alone: the same input is checked in the same places, however busy the machine is."""
 
-    full: bool = False  # whether everything is looked at, however long it takes
+    full: bool = False  # whether everything is checked, however long it takes
     seed: int = 0
 
     def allows(self, share: float, seconds: float) -> bool:
@@ -21,7 +21,7 @@ class Plan:
         return self.full or seconds <= share * WORK
 
     def sample(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
-        """Which of `size` items are looked at, at so many seconds for each: all, or a sample drawn with the seed."""
+        """Which of `size` items are checked, at so many seconds for each: all, or a sample drawn with the seed."""
         few = max(least, int(share * WORK / cost))
         if self.full or few >= size:
             return np.arange(size)
@@ -29,5 +29,5 @@ class Plan:
 
 
 def later(name: str) -> Check:
-    """A check that is made where everything is looked at."""
+    """A check that is made where everything is checked."""
     return skipped(name, "left to mlcli verify --full")

@@ -1,4 +1,4 @@
-"""The way from points to coordinates: training rows return to where they are, and options are as asked for."""
+"""Projection: training rows get their own coordinates, and the model's options are those asked for."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,11 +15,11 @@ from mlcli.certify.subject import Subject, most
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
-FEW = 1  # rows that tell how large an entry of the rows is
+FEW = 1  # rows from which the size of an entry is estimated
 ROW = 3e-5  # seconds for a row of few columns
-PAIRS = 400  # points whose distances tell whether a rate is one over their median
-LOST = 1e-6  # of the largest coordinate: what differs by more is told
-OWN = 1e-9  # relative rounding of coordinates of which nothing is known
+PAIRS = 400  # points whose distances show whether a rate is one over their median
+LOST = 1e-6  # of the largest coordinate: a larger difference is reported
+OWN = 1e-9  # relative rounding of coordinates in general
 Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some rows' coordinates, of each axis or all
 
 
@@ -56,7 +56,7 @@ def _rows(subject: Subject) -> Indices:
     correction = getattr(similarity, "correction", None)
     if correction is None or correction.constant == 0:
         return rows
-    # under a correction two equal points are a constant apart, and a new point is not
+    # a correction sets two equal points a constant apart, but not a new point
     squares = values[rows] if isinstance(subject.data, Dissimilarities) else squared(values[rows], values)
     return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
@@ -72,7 +72,7 @@ def _from_any_twin(subject: Subject, rows: Indices, found: Array) -> Array:
 
 
 def by_rows(subject: Subject, rows: Indices) -> Array | float:
-    """To the rounding of rows times axes: of coordinates that are no eigenvectors of a kernel."""
+    """To the rounding of rows times axes: for coordinates that are not eigenvectors of a kernel."""
     size = most(subject.embedding)
     return OWN * size + subject.projector.rounding(subject.data.values[rows])
 
@@ -154,13 +154,13 @@ def _median(subject: Subject, rate: float | None) -> Check:
 
 
 def _correction(subject: Subject, rule: str, constant: float) -> Check:
-    """A correction leaves no negative eigenvalue, and no constant smaller than it would do."""
+    """A correction leaves no negative eigenvalue, and no smaller constant would suffice."""
     spectrum = subject.model.spectrum
     if not spectrum.complete:
         return skipped("correction", "only the top of the spectrum was computed")
     solved = spectrum.solved
     error = max(-float(solved[-1]), 0.0)
-    if constant > 0 and len(solved) > 2:  # one zero is the constant vector's, the other says that no less would do
+    if constant > 0 and len(solved) > 2:  # one zero is the constant vector's, the other shows a minimal constant
         error = max(error, float(np.sort(np.abs(solved))[1]))
     power = 1 if rule == "lingoes" else 2
     scale = 10 * subject.rounding * (subject.top + len(solved) * constant**power)

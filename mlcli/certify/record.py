@@ -23,14 +23,14 @@ from mlcli.rundir import archive
 
 ID = 1e-7  # seconds for the comparison of an id
 NUMBER = 2e-8  # seconds for a number that is prepared back
-SAMPLE = 256  # rows that are looked at in any case
+SAMPLE = 256  # rows that are checked in any case
 
 
 @frozen
 class Record:
-    """A run: what it was given and what it made of it."""
+    """A run: its input and its results."""
 
-    config: RunConfig  # with defaults settled to the data
+    config: RunConfig  # with defaults resolved for the data
     source: Table | None  # the input as read; None where it is gone
     given: Table | None  # all prepared rows
     embedding: Table

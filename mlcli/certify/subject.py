@@ -1,4 +1,4 @@
-"""What is certified: a model beside the data it came from, in the units in which it was computed."""
+"""What is certified: a model and the data it came from, in the units in which it was computed."""
 
 from dataclasses import replace
 from functools import cached_property
@@ -85,13 +85,13 @@ class Subject:
 
     @cached_property
     def rounding(self) -> float:
-        """What one relative error of size eps grows to in an eigenproblem of this size: m eps."""
+        """The rounding of an eigenproblem of this size: m eps."""
         columns = self.given.values.shape[1] if isinstance(self.given, Features) else 1
         return EPS * max(self.size, columns, 10)
 
     @property
     def precision(self) -> float:
-        """The same with what an iterative solver was allowed."""
+        """The same plus the tolerance of an iterative solver."""
         return self.rounding + self.model.spectrum.tolerance
 
     @cached_property
@@ -137,7 +137,7 @@ def tied(values: Array, rounding: float, kept: int, power: int = 1) -> float:
 
 
 def _places(points: Array, among: Array) -> Indices:
-    """The rows of one array found in another, equal ones in turn; -1 where there is none."""
+    """The rows of one array found in another, equal ones in their order; -1 where there is none."""
     rows: dict[bytes, list[int]] = {}
     for i, row in enumerate(np.ascontiguousarray(among)):
         rows.setdefault(row.tobytes(), []).append(i)

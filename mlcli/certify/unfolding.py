@@ -1,4 +1,4 @@
-"""A learned kernel and its bound, from its factor, its weights and the input alone: the optimum is proven again."""
+"""A learned kernel and its bound, from its factor, its weights and the input alone: optimality is proven again."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -31,7 +31,7 @@ class Bound:
 
 @frozen
 class Again:
-    """The figures of an unfolding, found again."""
+    """The figures of an unfolding, computed again."""
 
     subject: Subject
     unfolded: Unfolded
@@ -51,7 +51,7 @@ class Again:
 
     @cached_property
     def excess(self) -> Array:
-        """What those of the kernel are off by; where none may grow, what one has grown by (m)."""
+        """The errors of the kernel's squared distances; where distances may only shrink, the growth (m)."""
         factor, left, right = self.unfolded.factor, self.unfolded.left, self.unfolded.right
         excess = ((factor[left] - factor[right]) ** 2).sum(axis=1) - self.held
         return np.abs(excess) if self.subject.method.constraints == "equal" else np.maximum(excess, 0.0)
@@ -117,7 +117,7 @@ def _shape(subject: Subject, unfolded: Unfolded) -> Check:
     parts += [] if unfolded.basis is None else [unfolded.basis]
     wrong = int(np.sum((pairs < 0) | (pairs >= subject.size))) + sum(abs(len(part) - subject.size) for part in parts)
     wrong += sum(int(np.size(part) - np.isfinite(part).sum()) for part in (*parts, unfolded.weights))
-    return count("unfolding", wrong, "rows of the kernel that are no point's, pairs of no points, numbers not finite")
+    return count("unfolding", wrong, "rows of the kernel or pairs that belong to no point, numbers not finite")
 
 
 def _basis(again: Again, basis: Array) -> Check:
@@ -155,7 +155,7 @@ def _pairs(again: Again) -> Check:
 
 
 def _optimum(again: Again) -> Iterator[Check]:
-    """The bound is what the weights prove, it is not below the objective, and the gap is theirs."""
+    """The bound is what the weights prove, it is not below the objective, and the gap is as stated."""
     fit, bound, stated = again.subject.model.fit, again.bound, again.stated("dual_bound")
     if fit["duality_gap"] is None or not np.isfinite(bound.value):
         wrong = int(np.isfinite(bound.value) or fit["duality_gap"] is not None or bool(fit["converged"]))
@@ -167,7 +167,7 @@ def _optimum(again: Again) -> Iterator[Check]:
         yield skipped("bound", "squared lengths are outside the range of doubles")
     else:
         yield ratio("bound", abs(bound.value - stated), rounding, "Σ y d²/λ of the stored weights = the bound stated")
-    # a kernel whose distances are off may pass the bound by what the weights make of it
+    # violations let a kernel exceed the bound by their weighted sum
     room = 0.0 if penalty else float(fit["constraint_violation"]) * again.held.mean() * bound.pull
     yield count("duality", int(objective > bound.value + room + 10 * rounding),
                 f"objectives above their bound: {objective:.9g}, and at most {bound.value:.9g}")

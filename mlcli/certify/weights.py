@@ -61,7 +61,7 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     last, rounding = most(costs), 10 * norm * (subject.rounding + EPS / similarity.ridge)
     if not subject.plan.full:
         yield later("count")
-    elif last > 2 * rounding:  # of the costs kept the last is not below, but the constant vector's zero is
+    elif last > 2 * rounding:  # the last cost kept is not below the shift, but the constant vector's zero is
         yield nothing_above(lambda: -(root.T @ root).toarray(), subject.size, -last, subject.embedding.shape[1],
                             rounding / 10 + 1e-4 * last)
     yield neighbors(subject, joined_in(subject, lists.starts, lists.indices), "lists")
@@ -80,6 +80,6 @@ def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array) -> Ite
     yield ratio("residual", most(gaps / (norm * precision + ties)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     found = np.sum(image * image, axis=0) / size
-    noise = norm * (EPS / ridge) ** 2  # of a sum of squares whose terms are in doubt by the root of this
+    noise = norm * (EPS / ridge) ** 2  # of a sum of squares whose terms have the root of this as their error
     relative = np.abs(found - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
     yield ratio("costs", most(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")

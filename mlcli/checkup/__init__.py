@@ -1,1 +1,1 @@
-"""The input doctor: what a data set is like before anything is made of it."""
+"""The input doctor: a data set examined before a run."""

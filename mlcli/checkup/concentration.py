@@ -1,4 +1,4 @@
-"""The curse of dimensionality: how far neighborhoods reach, as measured and as uniform points would have it."""
+"""The curse of dimensionality: how far neighborhoods reach, measured and for uniform points."""
 
 import numpy as np
 

@@ -11,7 +11,7 @@ from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 from mlcli.stages.kernels.corrections import cailliez_constant, is_euclidean, lingoes_constant
 from mlcli.stages.kernels.forms import Dense
 
-CAILLIEZ = 3000  # points up to which its constant, some seven eigenproblems, takes about a minute
+CAILLIEZ = 3000  # points up to which its constant, about seven eigenproblems, takes about a minute
 
 
 @stage("euclidean")

@@ -1,4 +1,4 @@
-"""The whole checkup on one screen: read as found, look at the numbers, then at the geometry."""
+"""The whole checkup on one screen: read the file as it is, examine the numbers, then the geometry."""
 
 from dataclasses import replace
 from typing import Any
@@ -29,12 +29,12 @@ from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
 from mlcli.stages.kernels.forms import square_memory
 
-LARGEST = 20_000  # points that all pairs are looked at among; of more, a seeded sample
+LARGEST = 20_000  # points whose pairs are all examined; of more, a seeded sample
 COPIES = 4  # n x n arrays at once
 
 
 def check(config: RunConfig) -> Report:
-    """What a data set is like; raises as reading does where the file cannot be read at all."""
+    """The checkup of a data set; raises as reading does where the file cannot be read at all."""
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         with running("read"):
@@ -51,7 +51,7 @@ def check(config: RunConfig) -> Report:
 
 
 def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
-    """The table as it stands; then, prepared as asked and without incomplete rows, its geometry."""
+    """The table as it is in the file; then, prepared as asked and without incomplete rows, its geometry."""
     features = features_of(table)
     report = replace(report, features=features)
     if features.missing.rows == len(table.ids) and config.prepare.missing != "mean":
@@ -65,7 +65,7 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
 
 
 def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
-    """The conditions of a metric; then, made symmetric, what the numbers allow of the rest."""
+    """The conditions of a metric; then, made symmetric, the other checks that the numbers allow."""
     found, ids = table.values, table.ids
     with running("metric"):
         completed = _completed(found, config)
@@ -83,7 +83,7 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
 
 
 def _completed(found: Array, config: RunConfig) -> Array:
-    """Symmetric, as told or by means, with a zero diagonal; roots where the numbers are squares."""
+    """Symmetric, as the options say or by means, with a zero diagonal; roots where the numbers are squares."""
     values = found.copy()
     merge(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
     np.fill_diagonal(values, 0.0)
@@ -93,7 +93,7 @@ def _completed(found: Array, config: RunConfig) -> Array:
 
 
 def _obstacle(report: Report, found: Array) -> str:
-    """Why nothing more can be said of a matrix, where that is so."""
+    """Why a matrix cannot be examined further, where that is so."""
     assert report.metric is not None
     if report.metric.missing.cells:
         return "there are pairs without a number"
@@ -103,14 +103,14 @@ def _obstacle(report: Report, found: Array) -> str:
 
 
 def _without_geometry(report: Report, reason: str, *others: str) -> Report:
-    """The report with all that rests on distances left out, and why."""
+    """The report without all that depends on distances, and why."""
     own = ("concentration",) if report.kind == "features" else ()
     checks = (*others, *own, "hubness", "intrinsic_dimension", "graph")
     return replace(report, skipped=(*report.skipped, *(Skipped(check, reason) for check in checks)))
 
 
 def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighbors) -> Report:
-    """Neighbors, and what rests on them; of many points, of a seeded sample."""
+    """Neighbors, and what depends on them; for many points, of a seeded sample."""
     size = len(data.values)
     if size > LARGEST:
         data = data.take(np.sort(compute.generator().choice(size, LARGEST, replace=False)))

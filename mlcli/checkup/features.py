@@ -1,4 +1,4 @@
-"""A table of points as it stands in the file: missing cells, repeated rows and columns, constants, scales."""
+"""A table of points as it is in the file: missing cells, repeated rows and columns, constants, scales."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def features_of(table: Table) -> Features:
     values, names = table.values, table.columns
     deviations, exponent, constant = spreads(values)
     rows, columns = repeats(values, 1), repeats(values, 0)
-    columns = columns[~constant[columns[:, 0]]]  # constant ones are told as such
+    columns = columns[~constant[columns[:, 0]]]  # constant ones are reported as such
     spread, scales = scales_of(deviations, exponent, constant, names)
     return Features(len(values), len(names), missing_of(values, names),
                     int(constant.sum()), tuple(names[j] for j in np.flatnonzero(constant)[:NAMED].tolist()),
@@ -48,7 +48,7 @@ def missing_of(values: Array, names: Sequence[str]) -> Missing:
 def spreads(values: Array) -> tuple[Array, int, AnyArray]:
     """The columns' standard deviations over n in units of 2**exponent, and which columns are constant.
 
-    Only finite cells count; a deviation within rounding of the column's largest value is none.
+    Only finite cells count; a deviation within rounding of the column's largest value counts as zero.
     """
     deviations, shifts, constant = [], [], []
     for columns in row_blocks(values.shape[1], BLOCK, len(values)):

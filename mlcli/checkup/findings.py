@@ -1,4 +1,4 @@
-"""What in a report its reader should know and may have to act on."""
+"""The findings of a report: what its reader should know and may have to act on."""
 
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_UP, Context
@@ -12,7 +12,7 @@ from mlcli.data.wording import counted, listed, shown
 
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
 NEAR_IS_FAR = 0.5  # the nearest neighbor at this share of the distance to the farthest point
-FEWEST = 10  # points of which near and far can be told
+FEWEST = 10  # points from which near and far can be distinguished
 SKEWED = 1.4  # skewness of how often points are neighbors
 
 
@@ -58,7 +58,7 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
     if triangle is None or not triangle.violations:
         return
     yield Finding("C-TRIANGLE", "warning", f"{triangle.violations:,} of {triangle.triples:,} triples break the "
-                  f"triangle inequality{_worst(triangle.worst)}", "no distances do that: expect negative eigenvalues")
+                  f"triangle inequality{_worst(triangle.worst)}", "distances never do: expect negative eigenvalues")
     if look_squared(triangle, euclidean):
         yield Finding("C-SQUARED", "warning", f"these look like squared distances: {triangle.share:.0%} of the triples "
                       "break the triangle inequality, as they do for squares",
@@ -70,9 +70,9 @@ def _of_euclidean(report: Report) -> Iterator[Finding]:
     if found is not None and corrections is not None and not found.is_euclidean:
         cailliez = ("; Cailliez' constant was not computed" if corrections.cailliez is None else
                     f"; Cailliez' constant is {corrections.cailliez:.6g}")
-        yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space lie so far apart: the smallest "
-                      f"eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
-                      "mds leaves the negative part out; --set method.correction=cailliez or lingoes mends it")
+        yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the "
+                      f"smallest eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
+                      "mds leaves the negative part out; --set method.correction=cailliez or lingoes corrects it")
 
 
 def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:
@@ -89,8 +89,8 @@ def _of_kernel(report: Report, table: Table) -> Iterator[Finding]:
                       "zero on the diagonal", "give --dissimilarities")
     elif kernel.is_positive_semidefinite is False:
         given = report.kind == "covariance"
-        yield Finding("C-INDEFINITE", "error" if given else "warning", f"the matrix is no {report.kind}: its smallest "
-                      f"eigenvalue is {kernel.smallest_eigenvalue:.6g}",
+        yield Finding("C-INDEFINITE", "error" if given else "warning", f"the matrix is not a {report.kind}: its "
+                      f"smallest eigenvalue is {kernel.smallest_eigenvalue:.6g}",
                       "compute it from complete rows" if given else "kpca leaves the negative part out")
 
 
@@ -139,8 +139,8 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
                       "connect")
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
         yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
-                      "as the farthest point: distances hardly tell near from far", "reduce the columns first, by pca "
-                      "or by choice, before a method of neighbors")
+                      "as the farthest point: distances hardly distinguish near from far", "reduce the columns "
+                      "first, by pca or by choice, before a method of neighbors")
     if hubness and hubness.skewness > SKEWED:
         yield Finding("C-HUBS", "warning", f"neighbors are uneven: {shown(hubness.hub)} is among the "
                       f"{hubness.neighbors} nearest of {hubness.most_often:,} points, and "

@@ -1,4 +1,4 @@
-"""What rests on neighbors: the graph and what connects it, hubs, intrinsic dimension."""
+"""What depends on neighbors: the graph and what connects it, hubs, intrinsic dimension."""
 
 import numpy as np
 
@@ -51,7 +51,7 @@ def intrinsic_of(data: Spatial, lists: Lists) -> IntrinsicDimension:
 
 
 def distinct_rows(data: Spatial) -> Indices:
-    """The first of every group of points that are one, in the order of the rows."""
+    """The first of every group of equal points, in the order of the rows."""
     if isinstance(data, Dissimilarities):
         return np.flatnonzero((data.values == 0).argmax(axis=1) == np.arange(len(data.values)))
     return np.sort(np.unique(data.values, axis=0, return_index=True)[1])

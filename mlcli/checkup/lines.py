@@ -1,4 +1,4 @@
-"""A report for people: one line a fact, under headings."""
+"""A report for people: one line for each fact, under headings."""
 
 from collections.abc import Iterator
 from math import isfinite

@@ -1,4 +1,4 @@
-"""The four conditions of a metric, each with how often it is broken and by whom."""
+"""The four conditions of a metric, each with how often it is violated and by which points."""
 
 from collections.abc import Callable, Sequence
 
@@ -13,7 +13,7 @@ from mlcli.data.cells import ROWS
 from mlcli.data.square import ROUNDING as DIAGONAL
 from mlcli.data.symmetry import ROUNDING as GAP
 
-FEW = 256  # rows whose pairs are looked at together
+FEW = 256  # rows whose pairs are examined together
 Ids = Sequence[str]
 
 

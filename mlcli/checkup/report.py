@@ -55,7 +55,7 @@ class Triangle:
     violations: int
     triples: int  # unordered, with all three sides known
     share: float
-    largest_excess: float  # the smallest constant that mends all, added to every dissimilarity
+    largest_excess: float  # the smallest constant that removes all, added to every dissimilarity
     worst: tuple[Offender, ...]  # points: ends and the point between; values: the side and the two others
 
 
@@ -163,7 +163,7 @@ class Reach:
 
 @frozen
 class Concentration:
-    """Whether distances still tell near from far."""
+    """Whether distances still distinguish near from far."""
 
     measured: Reach
     uniform: Reach  # as many points, uniform in a ball of as many dimensions as there are columns
@@ -181,7 +181,7 @@ class Hubness:
     skewness: float  # of how often each point is a neighbor
     most_often: int
     hub: str
-    never: int  # points that are nobody's neighbor
+    never: int  # points that are not a neighbor of any
 
 
 @frozen

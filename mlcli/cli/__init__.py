@@ -1,1 +1,1 @@
-"""The command line: one file per command, none with logic of its own."""
+"""The command line: one file per command, without logic of its own."""

@@ -1,4 +1,4 @@
-"""The options that commands share and that are no part of a run's configuration."""
+"""The options that commands share and that are not part of a run's configuration."""
 
 from typing import Annotated
 

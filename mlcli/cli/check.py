@@ -19,7 +19,7 @@ from mlcli.rundir.journal import recording
 
 FLAGS = ("dissimilarities", "id_column", "label_column", "columns", "scale", "neighbors", "radius", "seed", "threads",
          "memory_limit")
-GRAPH = "isomap"  # the method whose neighbors are looked at
+GRAPH = "isomap"  # the method whose neighbors are examined
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anything was found.")]
 
 
@@ -27,7 +27,7 @@ Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anyth
 def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignments = None,
           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
           debug: behavior.Debug = False, **flags: Any) -> None:
-    """Examine a data set before anything is made of it.
+    """Examine a data set before a run.
 
     \b
     mlcli check data.csv

@@ -1,4 +1,4 @@
-"""The end of a run on one screen: what it was, a scree of bars, quality, warnings, where it is."""
+"""The end of a run on one screen: what was run, a scree plot of bars, quality, warnings, the output."""
 
 import math
 import os
@@ -18,7 +18,7 @@ MEASURES = {"trustworthiness": "trustworthiness", "continuity": "continuity", "s
 
 
 def ending(summary: Mapping[str, Any]) -> list[str]:
-    """The lines that tell of a finished run, for the standard error that there is."""
+    """The lines that report a finished run, for the standard error that there is."""
     color = on_terminal() and "NO_COLOR" not in os.environ
     lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
     lines += [f"mlcli: {escaped(line)}" for line in (quality(summary.get("quality") or {}),

@@ -1,4 +1,4 @@
-"""How a run that went wrong is told: one line and an exit code, the same for every command."""
+"""How a failed run is reported: one line and an exit code, the same for every command."""
 
 import errno
 import itertools
@@ -40,9 +40,9 @@ class Form:
 
 
 def attempt(work: Callable[[], None], form: Form) -> int:
-    """The exit code of some work, once all that it printed is written.
+    """The exit code of some work, once all its output is written.
 
-    Errors are told; signals and closed pipes go further up.
+    Errors are reported; signals and closed pipes go further up.
     """
     code = outcome(work, form)
     flushed = outcome(sys.stdout.flush, form)
@@ -50,7 +50,7 @@ def attempt(work: Callable[[], None], form: Form) -> int:
 
 
 def outcome(work: Callable[[], object], form: Form) -> int:
-    """The exit code of some work, whether or not what it printed was written already."""
+    """The exit code of some work, whether or not its output was written already."""
     try:
         work()
     except typer.Exit as end:

@@ -1,4 +1,4 @@
-"""Carrying out one run: its streams checked, its progress shown, its end told."""
+"""Carrying out one run: its streams checked, its progress shown, its end reported."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ class Manner:
 
     @property
     def for_people(self) -> bool:
-        """Whether the end of a run is told in words."""
+        """Whether the end of a run is reported in words."""
         return not (self.quiet or self.json or self.progress == "json")
 
 

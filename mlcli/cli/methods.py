@@ -1,4 +1,4 @@
-"""`mlcli methods`: what methods there are, and what each can be told."""
+"""`mlcli methods`: what methods there are, and the options of each."""
 
 import difflib
 import inspect

@@ -18,7 +18,7 @@ from mlcli.errors import UsageError
 
 What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False, help="A data file, or a YAML file.")]
 Measure = Annotated[float | None, typer.Option("--measure", min=1e-6, max=1.0,
-                                               help="Run this share of the dearest work and compare.")]
+                                               help="Run this share of the most expensive work and compare.")]
 
 
 @with_flags(*FLAGS)

@@ -1,4 +1,4 @@
-"""The program: its commands by name, each imported only when it is called, and its way in and out."""
+"""The program: its commands by name, each imported only when it is called, and how it starts and ends."""
 
 import gc
 import importlib
@@ -19,7 +19,7 @@ from mlcli.cli.failure import Form, attempt, last_words, stopped
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
     "run": "Run what YAML files describe; a sweep makes several runs.",
-    "check": "Examine a data set before anything is made of it.",
+    "check": "Examine a data set before a run.",
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",
     "reconstruct": "Go from coordinates back to features, where possible.",
@@ -33,7 +33,7 @@ COMMANDS = {
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 READER_GONE = 128 + signal.SIGPIPE
-OBJECTS = 200_000  # made before garbage is looked for; start-up makes half as many, and they all stay
+OBJECTS = 200_000  # made before garbage is collected; start-up makes half as many, and they all stay
 
 
 class LazyGroup(TyperGroup):
@@ -67,7 +67,7 @@ def program() -> Any:
 def root(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True,
                                                callback=lambda asked: show_version() if asked else None)] = False,
          install: completion.Install = None, show: completion.Show = None) -> None:
-    """Manifold learning at the command line: every method an eigenproblem, every run a directory.
+    """Reduce a table or a distance matrix to a few dimensions, with spectrum, report and checks.
 
     \b
     mlcli embed --method isomap data.csv
@@ -83,7 +83,7 @@ def show_version() -> None:
 
 
 def run(arguments: list[str]) -> int:
-    """The exit code of a command line; what goes wrong is told in one line on standard error."""
+    """The exit code of a command line; an error is reported in one line on standard error."""
     form = Form.of(arguments)
     try:
         return attempt(lambda: dispatch(arguments or ["--help"]), form)

@@ -35,7 +35,7 @@ class Shown(Listener, Protocol):
 class Pace:
     """How long what goes on has taken, and will take if it goes on like this."""
 
-    begun: dict[str, tuple[float, int]] = field(default_factory=dict)  # stage -> when it was first told, and how far
+    begun: dict[str, tuple[float, int]] = field(default_factory=dict)  # stage -> when first reported, and how far
 
     def left(self, stage: str, done: int, total: int) -> float | None:
         """Seconds until `total`; None where nothing is known yet."""
@@ -163,7 +163,7 @@ class Events(Watcher):
         self.emit("end", stage=work)
 
     def advance(self, work: str, done: int, total: int) -> None:
-        """A stage has come further; told at most ten times a second, and at its end."""
+        """A stage has come further; reported at most ten times a second, and at its end."""
         now = time.monotonic()
         if work and (done >= total or now - self.last.get(work, 0.0) >= FASTEST):
             self.last[work] = now
@@ -222,7 +222,7 @@ def on_terminal() -> bool:
 
 
 def resident_memory() -> float:
-    """The memory that the process holds, in MiB; 0 where the system does not tell."""
+    """The memory that the process holds, in MiB; 0 where the system does not say."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

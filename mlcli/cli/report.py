@@ -13,7 +13,7 @@ from mlcli.cli.streams import require_standard_output
 
 Title = Annotated[str | None, typer.Option("--title", show_default=False, help="The page's title.")]
 Label = Annotated[str | None, typer.Option("--label-column", show_default=False,
-                                           help="The label column that colors the points (default: each in turn).")]
+                                           help="The label column for colors (default: a plot for each).")]
 
 
 def report(run: Run, *, label_column: Label = None, title: Title = None, quiet: behavior.Quiet = False,

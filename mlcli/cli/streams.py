@@ -13,7 +13,7 @@ STDOUT, STDERR = 1, 2
 
 
 class Whole(io.RawIOBase):
-    """Writes all bytes to a file descriptor; once that failed, and was told, nothing more is written."""
+    """Writes all bytes to a file descriptor; once that failed, and was reported, nothing more is written."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__()
@@ -58,7 +58,7 @@ class Whole(io.RawIOBase):
 
 
 class Unheard(Whole):
-    """The same where nobody can be told of a failure."""
+    """The same where a failure cannot be reported."""
 
     def write(self, data: Any) -> int:
         """Writes what can be written."""
@@ -66,7 +66,7 @@ class Unheard(Whole):
             return super().write(data)
         except Exception:
             return len(memoryview(data).cast("B"))
-        except BaseException:  # a signal, of which something is still to be said
+        except BaseException:  # a signal, which is still to be reported
             self.failed = False
             raise
 
@@ -75,7 +75,7 @@ def own() -> None:
     """Puts such streams in the place of Python's, which lose bytes where a write takes a part of them."""
     occupy()
     sys.stdout = text_stream(io.BufferedWriter(Whole(STDOUT)), sys.stdout)
-    sys.stderr = text_stream(Unheard(STDERR), sys.stderr)  # without a buffer, which would say again what was cut off
+    sys.stderr = text_stream(Unheard(STDERR), sys.stderr)  # without a buffer, which would repeat what was cut off
 
 
 def text_stream(binary: Any, before: TextIO | None) -> io.TextIOWrapper:

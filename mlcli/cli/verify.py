@@ -30,7 +30,7 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
 
     All files are compared with the hashes that the run wrote. Where the input is still the same, the certificate
     is made again from the files; without it, only what the files say of each other. With --full, what a run only
-    samples is looked at whole. Exit code 80 where numbers fail, 83 where files were changed.
+    samples is checked in full. Exit code 80 where numbers fail, 83 where files were changed.
     """
     from mlcli import verification
 

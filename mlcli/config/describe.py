@@ -11,7 +11,7 @@ from pydantic_core import PydanticUndefined
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options
 
-TAG = "name"  # the field that tells the alternatives of a section apart
+TAG = "name"  # the field that names the alternative of a section
 KINDS: dict[Any, str] = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}
 SECTION = "a section"
 LIST = "a list of items, each "

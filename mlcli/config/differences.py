@@ -14,7 +14,7 @@ OWN = ("input.path", "output")  # no run has these by default
 
 @frozen
 class Difference:
-    """An option that is not as it would be by itself."""
+    """An option that is not at its default."""
 
     path: str
     value: str

@@ -33,7 +33,7 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
 
 @contextmanager
 def located(layer: Layer) -> Iterator[None]:
-    """Tells of options refused later, once the data is known, which layer set them."""
+    """Says of options refused later, once the data is known, which layer set them."""
     try:
         yield
     except ConfigError as error:
@@ -45,7 +45,7 @@ def located(layer: Layer) -> Iterator[None]:
 
 
 def is_above(keys: Keys, problems: Iterable[Keys]) -> bool:
-    """Whether a problem's cause is told further down: a list with a wrong item is said to be too short as well."""
+    """Whether a problem's cause is reported further down: a list with a wrong item is said to be too short as well."""
     return any(len(other) > len(keys) and other[:len(keys)] == keys for other in problems)
 
 
@@ -63,7 +63,7 @@ def keys_of(details: ErrorDetails, values: Any) -> Keys:
 
 
 def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], layer: Layer) -> tuple[str, str]:
-    """What is wrong at a path, and what may help."""
+    """The problem at a path, and a remedy."""
     path, first = dotted(keys), details[0]
     kind, value = first["type"], first["input"]
     if kind == "missing":
@@ -106,7 +106,7 @@ def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]
 
 
 def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, str]:
-    """A key that does not belong where it stands: misspelt, of another alternative, or of another section."""
+    """A key in the wrong place: misspelt, of another alternative, or of another section."""
     path, key = dotted(keys), str(keys[-1])
     elsewhere = [row for row in known if row.path == path]
     if elsewhere:

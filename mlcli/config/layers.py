@@ -20,7 +20,7 @@ class Layer:
 
     values: dict[str, Any] = field(default_factory=dict)
     origins: Mapping[Keys, str] = field(default_factory=dict)  # path of keys -> "run.yaml:4:3", "-k", "--set ..."
-    either: Mapping[str, str] = field(default_factory=dict)  # of a flag: where the value goes if the first is no path
+    either: Mapping[str, str] = field(default_factory=dict)  # of a flag: where the value goes if the first is no option
 
     def over(self, lower: "Layer") -> "Layer":
         """This layer on top of a lower one: mappings are merged, anything else is replaced."""
@@ -46,7 +46,7 @@ def from_file(path: Path) -> Layer:
 
 
 def without_retired(values: dict[str, Any]) -> dict[str, Any]:
-    """The values without options that are no more, where these have the one value that earlier runs have written."""
+    """The values without options that were removed, where these have the one value that earlier runs have written."""
     for section, key in RETIRED:
         options = values.get(section)
         if isinstance(options, dict) and key in options and options[key] is None:
@@ -76,7 +76,7 @@ def from_assignments(texts: Iterable[str]) -> Layer:
 
 
 def assignment(path: str, value: Any, origin: str, other: str | None = None) -> Layer:
-    """The layer that sets one value at a dotted path, or at another one where there is no option at the first."""
+    """The layer that sets one value at a dotted path, or at another path where the first is not an option."""
     keys = tuple(path.split("."))
     if not all(keys):
         raise ConfigError("SET", f"{path[:80]!r} is not a path of keys", where=origin, hint="write section.key=value")

@@ -1,4 +1,4 @@
-"""Everything that one run is: its input, its preparation, its method, its means and its output."""
+"""The whole configuration of a run: its input, preparation, method, resources and output."""
 
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
@@ -11,7 +11,7 @@ from mlcli.methods.pca import PCA
 
 
 class RunConfig(Options):
-    """Everything that one run is."""
+    """The whole configuration of a run."""
 
     input: Input = option(..., "Where the data is and how to read it.")
     prepare: Prepare = option(Prepare(), "What happens to the data before the method.")
@@ -21,7 +21,7 @@ class RunConfig(Options):
     output: str | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard output).")
 
     def require_fitting(self) -> None:
-        """Raises ConfigError where the method cannot take what input and preparation would give it."""
+        """Raises ConfigError where the method does not accept what input and preparation give."""
         self.method.require_kind(self.input.kind, self.prepare.missing)
         if self.output == "-" and self.input.kind == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",

@@ -31,7 +31,7 @@ class Document:
 
 
 class StrictLoader(yaml.SafeLoader):
-    """A YAML loader without aliases, foreign tags and bottomless nesting, under the rules of YAML 1.2."""
+    """A YAML loader without aliases, foreign tags and unlimited nesting, under the rules of YAML 1.2."""
 
     depth = 0
     nodes = 0

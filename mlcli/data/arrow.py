@@ -1,4 +1,4 @@
-"""The one door to pyarrow: its version is checked, and its errors become ours."""
+"""The only place that uses pyarrow: its version is checked, and its errors become ours."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

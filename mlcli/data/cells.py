@@ -10,7 +10,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.data.wording import LISTED, counted, joined, shown
 from mlcli.errors import DataError
 
-ROWS = 4096  # rows looked at together, so that temporary arrays stay small
+ROWS = 4096  # rows examined together, so that temporary arrays stay small
 
 
 def positions(mask: AnyArray, ids: Sequence[str], columns: Sequence[str]) -> str:

@@ -23,8 +23,8 @@ from mlcli.data.wording import LISTED, counted, joined, place, shown
 from mlcli.errors import DataError
 
 PANDAS_INDEX = "__index_level_0__"
-TOGETHER = 24  # columns turned at once: few enough for the memory, enough to fill lines of it
-ROWS = 4096  # rows turned from columns at once
+TOGETHER = 24  # columns transposed at once: few enough for the memory, enough to fill lines of it
+ROWS = 4096  # rows transposed from columns at once
 STREAM_END = b"\xff\xff\xff\xff\0\0\0\0"
 
 

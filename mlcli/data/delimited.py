@@ -108,7 +108,7 @@ def _take(batch: Any, text: Text, layout: Layout, found: Found) -> None:
 
 
 def _doubtful(block: Array, missing: int, tiny: bool) -> bool:
-    """Whether a value may come from a cell that is no number, or one out of range."""
+    """Whether a value may come from a cell that is not a number, or is out of range."""
     sums = np.isfinite(block)
     if int(sums.size - np.count_nonzero(sums)) != missing:
         return True

@@ -10,7 +10,7 @@ from mlcli.data.text import Text
 from mlcli.data.wording import LISTED, counted, joined, listed, place, shown, shown_cell
 from mlcli.errors import DataError
 
-WINDOW = 1000  # rows after the first bad one that tell a text column from a bad cell
+WINDOW = 1000  # rows after the first bad one that distinguish a text column from a bad cell
 
 
 @dataclass

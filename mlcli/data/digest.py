@@ -1,4 +1,4 @@
-"""The sha256 of a file, computed by a thread beside everything else, and the proof that the file stayed the same."""
+"""The sha256 of a file, computed by a thread in parallel, and the proof that the file stayed the same."""
 
 import hashlib
 import os
@@ -13,7 +13,7 @@ COURTESY = 5  # what is added to the thread's niceness: the hash is computed whi
 
 
 class Digest:
-    """A hash on its way; a program that ends does not wait for it."""
+    """A hash being computed; a program that ends does not wait for it."""
 
     def __init__(self, path: str, descriptor: int) -> None:
         self._path, self._before, self._file = path, state(descriptor), Positioned(descriptor)
@@ -33,7 +33,7 @@ class Digest:
         return self._text
 
     def stop(self) -> None:
-        """Gives the hash up."""
+        """Abandons the hash."""
         self._stopped.set()
 
     def _work(self) -> None:

@@ -1,4 +1,4 @@
-"""Which format a file has: as told, by its name, or by its first bytes."""
+"""Which format a file has: as given, by its name, or by its first bytes."""
 
 from pathlib import PurePath
 from typing import BinaryIO
@@ -43,7 +43,7 @@ def _guessed(opened: Opened) -> str:
 
 
 def _signed(stream: BinaryIO) -> str:
-    """The format that the first bytes give away."""
+    """The format that the first bytes identify."""
     found = signature_of(stream.read(8))
     return found.format if found is not None and found.format else "csv"
 

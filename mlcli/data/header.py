@@ -42,7 +42,7 @@ def read_head(text: Text) -> Head:
 
 
 def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
-    """The lines, each put down when it is taken."""
+    """The lines, each recorded when it is taken."""
     for line in lines:
         taken.append(line)
         yield line
@@ -68,7 +68,7 @@ def _spoken(mark: str) -> str:
 
 
 def holds_names(text: Text, cells: tuple[str, ...]) -> bool:
-    """Whether the first record is a header: as told, or by an empty first cell or any text in it."""
+    """Whether the first record is a header: as given, or by an empty first cell or any text in it."""
     if text.input.header != "auto":
         return text.input.header
     return (len(cells) > 1 and cells[0] == "") or not are_numbers(cells, text.input.decimal)

@@ -14,7 +14,7 @@ from mlcli.errors import DataError
 
 
 def matched_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str) -> Array:
-    """The values with exactly the wanted columns in their order; a file without names is taken as it stands."""
+    """The values with exactly the wanted columns in their order; a file without names is taken as it is."""
     if sheet.columns == wanted:
         return sheet.values
     if not sheet.named and len(sheet.columns) == len(wanted):

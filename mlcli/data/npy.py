@@ -115,7 +115,7 @@ def parse_dtype(descr: object, path: str) -> np.dtype[np.generic]:
 
 
 def require_kind(header: Header, input: Input, path: str) -> None:
-    """Refuses arrays that are no matrix of real numbers."""
+    """Refuses arrays that are not matrices of real numbers."""
     if header.dtype.kind not in KINDS or header.dtype.subdtype is not None:
         raise wrong_array(f"its type is {header.dtype} and its shape {header.shape}", path)
     condensed = input.kind == "dissimilarities" and len(header.shape) == 1
@@ -158,13 +158,13 @@ def as_doubles(values: AnyArray, path: str) -> Array:
 
 
 def broken(what: str, path: str) -> DataError:
-    """The error for a file that is no whole NPY file."""
+    """The error for a file that is not a whole NPY file."""
     return DataError("CORRUPT", f"this is not a whole NPY file: {what}", where=place(path),
                      hint="write or copy the file again")
 
 
 def wrong_array(what: str, path: str) -> DataError:
     """The error for an array of another kind."""
-    return DataError("ARRAY", f"the array is no matrix of real numbers: {what}", where=place(path),
+    return DataError("ARRAY", f"the array is not a matrix of real numbers: {what}", where=place(path),
                      hint="two dimensions of floating, integer or boolean numbers are needed"
                      " (one for condensed dissimilarities)")

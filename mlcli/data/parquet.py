@@ -1,6 +1,6 @@
 """Parquet files, by row group and a few columns at a time; what texts grow to is bounded before they are decoded.
 
-What a file says of its column chunks is not looked at: where that is damaged, Arrow ends the process.
+What a file says of its column chunks is not read: where that is damaged, Arrow ends the process.
 """
 
 from collections.abc import Iterator
@@ -48,7 +48,7 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
 
 
 def _batches(file: File, names: list[str]) -> Iterator[tuple[int, Any]]:
-    """The row groups in turn, some of their columns at a time."""
+    """The row groups one after the other, some of their columns at a time."""
     start = 0
     for group in range(file.decoded.metadata.num_row_groups):
         for first in range(0, len(names), TOGETHER):
@@ -76,7 +76,7 @@ def _of_group(file: File, group: int, names: list[str]) -> Iterator[Any]:
 
 
 def _text_bytes(file: File, group: int) -> int:
-    """The bytes of a row group before compression that are no numbers."""
+    """The bytes of a row group before compression that are not numbers."""
     found = file.decoded.metadata.row_group(group)
     return max(0, int(found.total_byte_size) - NUMBER * found.num_rows * (found.num_columns - file.texts))
 

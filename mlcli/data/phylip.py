@@ -62,7 +62,7 @@ def read_phylip(opened: Opened, input: Input, compute: Compute) -> Sheet:
 
 
 def point_count(text: Text) -> int:
-    """The number of points, which stands alone on the first line."""
+    """The number of points, alone on the first line."""
     lines = Lines(text.lines(), text.path)
     words = lines.take().split() if text.survey.lines else []
     if len(words) != 1 or not (words[0].isascii() and words[0].isdigit() and len(words[0]) < 10):

@@ -31,7 +31,7 @@ class Dropped:
 @stored("preparation", exponent="k", center="k", spread="k")
 @frozen
 class Preparation:
-    """How a table was prepared: what new rows need, and what leads back to the input's units."""
+    """How a table was prepared: for new rows, and for the way back to the input's units."""
 
     columns: tuple[str, ...]  # d, none for a square matrix
     missing: str  # error, drop, mean or model

@@ -1,4 +1,4 @@
-"""The ids of rows that have none: their numbers, made into text only where somebody looks."""
+"""The ids of rows that have none: their numbers, made into text only where they are used."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, overload

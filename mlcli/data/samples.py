@@ -1,7 +1,7 @@
 """Generated data sets: points on known surfaces, the same for the same seed.
 
 A shape is a formula from uniform numbers to points (`place`). Each row takes its numbers from the
-stream in turn, so the first m rows of n are the sample of m rows; noise has a stream of its own.
+stream in order, so the first m rows of n are the sample of m rows; noise has a stream of its own.
 """
 
 import difflib
@@ -29,7 +29,7 @@ SIDES = (4.0, 2.0)  # of the plane's rectangle
 
 @frozen
 class Sample:
-    """A generated data set: what it is, its formula, and the noise it has unless told otherwise."""
+    """A generated data set: what it is, its formula, and its default noise."""
 
     summary: str
     place: Place

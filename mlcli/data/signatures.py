@@ -1,4 +1,4 @@
-"""The first bytes that give a file's content away, whatever its name says."""
+"""The first bytes that identify a file's content, whatever its name says."""
 
 from mlcli.base.frozen import frozen
 

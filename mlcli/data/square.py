@@ -19,7 +19,7 @@ from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
-INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is no rounding
+INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is not rounding
 
 
 def square_matrix(sheet: Sheet, input: Input) -> tuple[Array, tuple[str, ...]]:
@@ -53,7 +53,7 @@ def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
 
 
 def require_covariance(values: Array, where: str) -> None:
-    """Refuses a matrix that no data has for its covariance: some weighted sum of columns would vary less than not."""
+    """Refuses a matrix that is not a covariance: some weighted sum of columns would have negative variance."""
     eigenvalues = symmetric_eigenvalues(scaled(values, -exponent_of(values)))
     if eigenvalues[-1] < -INDEFINITE * np.abs(eigenvalues).max():
         raise DataError("NOT-COVARIANCE", "no data has this covariance: its smallest eigenvalue is "
@@ -125,7 +125,7 @@ def completed(values: Array, input: Input) -> Array:
 
 
 def checked_dissimilarities(values: Array, ids: tuple[str, ...], input: Input) -> Array:
-    """Dissimilarities that are what they should be, roots taken where they are squared."""
+    """Dissimilarities, checked, and their roots where they are squared."""
     where = place(input.path)
     refuse_similarities(values, where)
     refuse_negative(values, ids, ids, where)

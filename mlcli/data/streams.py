@@ -131,7 +131,7 @@ def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
-    """Refuses what is plainly no text of this encoding; raises DataError."""
+    """Refuses what is plainly not text of this encoding; raises DataError."""
     found = signature_of(start)
     if found is not None:
         raise DataError("NOT-TEXT", f"the content is {found.name}, not text", where=place(path),
@@ -141,7 +141,7 @@ def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
 
 
 def _remedy(found: Signature, path: str) -> str:
-    """What to do about a content that is no text."""
+    """What to do about a content that is not text."""
     if path != "-":
         return "give input.format, or name the file by its content (.csv.gz, .parquet, .npy)"
     return f"pipe the text in: {found.tool} FILE | mlcli ..." if found.tool else "write it to a file and read that"

@@ -1,4 +1,4 @@
-"""Symmetric matrices: rounding differences evened out, true ones refused or resolved as told."""
+"""Symmetric matrices: rounding differences removed, true ones refused or resolved as the options say."""
 
 import numpy as np
 

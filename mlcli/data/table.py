@@ -43,7 +43,7 @@ class Table:
     observations: int | None = None  # behind a covariance matrix
 
     def __post_init__(self) -> None:
-        """Makes sure that features stay what they are; a square matrix may be evened out in its place."""
+        """Makes sure that features stay what they are; a square matrix may be made symmetric in place."""
         if self.kind == "features":
             object.__setattr__(self, "values", constant(self.values))
 

@@ -24,7 +24,7 @@ OVERLAP = 320  # bytes of a chunk that are searched again with the next
 
 @frozen
 class Survey:
-    """What one pass over the text tells."""
+    """What one pass over the text finds."""
 
     size: int  # bytes, as UTF-8 without a byte order mark
     lines: int  # that are not blank
@@ -56,7 +56,7 @@ class Text:
         return stream
 
     def lines(self, skip: int = 0) -> Iterator[str]:
-        """Its lines with their ends, as they stand."""
+        """Its lines with their ends, unchanged."""
         with io.TextIOWrapper(self.stream(skip), encoding="utf-8", newline="") as lines:
             yield from lines
 
@@ -87,7 +87,7 @@ def surveyed(opened: Opened, input: Input, separator: str) -> Text:
 
 
 def survey(stream: BinaryIO, path: str) -> Survey:
-    """Counts lines and looks for what the fast reader must not be trusted with."""
+    """Counts lines and looks for what the fast reader may read wrongly."""
     size = lines = ends = longest = open_line = quotes = 0
     tail, tiny = b"", False
     while chunk := stream.read(CHUNK):

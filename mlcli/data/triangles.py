@@ -1,4 +1,4 @@
-"""The triangle inequality on a sample of triples: how squared distances give themselves away."""
+"""The triangle inequality on a sample of triples: how squared distances are recognized."""
 
 from itertools import combinations
 

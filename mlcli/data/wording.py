@@ -1,4 +1,4 @@
-"""How names, cells and places from a user's file stand in messages."""
+"""How names, cells and places from a user's file appear in messages."""
 
 import difflib
 from collections.abc import Sequence

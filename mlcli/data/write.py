@@ -103,7 +103,7 @@ def write_npy(table: Table, stream: BinaryIO) -> None:
 
 
 def text_names(table: Table) -> list[str]:
-    """The headers under which ids and labels are written, told apart from the columns' own names."""
+    """The headers under which ids and labels are written, distinct from the columns' own names."""
     taken = set(table.columns)
     names = []
     for name, suffix in [(table.id_name, "_id"), *((label, "_label") for label in table.labels)]:

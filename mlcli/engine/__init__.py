@@ -1,1 +1,1 @@
-"""Where blocks of work run, whatever they are blocks of: this process's threads, or another executor."""
+"""Where blocks of work run, whatever their source: this process's threads, or another executor."""

@@ -1,4 +1,4 @@
-"""A block of work: its number, and the source that says what it is a block of."""
+"""A block of work: its number, and its source."""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -10,7 +10,7 @@ Result = TypeVar("Result", covariant=True)
 
 
 class Source(Protocol[Result]):
-    """What blocks are blocks of: a value that can be pickled, so that a block gives the same in any process."""
+    """The source of blocks: a value that can be pickled, so that a block gives the same in any process."""
 
     @property
     def blocks(self) -> int:

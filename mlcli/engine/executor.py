@@ -25,7 +25,7 @@ def running_on(executor: Executor, workers: int) -> Iterator[None]:
 
 
 def results(source: Source[R]) -> Generator[R, None, None]:
-    """What the blocks of a source give, in the order of their numbers; listeners are told how many are done.
+    """The results of a source's blocks, in the order of their numbers; listeners are notified of how many are done.
 
     Few are in flight at a time. Whoever closes the iterator early, or an error, stops the source.
     """

@@ -1,4 +1,4 @@
-"""What all methods share: the frame of a fit, and what a method declares of itself."""
+"""What all methods share: the frame of a fit, and what a method declares."""
 
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
@@ -21,7 +21,7 @@ class Method(Options):
 
     accepts: ClassVar[tuple[type[Given], ...]]
     reach: ClassVar[int] = 0  # binary exponents of data that the method takes as it is, without a scaled copy
-    # What the certificate may hold the result to: coordinates are V √λ of the kernel that the projector's similarity
+    # What the certificate may check of the result: coordinates are V √λ of the kernel that the projector's similarity
     # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model that makes
     # the data most likely; or only what `identities` says.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
@@ -32,7 +32,7 @@ class Method(Options):
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # that may say how many axes, best first
     # which linear-Gaussian model the columns may be rows of: with equal noise in all, or noise of its own in each
     columns_model: ClassVar[Literal["none", "equal noise", "own noise"]] = "none"
-    scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are no variances
+    scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     ways: ClassVar[tuple[Way, ...]] = (way(),)  # that compute something else
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
@@ -137,7 +137,7 @@ class Method(Options):
         require_memory(steps, data, self, compute)
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
-        """The stages of a fit with their costs; with a share, that part of the dearest work is done to measure it."""
+        """The stages of a fit with their costs; with a share, that part of the most expensive work is measured."""
         raise NotImplementedError
 
     def solve(self, data: Any, compute: Compute) -> Model:

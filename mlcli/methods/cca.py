@@ -24,11 +24,11 @@ class CCA(OfTwoViews):
     uncorrelated; those of the second view correlate with them by the canonical correlations,
     which `spectrum.csv` holds and axes are ranked by. `loadings.csv` holds the covariances of the
     columns with their own view's variates, those of the first view and then of the second. New
-    rows are rows of the first view alone: there is no way to project the second view. The way
-    back is the regression of the first view's columns on its variates.
+    rows are rows of the first view alone: the second view cannot be projected. Reconstruction is
+    the regression of the first view's columns on its variates.
 
     No unit and no invertible recombination of either view's columns changes anything. It fails
-    where columns are many beside the rows: of n rows, views with d and e columns have d + e - n + 1
+    with many columns and few rows: of n rows, views with d and e columns have d + e - n + 1
     correlations of one whatever the data. Source: Hotelling, 1936; Björck and Golub, 1973.
     """
 

@@ -46,14 +46,14 @@ class FA(Method):
         way("promax", "rotation", "quick", rotation={"name": "promax"}, iterate=EXACT))
     name: Literal["fa"] = "fa"
     axes: Axes = Axes()
-    rotation: Rotation = option(Unrotated(), "Turn of the factors.")
+    rotation: Rotation = option(Unrotated(), "Rotation of the factors.")
     scores: Scores = option("regression", "Coordinates: posterior means, or unbiased but of larger variance.")
     noise: Literal["each", "equal"] = option("each", "Uniquenesses: each column's own, or one noise for all.")
     lower: float = option(0.005, "Smallest uniqueness, as a share of the column's variance.", gt=0, lt=1)
     iterate: Iterate = Iterate()
 
     def limit(self, data: Input) -> int:
-        """As many factors as the columns can tell apart, and fewer than there are points."""
+        """As many factors as the columns can determine, and fewer than there are points."""
         return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:

@@ -28,10 +28,10 @@ class IBFA(OfTwoViews):
     noise. The maximum of the likelihood is known: loadings are those of the canonical variates times the root of
     the canonical correlation, so that W₁ W₂ᵀ is what the views' cross covariance keeps of its rank. `spectrum.csv`
     holds those correlations. Coordinates are posterior means of z given both views; new rows are rows of the first
-    view alone, and lie nearer to zero: there is no way to project the second view, or both.
+    view alone, and lie nearer to zero: the second view, or both, cannot be projected.
     `loadings.csv` holds W₁, then W₂.
 
-    It fails as canonical correlations do where columns are many beside the rows. Source: Tucker, 1958; Browne,
+    It fails as canonical correlations do with many columns and few rows. Source: Tucker, 1958; Browne,
     1979; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.
     """
 

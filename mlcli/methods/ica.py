@@ -29,11 +29,11 @@ from mlcli.stages.similarities import Columns
 class ICA(Method):
     """Sources that were mixed into the columns, found as the directions in which the data is least Gaussian.
 
-    The leading principal components are made white and turned by FastICA's fixed point: all directions at once
+    The leading principal components are whitened and rotated by FastICA's fixed point: all directions at once
     (symmetric) or one after the other (deflation). Coordinates have variance one (divisor n) and are uncorrelated.
     Axes are in descending order of J = (E G(y) - E G(ν))² with ν Gaussian, the estimate of negentropy that the
-    contrast G stands for (`fit.negentropy`); signs are by the common rule, for a source has none. `spectrum.csv` is
-    empty: nothing is decomposed. `loadings.csv` holds the mixing matrix, which also is the way back.
+    contrast G stands for (`fit.negentropy`); signs follow the common rule, as sources have none. `spectrum.csv` is
+    empty: nothing is decomposed. `loadings.csv` holds the mixing matrix, which also reconstructs features.
 
     It fails where two or more sources are Gaussian, and then does not converge or finds other directions from
     another `compute.seed`. logcosh serves in general, exp with heavy tails and outliers, cube with light tails.
@@ -46,7 +46,7 @@ class ICA(Method):
     ways: ClassVar = (way(), way("deflation", "quick", algorithm="deflation", contrast="cube"))
     name: Literal["ica"] = "ica"
     algorithm: Order = option("symmetric", "All directions at once (symmetric), or one after the other (deflation).")
-    contrast: Contrast = option("logcosh", "The function G that tells Gaussian from other values.")
+    contrast: Contrast = option("logcosh", "The function G that distinguishes Gaussian from other values.")
     iterate: Iterate = Iterate()
     axes: Axes = Axes()
 

@@ -53,7 +53,7 @@ class Isomap(Method):
     eigensolve: Eigensolve = Eigensolve()
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
-        """The graph is made, for its fill decides the rest."""
+        """The graph is computed, because its fill decides the rest."""
         graph = connected_graph(data, self.neighbors, self.graph)[0]
         plan = self.paths.plan(graph, compute, self.landmarks)
         return [self.neighbors.step(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]

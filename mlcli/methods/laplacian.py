@@ -29,12 +29,12 @@ class Laplacian(Method):
 
     They solve L y = λ D y, or L y = λ y (`normalized: false`), with W the weights of the edges, D their sums at each
     point and L = D - W: λ is the cost Σ w (yᵢ - yⱼ)², as a share of Σ d y². The kernel is the inverse of the cost, its
-    constant solution removed; `spectrum.csv` holds the kernel's eigenvalues 1/λ and each cost beside its own.
+    constant solution removed; `spectrum.csv` holds the kernel's eigenvalues 1/λ with their costs.
     Coordinates have unit variance, weighted by D: weights say nothing of scale. The whole spectrum, and with it a share
     of variance, is computed up to 600 points.
 
     A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); a training point on
-    itself. It fails where few edges hold parts of the data together: the first axes then tell the parts apart, and
+    itself. It fails where few edges hold parts of the data together: the first axes then separate the parts, and
     nothing else. Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation",
     2003; new points: Bengio and others, 2004.
     """
@@ -44,7 +44,7 @@ class Laplacian(Method):
     aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
-    digits: ClassVar = 1e-7  # the smallest costs have few digits of their own beside the largest
+    digits: ClassVar = 1e-7  # the smallest costs have few correct digits
     ways: ClassVar = (way("", neighbors={"count": 9}), way("heat", neighbors={"count": 9}, weights={"name": "heat"}),
                       way("plain", neighbors={"count": 9}, normalized=False),
                       way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
@@ -81,7 +81,7 @@ class Laplacian(Method):
         return Model(embedding, spectrum, Projector(similarity, kernel.centering, axes), kept)
 
     def identities(self, data: Any, model: Model) -> list[Check]:
-        """L y = λ D y with weights found again."""
+        """L y = λ D y with weights computed again."""
         return of_laplacian(existing(model.projector).similarity, model.embedding, model.spectrum, self.normalized)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:

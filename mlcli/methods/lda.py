@@ -22,7 +22,7 @@ from mlcli.stages.similarities import Columns
 
 
 class LDA(Method):
-    """The directions in which classes lie farthest apart beside the spread within them; takes a label column.
+    """The directions in which classes lie farthest apart relative to their spread; takes a label column.
 
     Coordinates have covariance one within the classes (divisor n - g). `spectrum.csv` holds the
     ratio of variance between classes (divisor g - 1) to that within, and its share of the trace,

@@ -37,7 +37,7 @@ class LGSSM(Method):
     shares of all variance. New rows are a sequence of their own, smoothed from a start of their own.
 
     EM finds a local maximum; the beginning is deterministic, from principal components. More
-    states than columns are possible, from rows beside the rows after them. Source: Shumway and
+    states than columns are possible, from rows joined with their successors. Source: Shumway and
     Stoffer, 1982; Ghahramani and Hinton, "Parameter estimation for linear dynamical systems", 1996.
     """
 
@@ -48,7 +48,7 @@ class LGSSM(Method):
     digits: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
     ways: ClassVar = (way("", "permutation", "rotation", "alone", "twins", "quick", iterate={"tolerance": 1e-11}),)
     name: Literal["lgssm"] = "lgssm"
-    floor: float = option(1e-4, "Share of a column's variance that its noise is not let fall below.", gt=0, lt=1)
+    floor: float = option(1e-4, "Lower bound of a column's noise, as a share of its variance.", gt=0, lt=1)
     iterate: Iterate = Iterate()
     axes: Axes = Axes()
 
@@ -72,7 +72,7 @@ class LGSSM(Method):
                      spreads=found.spreads, loadings=Loadings(scaled(model.loadings, data.exponent), data.columns))
 
     def identities(self, data: Features, model: Model) -> list[Check]:
-        """The most probable states in the canonical basis, found without a step back in likelihood."""
+        """The most probable states in the canonical basis, found without a fall of the likelihood."""
         return [*of_states(existing(model.projector).similarity, data.values, model.embedding, model.spectrum.solved),
                 never_less_likely(model.trace, data.values)]
 

@@ -39,7 +39,7 @@ class LLE(Method):
     decodes: ClassVar = None
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
-    digits: ClassVar = 1e-5  # gaps of M⁺ are small beside rounding in the weights
+    digits: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
     ways: ClassVar = (way("", "twins", neighbors={"count": 9}),
                       way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
     name: Literal["lle"] = "lle"

@@ -1,6 +1,6 @@
-"""The memory that a run is predicted to take: what `mlcli plan` shows, and what a fit is refused by.
+"""The memory that a run is predicted to take: what `mlcli plan` shows, and what decides whether a fit is refused.
 
-The figures beside the steps' own were measured as resident memory of whole processes (`tests/cli/test_memory.py`).
+The figures besides the steps' own were measured as resident memory of whole processes (`tests/cli/test_memory.py`).
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from mlcli.base.steps import Step
 
 EXACT = 2000  # rows up to which quality takes all pairs of points
 PAIRS = 3.2  # arrays of all these pairs that it holds at once
-SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is found again
+SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is computed again
 
 
 class Planned(Protocol):
@@ -31,7 +31,7 @@ class Planned(Protocol):
 
     @property
     def proof(self) -> str:
-        """What the certificate holds the result to."""
+        """What the certificate checks of the result."""
 
 
 def peak(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) -> float:
@@ -45,7 +45,7 @@ def peak(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) 
 
 
 def checks_memory(method: Planned, rows: int, table: float) -> float:
-    """Bytes of quality and certificate, beside the data."""
+    """Bytes of quality and certificate, besides the data."""
     if rows <= EXACT:
         return 8.0 * PAIRS * rows**2 + 2 * table
     return float(SAMPLED + WITNESSES * (method.proof == "kernel"))

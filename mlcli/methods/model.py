@@ -1,4 +1,4 @@
-"""The model that a fit returns: coordinates, spectrum, and the ways to new points and back."""
+"""The model that a fit returns: coordinates, spectrum, projection and reconstruction."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
@@ -25,7 +25,7 @@ from mlcli.stages.unfolding.unfolded import Unfolded
 @stored("decoder", mean="d", directions="dp")
 @frozen
 class Decoder:
-    """The way back from coordinates to features, an affine map."""
+    """The map from coordinates back to features, affine."""
 
     mean: Array  # d
     directions: Array  # d x p
@@ -36,7 +36,7 @@ class Decoder:
 
 
 def linear_decoder(points: Array, spectrum: Spectrum) -> Decoder:
-    """The way back where the kernel is that of inner products: directions XᵀV / √λ."""
+    """Reconstruction where the kernel is that of inner products: directions XᵀV / √λ."""
     mean = points.mean(axis=0)
     return Decoder(mean, (points - mean).T @ spectrum.inverse_roots())
 
@@ -67,20 +67,20 @@ class Projector:
 
     @stage("reconstruct")
     def reconstruct(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p); only where there is a way back."""
+        """Features (m x d) of coordinates (m x p); only where there is a decoder."""
         decode = self.decode
         if decode is None:
-            raise TypeError("this projector has no way back")
+            raise TypeError("this projector has no decoder")
         return decode(embedding)
 
     def rounding(self, points: Array) -> float:
-        """What coordinates of points may be wrong by: much where axes amplify what columns have least of."""
+        """The errors of coordinates of points: large where axes amplify the columns' smallest variation."""
         wrong = rounding_of(self.similarity, points, self.centering.means)
         return float((wrong.max(axis=0, initial=0.0) @ np.abs(self.axes)).max(initial=0.0))
 
     @property
     def decode(self) -> Callable[[Array], Array] | None:
-        """The way back from coordinates to features in the data's units, where there is one."""
+        """The map from coordinates back to features in the data's units, where there is one."""
         decoder = self.decoder
         if decoder is None:
             return None
@@ -98,7 +98,7 @@ class Units:
 
 @frozen
 class Loadings:
-    """How strongly each column hangs on each axis."""
+    """The loading of each column on each axis."""
 
     values: Array  # d x p
     columns: Sequence[str]  # d
@@ -127,19 +127,19 @@ class Model:
         return cls(spectrum.coordinates(), spectrum, projector, kept, rows=rows)
 
     def project(self, new: Array) -> Array:
-        """Coordinates (m x p) of new points; raises ConfigError where there is nothing to place them by."""
+        """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
         return existing(self.projector).project(new)
 
     def reconstruct(self, embedding: Array) -> Array:
-        """Features (m x d) of coordinates (m x p); only where there is a way back."""
+        """Features (m x d) of coordinates (m x p); only where there is a decoder."""
         return existing(self.projector).reconstruct(embedding)
 
     def rounding(self, data: Features) -> float:
-        """What coordinates may be wrong by where there is a projector for them."""
+        """The errors of coordinates where there is a projector."""
         return existing(self.projector).rounding(data.values)
 
     def space(self, compute: Compute) -> Space | None:
-        """Where distances are the ones that the axes are to keep, where that is not the input's own space."""
+        """Where distances are the ones that the axes are to keep, where that is not the input's space."""
         projector = existing(self.projector)
         exponents = projector.exponent_in, projector.exponent_out
         if self.unfolded is not None:
@@ -153,12 +153,12 @@ class Model:
 
     @property
     def directions(self) -> Array | None:
-        """The way back from one unit on each axis to features (d x p), where it is linear."""
+        """The features of one unit on each axis (d x p), where reconstruction is linear."""
         decoder = existing(self.projector).decoder
         return None if decoder is None else decoder.directions
 
     def placing(self, rows: Array) -> "Model":
-        """The model of landmarks with all points placed by their kernel rows (n x landmarks), axes turned anew."""
+        """The model of landmarks with all points placed by their kernel rows (n x landmarks), axes rotated again."""
         projector = existing(self.projector)
         embedding = projector.centering(rows) @ projector.axes
         signs = leading_signs(embedding)
@@ -169,7 +169,7 @@ class Model:
     def in_units(self, units: Units) -> "Model":
         """The model with its embedding, spectrum and projector in the data's own units.
 
-        Raises NumericalError where coordinates have no digits there, or are no doubles at all.
+        Raises NumericalError where coordinates have no digits there, or are not doubles at all.
         """
         spectrum = self.spectrum.rescaled(units.spectrum)
         top = spectrum.values[:1]

@@ -25,7 +25,7 @@ class PPCA(Method):
 
     y = μ + W x + ε with x ~ N(0, I) and ε ~ N(0, σ² I). The noise σ² is the mean of the discarded eigenvalues of the
     covariance (divisor n); an axis is the posterior mean of a hidden coordinate, the principal component in units of
-    its own spread and drawn a little towards zero. Missing cells (`prepare.missing: model`) take no part in the
+    its own spread and drawn a little toward zero. Missing cells (`prepare.missing: model`) take no part in the
     likelihood, which EM maximizes exactly; `mlcli reconstruct` gives the posterior means of all cells, `posterior.csv`
     each row's posterior covariance. Source: Tipping and Bishop, "Probabilistic principal component analysis", 1999.
     """

@@ -29,7 +29,7 @@ class SDE(Method):
 
     Flat or rigid neighborhoods leave the kernel few directions under `equal`: groups of neighbors show them, and then
     stresses of the graph. If rounding ends the solution above the tolerance, a warning states gap and violation.
-    Many points are unfolded over a basis of smooth vectors: lengths may be off for a penalty, which the bound counts.
+    Many points are unfolded over a basis of smooth vectors: errors of lengths are penalized, which the bound counts.
 
     A new point is placed at the weighted mean of its neighbors' coordinates. Source: Weinberger and Saul, 2006;
     Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
@@ -51,10 +51,10 @@ class SDE(Method):
         "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
     common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
     basis: int | None = option(
-        None, "Laplacian vectors that the kernel is sought over, 0 for all (default: by the number of pairs).", ge=0)
-    softness: float = option(SOFTNESS, "With a basis, about how much squared distances may be off.", gt=0)
+        None, "Laplacian vectors that span the kernel, 0 for all (default: by the number of pairs).", ge=0)
+    softness: float = option(SOFTNESS, "With a basis, the approximate error of squared distances.", gt=0)
     tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
-    iterations: int = option(100, "Most steps of the interior-point method.", ge=1)
+    iterations: int = option(100, "Limit of the interior-point method's steps.", ge=1)
     accept_uncertified: bool = option(False, "Whether a result that is not proven to the tolerance is a warning only.")
     ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
     eigensolve: Eigensolve = Eigensolve()
@@ -65,7 +65,7 @@ class SDE(Method):
                          self.iterations, self.accept_uncertified)
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
-        """The graph is made, for its pairs decide the rest."""
+        """The graph is computed, because its pairs decide the rest."""
         graph = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0]
         return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
 

@@ -29,7 +29,7 @@ class SFA(Method):
     their slownesses, which axes are ranked by, slowest first: the mean squared step from one row
     to the next, 2 - 2 ψ where neighboring values have correlation ψ. Noise without memory has 2.
     Of degree 2, features are quadratic in the columns, and find slow parts that are hidden in
-    products. New points are placed one by one, in any order. The way back, of degree 1, is the
+    products. New points are placed one by one, in any order. Reconstruction, of degree 1, is the
     regression of the columns on the features.
 
     No invertible recombination of the columns changes anything. Rows must follow each other in

@@ -105,7 +105,7 @@ class Weights:
 
     @property
     def order(self) -> Indices:
-        """The vertices by position: in the order of elimination, as it came to be."""
+        """The vertices by position: in the final order of elimination."""
         result: Indices = self._native.order
         return result
 
@@ -130,7 +130,7 @@ class Weights:
 
         A pair of vertices counts for both of them, in the block of the one with the earlier position: only
         rows from the block's first position on are added to. `product` (m x b) and `sums` (m) hold the
-        last m positions. Returns the block's share of the sum of D⁴. The graph must be in one piece.
+        last m positions. Returns the block's share of the sum of D⁴. The graph must be connected.
 
         `kept` (see `room`) takes the distances as well; `again` multiplies what a fold of
         the same block has kept there, to the same bits, instead of finding it anew.

@@ -1,4 +1,4 @@
-"""The compiled module, where there is one; MLCLI_SIMD names its instruction set, and none does without it."""
+"""The compiled module, where there is one; MLCLI_SIMD names its instruction set; `none` runs without it."""
 
 import os
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def _load() -> tuple[ModuleType | None, str]:
     if named == "none":
         return None, "MLCLI_SIMD=none does without the native kernels; unset it to have them"
     try:
-        library = import_module(MODULE)  # `from mlcli.native import` tells of an absent module in other words
+        library = import_module(MODULE)  # `from mlcli.native import` reports an absent module in other words
     except ImportError as error:
         _require(named, lambda level: False)
         absent = isinstance(error, ModuleNotFoundError) and error.name == MODULE
@@ -41,7 +41,7 @@ def _load() -> tuple[ModuleType | None, str]:
 def _require(named: str, choose: Callable[[str], bool]) -> None:
     if named and not choose(named):
         known = [level for level in LEVELS if choose(level)]
-        raise ConfigError("SIMD", f"{named[:80]!r} is none of this machine's instruction sets", where="MLCLI_SIMD",
+        raise ConfigError("SIMD", f"{named[:80]!r} is not one of this machine's instruction sets", where="MLCLI_SIMD",
                           hint=f"set it to one of {', '.join([*known, 'none'])}, or leave it unset")
 
 

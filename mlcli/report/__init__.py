@@ -1,1 +1,1 @@
-"""What a run says of itself: its quality, its figures, its page, and how it compares with others."""
+"""What a run reports: its quality, its figures, its page, and how it compares with others."""

@@ -49,7 +49,7 @@ class Scale:
 
 
 def extent(values: Iterable[float]) -> tuple[float, float]:
-    """The least and the largest finite value, told apart; 0 to 1 where there is none."""
+    """The least and the largest finite value, made different; 0 to 1 where there is none."""
     finite = [value for value in values if math.isfinite(value)]
     low, high = min(finite, default=0.0), max(finite, default=1.0)
     if high / 2 - low / 2 > max(1e-300, ALIKE * max(abs(low), abs(high))):

@@ -1,4 +1,4 @@
-"""What a run finds out about its own embedding."""
+"""What a run assesses of its own embedding."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from mlcli.report.quality import Measured
 
 @frozen
 class Findings:
-    """What is found out about an embedding once it is there, for the run directory."""
+    """What is assessed of a finished embedding, for the run directory."""
 
     quality: Measured | None  # None where it was not asked for
     dimension: dict[str, Any] | None = None  # the content of dimension.json; None where it was not asked for

@@ -1,4 +1,4 @@
-"""trace.csv, loadings.csv and posterior.csv: what a fit has to tell besides its coordinates and its spectrum."""
+"""trace.csv, loadings.csv and posterior.csv: what a fit gives besides its coordinates and its spectrum."""
 
 import csv
 import io

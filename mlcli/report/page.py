@@ -1,4 +1,4 @@
-"""report.html: all that a run says of itself on one page, drawn from the files of its directory."""
+"""report.html: all that a run reports on one page, drawn from the files of its directory."""
 
 from mlcli.report import record, results
 from mlcli.report.contents import Contents

@@ -1,11 +1,11 @@
-"""Inks: the colors and lines of every figure, on light and on dark ground, for style sheets and for Matplotlib."""
+"""The colors and lines of every figure, for light and dark backgrounds, in style sheets and in Matplotlib."""
 
 from collections.abc import Iterable
 
 from mlcli.base.frozen import frozen
 
 GROUND = ("#ffffff", "#16191f")
-# Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too; shapes tell them apart
+# Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too; shapes distinguish them
 # where colors do not.
 CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"), ("#cc79a7", "#e8a4cd"),
            ("#e69f00", "#f2b84b"), ("#56b4e9", "#8fd3f7"), ("#5d3a9b", "#b39df0"), ("#8c6d1f", "#cba95a"),
@@ -13,7 +13,7 @@ CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"
 VIRIDIS = [(68, 1, 84), (72, 36, 117), (65, 68, 135), (53, 95, 141), (42, 120, 142), (33, 145, 140), (34, 168, 132),
            (68, 191, 112), (122, 209, 81), (189, 223, 38), (253, 231, 37)]
 STEPS = 24  # of the sequential scale
-REACH = ((0.0, 0.88), (0.14, 1.0))  # the part of viridis that stands out from light and from dark ground
+REACH = ((0.0, 0.88), (0.14, 1.0))  # the part of viridis that contrasts with light and dark backgrounds
 
 
 @frozen
@@ -29,7 +29,7 @@ class Ink:
     both: bool = False  # line and filling, as dots need
 
     def rule(self, kind: str) -> str:
-        """The style on light ground."""
+        """The style on a light background."""
         if kind in TEXTS:
             return f".{kind}{{fill:{self.light};font:{self.weight} {self.size:g}px {FONT}}}"
         if self.width:
@@ -38,7 +38,7 @@ class Ink:
         return f".{kind}{{{self._painted(kind, self.light)}}}"
 
     def dark_rule(self, kind: str) -> str:
-        """What changes on dark ground."""
+        """What changes on a dark background."""
         return f".{kind}{{{'stroke:' + self.dark if self.width else self._painted(kind, self.dark)}}}"
 
     def _painted(self, kind: str, color: str) -> str:

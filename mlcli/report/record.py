@@ -1,4 +1,4 @@
-"""The parts of a report that tell of the run itself: what was run, warnings, certificate, timings, how to repeat it."""
+"""The parts of a report about the run itself: what was run, warnings, certificate, timings, how to repeat it."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

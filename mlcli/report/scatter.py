@@ -14,7 +14,7 @@ from mlcli.report.drawing import Bar, Dots, Figure, Mark, Text
 MOST = 5_000  # points drawn
 MOST_IN_PAIRS = 2_000
 MOST_TIPS = 300  # points that each carry a name
-ROUNDS = 4  # in which groups are drawn by turns, so that none hides the others
+ROUNDS = 4  # in which groups are drawn alternately, so that none hides the others
 LEFT, RIGHT, TOP, BOTTOM = 64, 216, 60, 48
 WIDE, LOWEST, HIGHEST = 480, 200, 520  # pixels of the plot
 LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
@@ -48,7 +48,7 @@ def sampled(count: int, most: int, seed: int) -> AnyArray | None:
 
 
 def scatter(points: Points, title: str) -> Figure:
-    """The first two axes, a unit equally long on both where that fits; one axis against the rows' numbers."""
+    """The first two axes, with equal scales where that fits; one axis against the rows' numbers."""
     panel = _panel(points.values)
     height = panel.y.start + BOTTOM
     across, up = ("y1", "y2") if points.values.shape[1] > 1 else ("row", "y1")
@@ -59,7 +59,7 @@ def scatter(points: Points, title: str) -> Figure:
 
 
 def equal_units(values: Array) -> bool:
-    """Whether a unit is equally long on both axes of the scatter plot."""
+    """Whether both axes of the scatter plot have the same scale."""
     return values.shape[1] > 1 and _ratio(values) <= LONGEST_RATIO
 
 

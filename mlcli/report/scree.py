@@ -11,7 +11,7 @@ from mlcli.report.text import number
 
 WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 78, 24, 66, 52
-MOST = 30  # bars beyond this cannot be told apart
+MOST = 30  # more bars cannot be distinguished
 DOTTED = 40  # points of a curve that are drawn as dots too
 
 

@@ -11,7 +11,7 @@ def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
     """The first `rows` eigenvalues (all that were computed by default) as CSV, 17 digits.
 
     Proportions are over the trace, negative eigenvalues included, and empty where it is unknown. Of a kernel that is
-    the inverse of a cost, the cost of each axis stands beside its eigenvalue.
+    the inverse of a cost, the cost of each axis follows its eigenvalue.
     """
     proportions, costs = spectrum.proportions, spectrum.costs
     columns = [spectrum.eigenvalues, proportions, np.cumsum(proportions), *([] if costs is None else [costs])]
@@ -24,7 +24,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[fl
 
     The sums of all positive eigenvalues, of all sizes, and of the negative ones' sizes are null where only the top of
     the spectrum was computed; what the trace and the Frobenius norm say of the last is then given as bounds, and
-    `further_at_least` holds lower bounds of the eigenvalues that follow, in their order, none where one is no double.
+    `further_at_least` holds lower bounds of the following eigenvalues, in their order, empty where one is not a double.
     """
     values, bounds = spectrum.eigenvalues, spectrum.further_at_least
     whole, (least, most) = spectrum.complete, spectrum.negative_mass

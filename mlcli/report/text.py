@@ -14,7 +14,7 @@ def visible(text: str, limit: int = LONGEST) -> str:
 
 
 def shortened(text: str, limit: int) -> str:
-    """The same with the middle left out, as long names often differ at their ends."""
+    """The same with the middle left out, because long names often differ at their ends."""
     shown = visible(text, 4 * limit)
     return shown if len(shown) <= limit else f"{shown[: limit - limit // 2]}…{shown[1 - limit // 2 :]}"
 

@@ -30,7 +30,7 @@ class Journal(Watcher):
         self.stages.append({"stage": work, "seconds": round(seconds, 4), "peak_memory_mib": peak_memory()})
 
     def note(self, note: Note) -> None:
-        """A note, kept once however often it is said."""
+        """A note, kept once however often it is made."""
         if note not in self.notes:
             self.notes.append(note)
 

@@ -39,7 +39,7 @@ def hashed(folder: Path, known: Mapping[str, dict[str, Any]] | None = None) -> d
 
 
 def manifest_bytes(folder: Path) -> bytes:
-    """run.json as it stands; raises what `read_manifest` does."""
+    """run.json as it is; raises what `read_manifest` does."""
     path = _manifest_path(folder)
     with own_file(path):
         return path.read_bytes()
@@ -134,7 +134,7 @@ def _manifest_path(folder: Path) -> Path:
 
 
 def require_intact(folder: Path, manifest: dict[str, Any], names: tuple[str, ...]) -> None:
-    """Raises UnsafeFile unless the named files are those whose hashes stand in run.json."""
+    """Raises UnsafeFile unless the named files have the hashes in run.json."""
     for name in names:
         if name not in manifest["files"] or not is_intact(folder / name, manifest["files"][name]):
             raise UnsafeFile("HASH", f"{name} is not the file that the run wrote", where=str(folder / name),

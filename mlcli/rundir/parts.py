@@ -56,7 +56,7 @@ def declaration(part: Any) -> Storable:
 
 
 def require_shape(part: Any, place: str, known: dict[str, int]) -> None:
-    """Raises Unfit where an array has another shape than its letters say; letters met first are put down."""
+    """Raises Unfit where an array does not have the shape of its letters; new letters are recorded."""
     for name, letters in declaration(part).shapes.items():
         array = getattr(part, name)
         if array is not None and (array.ndim != len(letters) or any(
@@ -65,7 +65,7 @@ def require_shape(part: Any, place: str, known: dict[str, int]) -> None:
 
 
 def require_within(part: Any, place: str, known: Mapping[str, int]) -> None:
-    """Raises Unfit where an array of places names one that is not there."""
+    """Raises Unfit where an array of places is out of range."""
     for name, letter in declaration(part).within.items():
         array = getattr(part, name)
         if array is not None and array.size and not (array.min() >= 0 and array.max() < known[letter]):

@@ -1,4 +1,4 @@
-"""Where the files of a finished run are read: each holds what a run writes, or UnsafeFile names file and place."""
+"""Reads the files of a finished run: each holds what a run writes, or UnsafeFile names file and place."""
 
 import csv
 import hashlib
@@ -77,7 +77,7 @@ def json_of(path: Path, shape: "type[BaseModel]") -> dict[str, Any]:
 
 
 def raw_json(path: Path) -> Any:
-    """A JSON document as it stands; raises UnsafeFile for keys that occur twice and numbers that are none."""
+    """A JSON document as it is; raises UnsafeFile for repeated keys and numbers that are not finite."""
     text = text_of(path)
     try:
         return json.loads(text, object_pairs_hook=_once, parse_constant=_finite, parse_float=_finite)

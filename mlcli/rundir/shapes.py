@@ -1,4 +1,4 @@
-"""What the JSON files of a run directory hold, as far as something is made of it later; they may hold more."""
+"""What the JSON files of a run directory hold, as far as it is used later; they may hold more."""
 
 from typing import Annotated, Any, Literal
 
@@ -44,7 +44,7 @@ class Sizes(Shape):
 
 
 class Eigenvalues(Shape):
-    """What the spectrum says beside spectrum.csv."""
+    """The facts of the spectrum besides spectrum.csv."""
 
     ranked_by: str = "eigenvalues"
     computed: Count
@@ -144,7 +144,7 @@ class Curve(Shape):
 
     @model_validator(mode="after")
     def of_one_length(self) -> "Curve":
-        """Refuses values without a size of neighborhood, and the other way round."""
+        """Refuses values without a size of neighborhood, and vice versa."""
         if len(self.neighbors) != len(self.values):
             raise ValueError("should have as many neighbors as values")
         return self

@@ -1,1 +1,1 @@
-"""Values as plain arrays and JSON, to keep them and to tell them apart: archives and keys."""
+"""Values as plain arrays and JSON, to keep them and to distinguish them: archives and keys."""

@@ -109,11 +109,11 @@ class Archive:
 
 
 def parts_of(value: Any) -> dict[str, Any]:
-    """What a value is made of, and made again from: its fields, or what its `state` gives; raises TypeError."""
+    """What a value is stored as, and restored from: its fields, or what its `state` gives; raises TypeError."""
     if is_dataclass(value):
         return {part.name: getattr(value, part.name) for part in fields(value)}
     if not hasattr(value, "state"):
-        raise TypeError(f"{type(value).__name__} is no plain data")
+        raise TypeError(f"{type(value).__name__} is not plain data")
     return dict(value.state())
 
 
@@ -128,7 +128,7 @@ def _texts(name: Any, place: str, arrays: Mapping[str, AnyArray]) -> tuple[str, 
     """A list of texts that the tree names."""
     text, ends = (_stored(f"{name}.{part}", place, arrays) for part in ("text", "ends"))
     if text.dtype != np.uint8 or ends.dtype != np.int64 or text.ndim != 1 or ends.ndim != 1:
-        raise Unfit(f"{place} is no list of texts")
+        raise Unfit(f"{place} is not a list of texts")
     whole, places = text.tobytes(), ends.tolist()
     return tuple(whole[a:b].decode("utf-8", "surrogateescape") for a, b in pairwise([0, *places]))
 

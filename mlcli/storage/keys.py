@@ -1,4 +1,4 @@
-"""Keys: hashes that tell values apart, by what is in them or by the stage that made them."""
+"""Keys: hashes that distinguish values, by their content or by the stage that made them."""
 
 import hashlib
 import weakref
@@ -28,10 +28,10 @@ class Keys:
         try:
             self._made[name] = weakref.ref(value, lambda _: self._made.pop(name, None)), key
         except TypeError:
-            return  # a number or a tuple, which content tells apart as quickly
+            return  # a number or a tuple, which content distinguishes as quickly
 
     def of(self, value: Any) -> str:
-        """The key of a value; raises TypeError for one that is no plain data, as a function is."""
+        """The key of a value; raises TypeError for one that is not plain data, such as a function."""
         known = self._made.get(id(value))
         if known is not None:
             return known[1]

@@ -224,4 +224,4 @@ def test_a_covariance_has_loadings_and_no_embedding(mlcli: Caller, tmp_path: Pat
     called = mlcli("embed", "cov.csv", *kind)
     assert called.code == 65 and "E-NOT-COVARIANCE" in called.err
     checked = mlcli("check", "cov.csv", *kind, "--strict")
-    assert checked.code == 65 and "error[C-INDEFINITE]: the matrix is no covariance" in checked.out
+    assert checked.code == 65 and "error[C-INDEFINITE]: the matrix is not a covariance" in checked.out

@@ -93,7 +93,7 @@ def test_a_failed_write_leaves_the_old_file(mlcli: Caller, finished: str, monkey
 def test_a_method_without_a_way_back(mlcli: Caller) -> None:
     assert mlcli("embed", "data.csv", "-m", "isomap", "-o", "curved").code == 0
     refused = mlcli("reconstruct", "curved", "curved/embedding.csv")
-    assert refused.code == 78 and "; curved; only these methods have one: pca, ppca, fa, mds (features" in refused.err
+    assert refused.code == 78 and "; curved; only these methods can: pca, ppca, fa, mds (features" in refused.err
 
 
 def test_new_rows_are_dropped_as_the_training_rows_were(mlcli: Caller) -> None:

@@ -130,7 +130,7 @@ def test_an_unknown_level_is_refused_with_those_that_there_are() -> None:
     done = call("doctor", MLCLI_SIMD="v9")
     known = ", ".join([*(level for level in levels() if level != "absent"), "none"])
     assert (done.returncode, done.stdout, done.stderr) == (
-        78, "", "mlcli: error[E-SIMD]: 'v9' is none of this machine's instruction sets; MLCLI_SIMD; "
+        78, "", "mlcli: error[E-SIMD]: 'v9' is not one of this machine's instruction sets; MLCLI_SIMD; "
         f"set it to one of {known}, or leave it unset\n")
 
 

@@ -1,1 +1,1 @@
-"""What a certificate holds a fit to beyond its eigenproblem, by equations that the fit does not use."""
+"""What a certificate checks beyond the eigenproblem, by equations that the fit does not use."""

@@ -1,4 +1,4 @@
-"""What a certificate holds Laplacian eigenmaps to: the eigenvalue equation, with weights and degrees found again."""
+"""The certificate of Laplacian eigenmaps: the eigenvalue equation, with weights and degrees computed again."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a certificate holds white coordinates to: variances, correlations, and what columns have in common with them."""
+"""The certificate of white coordinates: variances, correlations, and covariances with the columns."""
 
 from collections.abc import Sequence
 

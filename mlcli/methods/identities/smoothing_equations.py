@@ -1,4 +1,4 @@
-"""What a certificate holds the states of a linear-Gaussian model to, by the equations that define them.
+"""The certificate of the states of a linear-Gaussian model, by the equations that define them.
 
 Given all rows, the states and the start of largest probability are one: where the gradient of
 
@@ -42,7 +42,7 @@ def most_probable(points: Array, means: Array, states: Array, model: StateSpace)
     evidence = float(np.linalg.norm((loadings.T * weights) @ loadings, 2))
     stiffness = float(np.linalg.norm(precision, 2)) * (1 + float(np.linalg.norm(model.transition, 2))) ** 2
     spread = float(np.linalg.norm(model.innovation, 2))
-    # the recursions know a state to its rounding times what rows tell over what is told before
+    # the error of the recursions: rounding times the information of the rows over the prior information
     scale = EPS * (evidence + stiffness) * (1 + evidence * spread) * float(np.abs(states).max(initial=0.0))
     origin = float((np.abs(loadings.T * weights) @ np.abs(means[varying])).max(initial=0.0))
     return ratio("states", float(np.abs(gradient).max(initial=0.0)), scale * len(model.transition) + 10 * EPS * origin,
@@ -50,7 +50,7 @@ def most_probable(points: Array, means: Array, states: Array, model: StateSpace)
 
 
 def basis(model: StateSpace, carried: Array) -> list[Check]:
-    """Columns of C are orthogonal, and their squared lengths stand in the spectrum, in whatever unit."""
+    """Columns of C are orthogonal, and their squared lengths are proportional to the spectrum."""
     product = model.loadings.T @ model.loadings
     squares = np.diag(product).copy()
     top, stated = float(squares.max(initial=0.0)), float(carried.max(initial=0.0))

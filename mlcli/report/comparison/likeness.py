@@ -23,7 +23,7 @@ def standardized(values: Array) -> Array:
 
 @frozen
 class Fit:
-    """One embedding turned and mirrored onto another, both standardized."""
+    """One embedding rotated and reflected onto another, both standardized."""
 
     m2: float  # what is left of the sum of squares, which is 1: 0 the same shape, 1 nothing alike
     turned: Array  # the second one in the place of the first, its size kept (n x the larger p)
@@ -32,7 +32,7 @@ class Fit:
 def procrustes(first: Array, second: Array) -> Fit:
     """The symmetric Procrustes statistic m² = 1 - (Σσ)² (Gower, 1971; vegan's `protest`, SciPy's `disparity`).
 
-    Both are standardized embeddings (n x p, n x q); the one with fewer axes is filled up with zeros.
+    Both are standardized embeddings (n x p, n x q); the one with fewer axes is padded with zeros.
     m² comes from the residuals, so that it is right also where it is tiny.
     """
     width = max(first.shape[1], second.shape[1])

@@ -59,7 +59,7 @@ class Comparison:
     ids: Sequence[str]  # of the common rows
     labels: Mapping[str, Sequence[str]]  # the first run's
     pairs: Sequence[Pair]
-    placed: Sequence[Array]  # each embedding standardized and turned onto the first
+    placed: Sequence[Array]  # each embedding standardized and rotated to the first
 
     def document(self) -> dict[str, Any]:
         """The comparison as plain values."""

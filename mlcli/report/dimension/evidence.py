@@ -1,4 +1,4 @@
-"""What the rules go by, taken from a fitted model and its input; only the points looked at are copied."""
+"""What the rules use, taken from a fitted model and its input; only the points used are copied."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,7 +17,7 @@ from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.nearest import nearest, nearest_in_matrix
 from mlcli.stages.similarities.spaces import input_space
 
-WIDEST = 300  # columns up to which the eigenvalues of their correlations are a trifle
+WIDEST = 300  # columns up to which the eigenvalues of their correlations cost little
 THE_MODELS = "the spectrum is the model's: all eigenvalues after those of its axes are its noise"
 ROOM, FEWEST = 2**20, 2000  # numbers of a sample of the rows of PCA, and rows of it
 Points = Features | Dissimilarities | Similarities
@@ -29,7 +29,7 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
     reason, seed = without_eigenvalues(method), compute.seed
     if isinstance(data, Covariance):
         return of_matrix(method, model, data, seed)
-    if not all_finite(data.values):  # no row can be told from another by its distance
+    if not all_finite(data.values):  # distances do not distinguish rows
         return Evidence(method, model.spectrum, model.embedding, None, 1, None, None, seed,
                         no_eigenvalues=reason or THE_MODELS)
     width = data.values.shape[1] if isinstance(data, Features) else 1
@@ -40,14 +40,14 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
         return of_factors(found, some_rows(found, model, data), method.limit(data))
     if model.spectrum.directions is not None:
         return replace(found, points=some_rows(found, model, data), of_columns=True)
-    if reason:  # such a method does not set out to keep distances either
+    if reason:  # such a method does not aim to keep distances either
         return replace(found, distances=None)
     modeled = existing(model.projector).similarity.variances is not None
     return replace(found, no_eigenvalues=THE_MODELS) if modeled else found
 
 
 def without_eigenvalues(method: Method) -> str:
-    """Why the spectrum of a method says nothing of how many axes there are; empty where it holds eigenvalues."""
+    """Why the spectrum of a method does not say how many axes to keep; empty where it holds eigenvalues."""
     if method.ranked_by.startswith("eigenvalues"):
         return ""
     ranked = f"holds {method.ranked_by}" if method.ranked_by != "nothing" else "is empty: there is no spectrum"
@@ -62,7 +62,7 @@ def some_rows(evidence: Evidence, model: Model, data: Points) -> Array:
 
 
 def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
-    """The evidence of a covariance: eigenvalues and columns, and no rows; of factor analysis the correlations'."""
+    """The evidence of a covariance: eigenvalues and columns, without rows; of factor analysis the correlations'."""
     solved = scaled(data.values, data.exponent - model.spectrum.exponent)
     found = Evidence(method, model.spectrum, model.embedding, None, len(data.values), None, None, seed,
                      of_columns=True, moments=solved, observations=data.observations)
@@ -109,7 +109,7 @@ def axes_of(model: Model) -> Array:
 
 
 def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None:
-    """The distances that the method set out to keep; None for one that keeps none."""
+    """The distances that the method aims to keep; None for one that does not keep any."""
     projector, space = existing(model.projector), model.space(compute)
     if space is not None:
         return space.between

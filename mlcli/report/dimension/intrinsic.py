@@ -6,14 +6,14 @@ from mlcli.base.types import Array
 from mlcli.report.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
 
-EXACT = 2000  # points that are looked at; of more, so many at random
+EXACT = 2000  # points that are used; of more, so many at random
 WORK = 4e8  # multiplications that their distances may take
-FEWEST = 100  # points that are looked at however many columns they have
+FEWEST = 100  # points that are used however many columns they have
 NEIGHBORS = 10
 
 
 def estimates(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
-    """Both estimates from one search for neighbors, among the points looked at."""
+    """Both estimates from one search for neighbors, among the points used."""
     rows = evidence.sample(max(min(EXACT, int(math.sqrt(WORK / max(evidence.width, 1)))), FEWEST))
     if evidence.nearest is None or len(rows) < 4:
         reason = LeftOut("it needs four points or more with distances between them")

@@ -12,11 +12,11 @@ from mlcli.report.dimension.likelihood_rules import cross_validated, factor_gaus
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
 from mlcli.stages.algebra.iterate import Iterate
 
-WIDEST = 500  # columns up to which d² logarithms are a trifle
+WIDEST = 500  # columns up to which d² logarithms cost little
 FOLDS = 3
 BUDGET = 0.2  # seconds that fits to folds may take
 STEP, CUBE = 1e-3, 7e-9  # seconds of one step of a fit, and for d³ numbers of it
-FALLS = 2  # counts in a row that are less likely than the best, after which no more are tried
+FALLS = 2  # consecutive counts less likely than the best, after which no more are tried
 STEPS = 8  # of a fit, about
 LONGEST = Iterate(limit=50, tolerance=1e-3)  # of likelihoods that are compared: errors are squares of this
 ROOM = 2**17  # numbers of a sample of the rows
@@ -68,7 +68,7 @@ def criterion(evidence: Evidence) -> Verdict | LeftOut:
 
 
 def validated(evidence: Evidence) -> Verdict | LeftOut:
-    """The factors under which rows held out are likeliest."""
+    """The number of factors under which rows held out are most likely."""
     if not evidence.factors:
         return LeftOut("it fits factor models, as fa does")
     if evidence.points is None:

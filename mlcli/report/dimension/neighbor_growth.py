@@ -1,4 +1,4 @@
-"""Intrinsic dimension: how many directions points have room in, told by how distances to neighbors grow.
+"""Intrinsic dimension: how many directions points spread in, estimated from how distances to neighbors grow.
 
 Near a point of a d-dimensional sheet the number of neighbors within r grows as rᵈ, so that log(s / r), for two
 distances r < s to neighbors, is exponential with rate d. Only ratios count: no unit and no rotation matters.

@@ -1,7 +1,7 @@
 """Parallel analysis: eigenvalues above those of columns that have nothing to do with each other (Horn, 1965).
 
 A replicate keeps each column's own variance and removes what columns share: by permuting every column by itself (Buja
-and Eyuboglu, 1992), or where that is too dear by normal data of the same size, whose matrix of products is drawn
+and Eyuboglu, 1992), or where that is too expensive by normal data of the same size, whose matrix of products is drawn
 directly (Bartlett's decomposition, 1933). The line is the replicates' 95th percentile (Glorfeld, 1995).
 """
 

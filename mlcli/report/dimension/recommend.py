@@ -1,4 +1,4 @@
-"""One sentence of recommendation: the first rule of the method's own order that applies, and who disagrees."""
+"""One sentence of recommendation: the first rule of the method's own order that applies, and which disagree."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ WORDS = {"velicer_map": "Velicer's MAP", "two_nn": "TwoNN", "kaiser": "Kaiser",
 
 
 def recommendation(rules: Sequence[str], verdicts: Mapping[str, Verdict]) -> dict[str, Any]:
-    """The number of axes, the rule that it comes from, the rules that say otherwise, and the sentence.
+    """The number of axes, the rule that it comes from, the rules that differ, and the sentence.
 
     `rules` are the method's own, best first; docs/dimension.md says why in this order.
     """

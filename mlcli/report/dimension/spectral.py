@@ -14,7 +14,7 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | LeftOut:
     if evidence.method.scaleless:
         return LeftOut(no_variances(evidence))
     if evidence.factors:
-        return LeftOut(f"the axes of {evidence.method.name} are no principal components: their shares stand in "
+        return LeftOut(f"the axes of {evidence.method.name} are not principal components: their shares are in "
                        "spectrum.csv")
     cumulative = np.cumsum(evidence.spectrum.proportions)
     if not np.isfinite(cumulative).all() or not len(cumulative):
@@ -29,7 +29,7 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | LeftOut:
 
 def no_variances(evidence: Evidence) -> str:
     """Why rules about shares of a variance do not apply."""
-    return f"the eigenvalues of {evidence.method.name} are no variances"
+    return f"the eigenvalues of {evidence.method.name} are not variances"
 
 
 def elbow(evidence: Evidence) -> Verdict | LeftOut:

@@ -6,7 +6,7 @@ from mlcli.base.types import Array
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
 from mlcli.stages.algebra.linalg import EPS, symmetric_eigen
 
-WIDEST = 150  # columns up to which its d³ multiplications are a trifle
+WIDEST = 150  # columns up to which its d³ multiplications cost little
 SAME, SAMPLED = 1e-6, 0.1  # relative spread of the columns' sizes, of all rows and of a sample, that is rounding
 
 
@@ -29,7 +29,7 @@ def velicer(evidence: Evidence) -> Verdict | LeftOut:
 def average_partials(correlations: Array) -> Array:
     """The average squared partial correlation (d - 1) once 0, 1, ..., d - 2 axes are partialled out.
 
-    NaN from where on a column is explained whole.
+    NaN from where a column is explained completely.
     """
     size = len(correlations)
     values, vectors = symmetric_eigen(correlations)

@@ -1,4 +1,4 @@
-"""What a rule for the number of axes says, and what all rules go by."""
+"""What a rule for the number of axes says, and what all rules use."""
 
 from collections.abc import Callable
 from dataclasses import field
@@ -33,7 +33,7 @@ class LeftOut:
 
 @frozen
 class Evidence:
-    """What the rules go by; the eigenvalues are those of `method`, everything else is there where it exists.
+    """What the rules use; the eigenvalues are those of `method`, everything else is given where it exists.
 
     Of factor analysis they are those of the correlations of the columns, which `points` then has at one variance.
     """
@@ -49,8 +49,8 @@ class Evidence:
     of_columns: bool = False  # whether the eigenvalues are variances of combinations of columns
     moments: Array | None = None  # d x d: the covariance of the columns in the units of `solved`, where no row is known
     observations: int | None = None  # rows that the eigenvalues are sums over, or that a covariance was made of
-    no_eigenvalues: str = ""  # why the spectrum says nothing of how many axes there are, where it does not
-    factors: int = 0  # the most factors that factor analysis can tell apart; 0 for other methods
+    no_eigenvalues: str = ""  # why the spectrum does not say how many axes to keep, where it does not
+    factors: int = 0  # the most factors that factor analysis can determine; 0 for other methods
 
     @property
     def positive(self) -> Array:

@@ -13,7 +13,7 @@ BLOCK = 2**14  # points whose distances from a few anchors are summed at once
 
 @frozen
 class Distances(Measure):
-    """Measures of pairs: delta is the distance that was to be kept, d the one in the embedding."""
+    """Measures of pairs: delta is the distance to keep, d the one in the embedding."""
 
     size: int  # n
     scale: float  # what the roots of embedded squares are multiplied by, to be in the units of the kept ones

@@ -1,4 +1,4 @@
-"""The one entry: all measures of an embedding, as they stand in quality.json."""
+"""The one entry: all measures of an embedding, as quality.json holds them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -44,7 +44,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             generator: np.random.Generator) -> Measured:
     """All measures of an embedding (n x p) of the input that a method saw, and pairs for its Shepard diagram.
 
-    `kept` is the space whose distances the method set out to keep, where it is not the input's;
+    `kept` is the space whose distances the method aims to keep, where it is not the input's;
     `decode` leads from coordinates to features. A measure that does not apply is None.
     """
     size = len(embedding)
@@ -71,7 +71,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
 
 
 def clipped(neighbors: int, size: int) -> int | None:
-    """The size of the neighborhoods, below half the points, for beyond that trustworthiness has no meaning."""
+    """The size of the neighborhoods, below half the points; beyond that trustworthiness has no meaning."""
     most = (size - 1) // 2
     if neighbors <= most:
         return neighbors
@@ -83,7 +83,7 @@ def clipped(neighbors: int, size: int) -> int | None:
 def scale_of(spaces: Spaces) -> float:
     """What leads from the embedding's units to those of the kept distances, kept where squares are in range.
 
-    Beyond that one kind of distances is nothing beside the other, however much.
+    Beyond that one kind of distances is negligible compared with the other.
     """
     return float(np.ldexp(1.0, int(np.clip(spaces.embedded.exponent - spaces.kept.exponent, -FARTHEST, FARTHEST))))
 

@@ -9,7 +9,7 @@ from mlcli.report.quality.sampling import Sums
 from mlcli.report.quality.strips import Measure, Strip
 
 LAST = np.iinfo(np.int64).max
-BLOCK = 2**15  # points whose keys are looked at together
+BLOCK = 2**15  # points whose keys are compared together
 SORTED = 2**14  # points up to which all are sorted: faster than counting a few
 
 
@@ -55,7 +55,7 @@ class Order:
 
     A key is a distance whose last bits give way to the point's number: nonnegative doubles are in
     the order of their bits, so whole numbers order by (distance, point). What is left of a double,
-    its step, tells distances apart to 12 digits for 2,000 points, to 9 for a million. Distances in
+    its step, distinguishes distances to 12 digits for 2,000 points, to 9 for a million. Distances in
     one step or in successive ones are equal: rounding puts equal ones on both sides of a bound.
     Of many points only the nearest are sorted, and the others counted where it matters.
     """

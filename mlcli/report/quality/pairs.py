@@ -1,4 +1,4 @@
-"""The pairs of the Shepard diagram: the distance to keep beside the one in the embedding."""
+"""The pairs of the Shepard diagram: the distance to keep and the one in the embedding."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Reconstruction: how far the data lies from what its coordinates say of it."""
+"""Reconstruction: how far the data lies from its reconstruction."""
 
 from collections.abc import Callable
 

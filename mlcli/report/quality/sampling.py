@@ -10,10 +10,10 @@ from mlcli.base.types import AnyArray, Array, Indices
 EXACT = 2000  # points up to which all are measured
 FEWEST, MOST = 32, 250  # anchors of an automatic sample
 WORK = 1.5e9  # multiplications that an automatic sample may take
-PAIR = 150  # multiplications that the measures of a pair take as long as, beside its distance
+PAIR = 150  # multiplications that the measures of a pair take as long as, besides its distance
 
 Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first axis
-Values = Callable[[Sums], dict[str, Array]]  # measures of sums, whatever axes stand before their own
+Values = Callable[[Sums], dict[str, Array]]  # measures of sums, whatever axes precede their own
 
 
 @frozen

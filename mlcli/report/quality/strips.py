@@ -15,7 +15,7 @@ class Strip:
 
     rows: Indices  # b
     source: Array  # in the input's space
-    kept: Array  # in the space whose distances the method set out to keep
+    kept: Array  # in the space whose distances the method aims to keep
     embedded: Array  # in the embedding
 
 

@@ -1,1 +1,1 @@
-"""What the other rooms compute with: LAPACK, distances, sparse factors, Krylov spaces, iterations, and costs."""
+"""Numerical tools of the other rooms: LAPACK, distances, sparse factors, Krylov spaces, iterations, and costs."""

@@ -1,7 +1,7 @@
 """What work costs, by each algorithm, predicted before it starts.
 
 Rates were measured once on a 2-core machine with AVX-512 (`benchmarks/`) and are the same whatever the load of this
-one; they choose between algorithms and tell a user minutes from hours, no more.
+one; they only choose between algorithms and show a user whether to expect minutes or hours.
 """
 
 import numpy as np
@@ -19,10 +19,10 @@ CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ rel
 RELAXATION = {"v4": 2.7e-11, "v3": 4.5e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
 ENTRY = {"v4": 4.5e-10, "v3": 6e-10, "base": 1.5e-9}  # half a pair's distance, squared and multiplied into the product
 PRODUCT = {"v4": 6e10, "v3": 3e10, "base": 8e9}  # operations a second of a core in OpenBLAS's products of doubles
-LAPACK = 2.2  # matrices beside the given one while its whole spectrum is computed
+LAPACK = 2.2  # matrices besides the given one while its whole spectrum is computed
 VECTORS = 2.0  # further ones where all eigenvectors are
-LANDMARKS = 750  # rows of the matrix, or their like, that block Krylov begins with
-CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how much dearer entries are with more
+LANDMARKS = 750  # rows of the matrix, or similar vectors, that block Krylov begins with
+CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how much more an entry costs beyond
 
 
 @frozen
@@ -97,7 +97,7 @@ def tiles_cost(points: int, columns: int, threads: int) -> float:
 
 
 def singular_step(stage: str, shape: tuple[int, ...], threads: int, passes: int = 1) -> Step:
-    """The singular values and vectors of a matrix, about 14 m k² operations for sides m ≥ k; or passes as dear."""
+    """The singular values and vectors of a matrix, about 14 m k² operations for sides m ≥ k; or passes of that cost."""
     rows, columns = shape
     operations = 14.0 * passes * rows * columns * min(rows, columns)
     return Step(stage, f"singular values of {rows} x {columns}" if passes == 1 else f"about {passes} iterations",

@@ -1,4 +1,4 @@
-"""The one iteration: steps from state to state until the objective, or what else is watched, comes to rest."""
+"""The one iteration: steps from state to state until the objective, or another measure, converges."""
 
 from collections.abc import Callable
 from typing import Any, Generic, Protocol, TypeVar
@@ -12,8 +12,8 @@ from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.linalg import EPS
 
-ROUNDING = 16 * EPS  # a relative change this small is none
-SMALL = 1e-10  # a relative change this small may be none: where it is of a sum of many terms
+ROUNDING = 16 * EPS  # a relative change this small is rounding
+SMALL = 1e-10  # a relative change this small may be rounding: where it is of a sum of many terms
 ROUGH = 1e-6  # no rounding of an objective is larger, relatively
 STILL = 50  # steps that have not brought a smaller change, after which small ones are rounding
 
@@ -46,7 +46,7 @@ class Iterated(Generic[S]):
 
 @frozen
 class Climb:
-    """How an objective rises that never falls in exact arithmetic: what it falls by is its rounding."""
+    """The course of an objective that never falls in exact arithmetic: its falls are rounding."""
 
     top: float
     fall: float = 0.0  # the largest
@@ -62,7 +62,7 @@ class Climb:
 
     @property
     def rounding(self) -> float:
-        """The largest fall, relative to the objective, once there is nothing but rounding; zero before."""
+        """The largest fall, relative to the objective, once there is only rounding; zero before."""
         size = self.fall / abs(self.top) if self.top else np.inf
         return size if self.idle >= STILL and size <= ROUGH else 0.0
 

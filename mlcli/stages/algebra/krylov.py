@@ -17,8 +17,8 @@ from mlcli.errors import NumericalError
 from mlcli.stages.algebra.linalg import EPS, require_finite
 
 SPARE = 4  # columns of a block beyond the axes wanted
-PASSES = 60  # a spectrum that needs more has no top worth the name
-IDLE = 2  # passes in a row that gain less than half of what is left: there is nothing left to gain
+PASSES = 60  # a spectrum that needs more has no separated top
+IDLE = 2  # consecutive passes that gain less than half of the rest: nothing more can be gained
 WIDEST = 16  # blocks kept before a restart; each costs two n x b arrays
 
 Apply = Callable[[Array], Array]
@@ -59,10 +59,10 @@ class Checkpoint:
 
 def krylov(apply: Apply, start: Array | Checkpoint, count: int, tolerance: float, noise: float = 0.0,
            clear: float | None = None, keep: Callable[[Checkpoint], None] | None = None) -> Ritz:
-    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count; or from a checkpoint on.
+    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count, or from a checkpoint.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
-    when they fall no further and are below `noise`, what the kernel's own rounding may leave;
+    when they fall no further and are below `noise`, the level of the kernel's own rounding;
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
     by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
     `keep` is given a checkpoint before each further pass.

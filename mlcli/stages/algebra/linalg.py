@@ -1,4 +1,4 @@
-"""The only place that calls LAPACK: finite before, finite after, and a ladder of fallbacks."""
+"""The only place that calls LAPACK: input and output are finite, and there are fallbacks."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -19,7 +19,7 @@ ALONE = 2048  # rows up to which eigh's many small steps gain little from thread
 
 
 def require_finite(values: AnyArray, what: str) -> None:
-    """LAPACK may hang or answer nonsense on NaN and infinity (numpy issue 32591): never let it see them."""
+    """LAPACK may hang or return nonsense on NaN and infinity (numpy issue 32591): they never reach it."""
     if not np.isfinite(values).all():
         raise NumericalError("NOT-FINITE", f"{what} has values that are not finite",
                              hint="scale the data, or change the kernel's parameters, so that it does not overflow")
@@ -125,7 +125,7 @@ def singular(factor: Array) -> tuple[Array, Array, Array]:
 
 
 def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:
-    """The last rung: eigenvectors of the smaller Gram matrix; small singular values lose digits."""
+    """The last fallback: eigenvectors of the smaller Gram matrix; small singular values lose digits."""
     if factor.shape[0] < factor.shape[1]:
         left, sizes, right = _singular_by_gram(factor.T)
         return right.T, sizes, left.T
@@ -191,7 +191,7 @@ def lower_solve(triangle: Array, rights: Array) -> Array:
 
 
 def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
-    """The map b -> A⁻¹ b, by Cholesky in the place of a symmetric A; None where A is not positive definite."""
+    """The map b -> A⁻¹ b, by Cholesky, which overwrites a symmetric A; None where A is not positive definite."""
     import scipy.linalg
 
     require_finite(matrix, "the matrix to be factored")
@@ -205,7 +205,7 @@ def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
 def steady_solver(matrix: Array) -> Callable[[Array], Array] | None:
     """The map b -> A⁻¹ b for a symmetric A that rounding may have left barely, or not quite, positive definite.
 
-    A is scaled in its place to the diagonal one. A shift of its eigenvalues lets Cholesky succeed, and conjugate
+    A is scaled in place to a unit diagonal. A shift of its eigenvalues lets Cholesky succeed, and conjugate
     gradients, preconditioned by the factor, undo the shift as far as rounding allows. None where no small shift does.
     """
     diagonal = np.diag(matrix)

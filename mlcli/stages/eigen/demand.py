@@ -9,7 +9,7 @@ from mlcli.stages.algebra.costs import WHOLE, eigensolve_step
 from mlcli.stages.algebra.krylov import SPARE
 from mlcli.stages.eigen.axes import Count, Kept, Share, clipped
 
-GUESS = 8  # eigenvalues that a share of the variance is first looked for among
+GUESS = 8  # eigenvalues among which a share of the variance is first searched for
 
 
 class Demand(Kept):

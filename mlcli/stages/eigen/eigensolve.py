@@ -18,7 +18,7 @@ from mlcli.stages.eigen.spectrum import Spectrum
 SHOWN = 10  # eigenvalues of a scree plot and axes of a residual-variance curve, where so many cost little
 ROOM = 2**19  # numbers of the eigenvectors kept for it
 DIGITS = 1e-6  # relative error of an eigenvalue beyond which it is worth a warning
-NOTABLE = 0.01  # negative eigenvalues this large beside the top one are worth a warning
+NOTABLE = 0.01  # negative eigenvalues this large relative to the top one are worth a warning
 
 
 class Eigensolve(Demand):
@@ -66,7 +66,7 @@ class Eigensolve(Demand):
         return int(reached.argmax()) + 1 if reached.any() else available
 
     def _note_direct(self, solved: Solved) -> None:
-        """Tells what a spectrum that was found without iteration had no use for."""
+        """Notes the options that a spectrum found without iteration did not use."""
         if solved.iterative:
             return
         if self.solver == "krylov":
@@ -119,7 +119,7 @@ def _negative_mass(kernel: Kernel, solved: Solved, trace: float, frobenius: floa
 
 
 def _note_negative(solved: Solved, notable: float) -> None:
-    """Warns of a kernel that is not one of inner products: its smallest eigenvalue is no rounding."""
+    """Warns of a kernel that is not one of inner products: its smallest eigenvalue is below rounding."""
     if not solved.complete or not solved.values[-1] < -max(notable * abs(solved.values[0]), solved.floor):
         return
     negative = solved.values[solved.values < 0]
@@ -129,7 +129,7 @@ def _note_negative(solved: Solved, notable: float) -> None:
 
 
 def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> None:
-    """Warns of eigenvalues that drown in the rounding of the largest: those kept, and of data all that are reported."""
+    """Warns of eigenvalues within rounding of the largest: those kept, and for data all that are reported."""
     if solved.own_digits:
         return
     rank = kernel.rank
@@ -141,12 +141,12 @@ def _note_digits(kernel: Kernel, solved: Solved, kept: int, reported: int) -> No
     if not faint:
         return
     remedy = "" if rank is None else f"; {kernel.remedy}"
-    note("W-DIGITS", f"{kernel.name} tells eigenvalues to {least * DIGITS:.0e} of the largest, which leaves {faint} of "
+    note("W-DIGITS", f"{kernel.name} gives eigenvalues to {least * DIGITS:.0e} of the largest, which leaves {faint} of "
          f"{len(shown)} fewer than six digits{remedy}", accuracy=least * DIGITS, eigenvalues=faint)
 
 
 def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, Array | None]:
-    """The kept axes: zero below the floor, tied ones in their canonical basis, all turned by the sign rule."""
+    """The kept axes: zero below the floor, tied ones in their canonical basis, all with signs by the sign rule."""
     groups = _tied_groups(kernel, solved, count)
     vectors, directions = solved.take(max([count, *(last for _, last in groups)]))
     vectors = np.where(solved.values[: vectors.shape[1]] > solved.floor, vectors, 0.0)
@@ -165,7 +165,7 @@ def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, 
 def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, int]]:
     """Runs of equal eigenvalues among the positive ones that reach into the kept axes.
 
-    A run that is joined only link by link is none: its ends differ, and turning their axes would leave residuals.
+    A chain joined only link by link does not count: its ends differ, and rotating their axes would leave residuals.
     """
     close = kernel.closeness(solved)
     sizes = close.sizes

@@ -9,7 +9,7 @@ from mlcli.stages.algebra.linalg import EPS
 
 
 def mass_of(values: Array) -> float:
-    """The sum of the sizes of the negative ones that are more than rounding of zero."""
+    """The sum of the sizes of the negative ones, those within rounding of zero left out."""
     rounding = 10 * len(values) * EPS * float(np.abs(values).max(initial=0.0))
     return float(np.abs(values[values < -rounding]).sum())
 

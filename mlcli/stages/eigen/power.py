@@ -1,4 +1,4 @@
-"""Power iteration with deflation: the textbook way to the leading eigenvectors."""
+"""Power iteration with deflation: the textbook method for the leading eigenvectors."""
 
 import numpy as np
 
@@ -48,7 +48,7 @@ def _next(matrix: Array, found: Array, values: list[float], tolerance: float,
 
 
 def _unit(vector: Array, found: Array) -> Array:
-    """The unit vector along the part of `vector` off the vectors found before."""
+    """The unit vector along the part of `vector` orthogonal to the vectors found before."""
     for _ in range(2):
         vector = vector - found @ (found.T @ vector)
     length = float(np.linalg.norm(vector))

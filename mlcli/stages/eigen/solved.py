@@ -27,7 +27,7 @@ class Solved:
     floor: float  # eigenvalues up to here are zero in this arithmetic
     tolerance: float = 0.0  # residuals that an iterative solver leaves, relative
     by_roots: bool = False  # whether rounding is relative to the largest root (singular values), not eigenvalue
-    own_digits: bool = False  # whether small eigenvalues have digits of their own, beside the rounding of the largest
+    own_digits: bool = False  # whether small eigenvalues have correct digits, despite the rounding of the largest
     iterative: bool = False  # whether the solver's tolerance ended it
     residuals: Array = field(default_factory=lambda: np.zeros(0))  # of an iterative solver, relative
     trace: float | None = None  # of the matrix that was solved, where a streamed kernel was stored for it
@@ -76,7 +76,7 @@ class Kernel(Protocol):
 
     @property
     def by_factor(self) -> bool:
-        """Whether its axes are turned as coordinates √λ v = F w, which then stay F w."""
+        """Whether its axes are rotated as coordinates √λ v = F w, which then stay F w."""
 
     @property
     def name(self) -> str:
@@ -84,15 +84,15 @@ class Kernel(Protocol):
 
     @property
     def remedy(self) -> str:
-        """What keeps the digits of small eigenvalues, where there is such a way."""
+        """The option that keeps the digits of small eigenvalues, where there is one."""
 
     @property
     def trace(self) -> float:
-        """The sum of the eigenvalues; NaN where only the whole spectrum tells it."""
+        """The sum of the eigenvalues; NaN where it needs the whole spectrum."""
 
     @property
     def frobenius(self) -> float:
-        """The root of the sum of squared eigenvalues; NaN where only the whole spectrum tells it."""
+        """The root of the sum of squared eigenvalues; NaN where it needs the whole spectrum."""
 
     @property
     def rank(self) -> int | None:
@@ -105,7 +105,7 @@ class Kernel(Protocol):
         """Which eigenvalues count as equal."""
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array | None:
-        """The sizes of K v - λ v; None where solving told them."""
+        """The sizes of K v - λ v; None where solving gave them."""
 
 
 def floor_of(values: Array, size: int) -> float:

@@ -1,4 +1,4 @@
-"""Solvers of a symmetric matrix, at hand or only applied: LAPACK for the whole spectrum, block Krylov for its top."""
+"""Solvers of a symmetric matrix, in memory or only applied: LAPACK for the whole spectrum, block Krylov for its top."""
 
 from collections.abc import Callable
 from typing import Protocol
@@ -29,7 +29,7 @@ class Symmetric(Protocol):
 
     @property
     def passed(self) -> bool:
-        """Whether it is too large, or not there, for its whole spectrum to be the first choice."""
+        """Whether it is too large, or not in memory, so that its whole spectrum is not the first choice."""
 
     @property
     def trace(self) -> float:
@@ -79,7 +79,7 @@ class Stored(Protocol):
 
 
 def solve_symmetric(kernel: Symmetric, demand: Demand, compute: Compute) -> Solved:
-    """The whole spectrum where the matrix is at hand and small; else its top, widened until a share is reached."""
+    """The whole spectrum where the matrix is in memory and small; else its top, widened until a share is reached."""
     size = kernel.size
     if demand.solver == "krylov" or (demand.solver == "auto" and kernel.passed):
         tolerance = demand.tolerance or kernel.residual

@@ -36,7 +36,7 @@ class Spectrum:
 
     @classmethod
     def given(cls, values: Array, total: float = float("nan"), *, complete: bool = False) -> "Spectrum":
-        """Values that axes are ranked by where they are no eigenvalues of a kernel, as shares of `total`."""
+        """Values that axes are ranked by where they are not eigenvalues of a kernel, as shares of `total`."""
         size = float(np.linalg.norm(values)) if complete else float("nan")
         return cls(values, np.zeros((0, len(values))), None, total, complete, solved_frobenius=size)
 

@@ -59,7 +59,7 @@ Affinity = Annotated[Binary | Heat, Field(discriminator="name")]
 
 
 def degrees(graph: Graph, weights: Array) -> Array:
-    """The sum of the weights at each vertex (n); raises GeometryError where one is nothing beside the others."""
+    """The sum of the weights at each vertex (n); raises GeometryError where one is negligible."""
     ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     found: Array = np.bincount(ends, weights, minlength=graph.size).astype(np.float64)
     lost = int(np.sum(found <= np.finfo(np.float64).eps * found.max(initial=0.0)))

@@ -12,7 +12,7 @@ from mlcli.stages.graph.neighbors import Spatial
 
 
 def connecting_count(data: Spatial, lists: Lists) -> int:
-    """The fewest neighbors whose graph, joining points when either is a neighbor of the other, is in one piece.
+    """The fewest neighbors whose graph, joining points when either is a neighbor of the other, is connected.
 
     The longest edge of the minimum spanning tree, where the length of an edge is the smaller of the
     two ranks that its ends have in each other's list. `lists` hold equally many neighbors of each
@@ -29,8 +29,8 @@ def connecting_count(data: Spatial, lists: Lists) -> int:
 def connecting_radius(data: Spatial, lists: Lists) -> tuple[float, int, int]:
     """The smallest radius that connects all points, and the two that are so far apart.
 
-    The longest edge of the minimum spanning tree by Borůvka's rule. A point's list tells its nearest
-    point in another group until all of the list is in its own; then its row is looked at again where
+    The longest edge of the minimum spanning tree by Borůvka's rule. A point's list gives its nearest
+    point in another group until all of the list is in its own; then its row is searched again where
     it could matter.
     """
     groups = np.arange(len(lists.counts))

@@ -63,7 +63,7 @@ class Graph:
         return undirected(len(kept), place[rows[inside]], place[self.indices[inside]], self.lengths[inside], "union")
 
     def joined(self, left: Indices, right: Indices, lengths: Array) -> "Graph":
-        """The graph with some edges more."""
+        """The graph with more edges."""
         rows = np.repeat(np.arange(self.size), np.diff(self.starts))
         return undirected(self.size, np.concatenate([rows, left]), np.concatenate([self.indices, right]),
                           np.concatenate([self.lengths, lengths]), "union")

@@ -1,4 +1,4 @@
-"""The nearest neighbors of points, exactly: ties by (distance, index), self excluded by index."""
+"""The nearest neighbors of points, exactly: ties broken by (distance, index), self excluded by index."""
 
 from collections.abc import Callable
 from threading import Lock
@@ -137,7 +137,7 @@ def refined(new: Array, points: Array, candidates: Indices, count: int, own: Ind
 
 
 def _finder(new: Array, points: Array, count: int, own: Indices | None) -> tuple[Finder, int]:
-    """How candidates are found, and how many numbers that takes for a row."""
+    """How candidates are found, and how many numbers a row of that needs."""
     if count >= len(points):
         everyone = np.arange(len(points))
         return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
@@ -171,7 +171,7 @@ def _tree(new: Array, points: Array, count: int) -> Finder:
 class _Centered:
     """Points in single precision, centered and of unit size first, so that squares neither overflow nor vanish.
 
-    They tell ‖x - y‖² less ‖x‖², which is a row's own, by products.
+    They give ‖x - y‖² - ‖x‖² by products; ‖x‖² is constant in a row.
     """
 
     def __init__(self, points: Array) -> None:
@@ -187,7 +187,7 @@ class _Centered:
         self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
 
     def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
-        """What the squared distances to all points that are no candidates reach for sure, for rows of these norms."""
+        """Lower bounds of the squared distances to points that are not candidates, for rows of these norms."""
         reached = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
         return scaled(reached, 2 * self._exponent)
 

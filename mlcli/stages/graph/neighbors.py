@@ -57,7 +57,7 @@ class Neighbors(Options):
         return self
 
     def settled(self, size: int) -> "Neighbors":
-        """With a default count clipped to n - 1; raises ConfigError for an explicit one, or where nobody is left."""
+        """With a default count clipped to n - 1; raises ConfigError for an explicit one, or where none is left."""
         if size < 2:
             raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
         if self.count is None or self.count < size:
@@ -106,7 +106,7 @@ class Neighbors(Options):
 
 @contextmanager
 def searching_for(count: int) -> Iterator[None]:
-    """Makes every search in the block one for `count` neighbors at least, of which a smaller count takes the first.
+    """Makes every search in the block find at least `count` neighbors; a smaller count takes the first of them.
 
     For work that will ask for several counts, where a cache keeps the one search.
     """
@@ -134,7 +134,7 @@ def searched(values: Array, square: bool, count: int = 1, radius: float | None =
 
 @stage("fewer neighbors", version=1)
 def fewer(lists: Lists, count: int) -> Lists:
-    """The first neighbors of each point, `count` at most: what a search for so many finds, as ties go by index."""
+    """The first neighbors of each point, `count` at most: the same as a search for so many, as ties go by index."""
     kept = np.arange(len(lists.indices)) - lists.starts[lists.rows] < count
     starts = np.concatenate([[0], np.cumsum(np.minimum(lists.counts, count))])
     return Lists(starts, lists.indices[kept], lists.lengths[kept])

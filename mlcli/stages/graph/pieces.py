@@ -157,7 +157,7 @@ def _opened(data: Spatial, lists: Lists) -> Lists:
 
 
 def _extended(lists: Lists, rows: Indices, columns: Indices, lengths: Array) -> Lists:
-    """The lists with some entries more, each entry once."""
+    """The lists with more entries, each entry once."""
     size = len(lists.starts) - 1
     rows, columns = np.concatenate([lists.rows, rows]), np.concatenate([lists.indices, columns])
     lengths = np.concatenate([lists.lengths, lengths])

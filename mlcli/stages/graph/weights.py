@@ -54,7 +54,7 @@ def weights_of_gram(gram: Array, ridge: float) -> Array:
 def weights_by_distances(lists: Lists, distances: Array, ridge: float) -> Array:
     """The same weights where only distances are known: the lists' own, and those between the points (n x n).
 
-    The Gram matrix of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; what is negative in it is no extent.
+    The Gram matrix of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are left out.
     """
     weights = np.empty(len(lists.indices))
     for count in np.unique(lists.counts):

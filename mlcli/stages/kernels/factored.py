@@ -23,7 +23,7 @@ PART = 1 << 19  # numbers of a factor multiplied by themselves at once
 THIN = 1 << 17  # numbers multiplied by a few vectors at once: what a core has a cache for
 PARTS = 8  # in a block of work, whose sum is added to the others
 SAMPLE = 4096  # rows whose mean is near enough to that of all
-TRIFLE = 0.04  # share of a column's squares that a shift may be off by and cost no digits
+TRIFLE = 0.04  # error of a shift, as a share of a column's squares, that loses no digits
 CENTERED = 0.01  # the same of a sample of rows: up to here no shift is needed
 WIDE = 1000  # columns above which FᵀF is too large for every thread to have its own
 Route = Literal["auto", "covariance", "dual", "svd", "power"]
@@ -84,11 +84,11 @@ class Factored:
 
     @property
     def _rest(self) -> Array:
-        """What the blocks' rows still have for a mean: so little that it is taken from products instead of rows."""
+        """The mean that the blocks' rows still have, so small that it is subtracted from products instead of rows."""
         return self.means[1] if len(self.means) > 1 else np.zeros(self.factor.shape[1])
 
     def _total(self, part: Callable[[slice, Array], Array], size: int, shared: bool = True) -> Array:
-        """The sum of what every part of so many rows gives; not `shared`, each takes all threads."""
+        """The sum over parts of so many rows; where not `shared`, each part uses all threads."""
 
         def subtotal(rows: slice) -> Array:
             return functools.reduce(operator.iadd, (part(*some) for some in self._parts(rows, size)))
@@ -104,7 +104,7 @@ class Factored:
 
     @property
     def _thick(self) -> int:
-        """Rows of a part for FᵀF: never so few that adding it up would cost more than making it."""
+        """Rows of a part for FᵀF: enough that the product costs more than its addition."""
         columns = max(self.factor.shape[1], 1)
         return max(columns, PART // columns)
 
@@ -143,7 +143,7 @@ class Factored:
         return products - np.outer(self._rest, vectors.sum(axis=0))
 
     def _centered_at_once(self) -> "Factored | None":
-        """One pass for means and FᵀF, from a shift near the means; None where the rest they leave is no trifle."""
+        """One pass for means and FᵀF, from a shift near the means; None where the means left are not negligible."""
         rows, columns = self.factor.shape
         if not self.by_columns or self.route == "svd" or rows <= SAMPLE or columns > WIDE:
             return None
@@ -194,13 +194,13 @@ class Factored:
         return solve_factor(self, demand, compute)
 
     def closeness(self, solved: Solved) -> Closeness:
-        """Turned axes are orthogonal only as far as eigenvalues are equal, so these must be nearer than elsewhere."""
+        """Rotated axes are orthogonal only as far as eigenvalues are equal, so these must be closer than elsewhere."""
         return Closeness.of(solved, near=2, wide=4)
 
     def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array:
         """K v - λ v, times √(λ / λ₁): for FᵀF w = λ w is what was solved, and 1 / √λ the noise of v = F w / √λ.
 
-        Its size is that of F (Fᵀ v - √λ w), which FᵀF tells without another pass.
+        Its size is that of F (Fᵀ v - √λ w), which FᵀF gives without another pass.
         """
         if not self.means or directions is None:
             gaps = np.linalg.norm(self.apply(vectors) - vectors * values, axis=0)
@@ -215,7 +215,7 @@ class Factored:
     def rank(self) -> int | None:
         """The most eigenvalues that centered data can have: one less than there are rows, one for a varying column.
 
-        None where the factor is no data, whose smallest eigenvalues need no digits.
+        None where the factor is not data: its smallest eigenvalues need no digits.
         """
         if not self.digits:
             return None

@@ -1,4 +1,4 @@
-"""A pass over a kernel that is never stored: what its blocks are blocks of, and what one of them adds."""
+"""A pass over a kernel that is never stored: the source of its blocks, and what one of them adds."""
 
 from collections.abc import Sequence
 from typing import Protocol

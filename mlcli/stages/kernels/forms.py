@@ -1,4 +1,4 @@
-"""A kernel held whole, and the room that it takes."""
+"""A kernel held whole, and its memory."""
 
 import numpy as np
 

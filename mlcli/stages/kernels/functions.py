@@ -15,7 +15,7 @@ from mlcli.errors import NumericalError
 from mlcli.stages.algebra.distances import inner_products, squared_distances
 from mlcli.stages.kernels.median_distance import median_squared_distance
 
-NARROW = 64.0  # rate times the largest squared norm up to which single precision will do to begin with
+NARROW = 64.0  # rate times the largest squared norm up to which passes may start in single precision
 
 
 @stored("linear")
@@ -43,11 +43,11 @@ class Linear(Options):
         return np.einsum("ij,ij->i", points, points)
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """Rows whose inner products, the first of one point with the second of another, `finish` makes values of."""
+        """Rows whose inner products, the first of one point with the second of another, `finish` turns into values."""
         return points, points
 
     def finish(self, products: AnyArray) -> AnyArray:
-        """Values from inner products, in their place."""
+        """Values from inner products, in place."""
         return products
 
     def narrow(self, points: Array) -> bool:
@@ -87,11 +87,11 @@ class Polynomial(Options):
         return values
 
     def factors(self, points: Array) -> tuple[Array, Array]:
-        """Rows whose inner products, the first of one point with the second of another, `finish` makes values of."""
+        """Rows whose inner products, the first of one point with the second of another, `finish` turns into values."""
         return points, points
 
     def finish(self, products: AnyArray) -> AnyArray:
-        """Values from inner products, in their place."""
+        """Values from inner products, in place."""
         with np.errstate(over="ignore"):
             products *= self.gamma
             products += self.coef0
@@ -145,7 +145,7 @@ class Gaussian(Options):
         return np.column_stack([2 * rate * points, own, ones]), np.column_stack([points, ones, own])
 
     def finish(self, products: AnyArray) -> AnyArray:
-        """Values from inner products, in their place."""
+        """Values from inner products, in place."""
         np.minimum(products, 0.0, out=products)
         return np.exp(products, out=products)
 

@@ -58,7 +58,7 @@ class Inverse:
 
     @property
     def centering(self) -> Centering:
-        """Nothing to remove: the null vector is no part of M⁺."""
+        """Nothing to remove: the null vector is not part of M⁺."""
         return uncentered(self.size)
 
     @cached_property
@@ -82,7 +82,7 @@ class Inverse:
         return factorization(shifted, where=self.where, hint=self.hint)
 
     def apply(self, block: Array) -> Array:
-        """(M + shift)⁻¹ times a block of vectors, off the null vector before and after."""
+        """(M + shift)⁻¹ times a block of vectors, orthogonal to the null vector before and after."""
         return self.off_null(self.factors.solve(self.off_null(block)))
 
     def off_null(self, block: Array) -> Array:
@@ -96,7 +96,7 @@ class Inverse:
         return _solve_inverse(self, demand, compute)
 
     def closeness(self, solved: Solved) -> Closeness:
-        """Singular values of R, of size 1, are compared: a zero of M makes eigenvalues of M⁺ without end."""
+        """Singular values of R, of size 1, are compared: a zero of M makes eigenvalues of M⁺ unbounded."""
         rounding = solved.size * EPS
         return Closeness(1 / np.sqrt(solved.positive), 100 * rounding, 50 * rounding)
 
@@ -104,7 +104,7 @@ class Inverse:
         """Eigenvalues are computed from the vectors."""
 
     def costs(self, vectors: Array) -> Array:
-        """vᵀMv of unit vectors, as a sum of squares: exact where M's smallest eigenvalues drown in rounding."""
+        """vᵀMv of unit vectors, as a sum of squares: accurate where M's smallest eigenvalues are within rounding."""
         residuals = self.root @ vectors
         return np.einsum("ij,ij->j", residuals, residuals)
 
@@ -132,12 +132,12 @@ def _solve_inverse(kernel: Inverse, demand: Demand, compute: Compute) -> Solved:
 
 def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: float,
               ) -> tuple[Array, float, Array]:
-    """The top `count` eigenvectors, those far above the rest first: beside them the rest would be called converged.
+    """The top `count` eigenvectors, those far above the rest first: relative to them the rest would seem converged.
 
     With them the largest residual of the first, relative to their largest eigenvalue, and lower bounds of the
     eigenvalues that follow.
 
-    Components that hardly hang together have costs of nearly zero, and M⁺ then has eigenvalues without end.
+    Weakly connected components have costs of nearly zero, and M⁺ then has unbounded eigenvalues.
     """
     found, first, following = np.empty((len(start), 0)), tolerance, np.zeros(0)
 
@@ -157,7 +157,7 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: f
 
 
 def _smallest_costs(kernel: Inverse) -> Array:
-    """All right singular vectors of R off the null one: squares of small σ keep their digits."""
+    """All right singular vectors of R but the null one: squares of small σ keep their digits."""
     root = kernel.root.toarray()
     size = kernel.size
     null = np.ones(size) if kernel.null is None else kernel.null

@@ -10,7 +10,7 @@ from mlcli.stages.algebra.distances import pair_distances, squared_distances
 
 FEW = 1000  # points whose distances are found all at once
 TILE = 384  # points on a side of a block of work: half a MiB, what a core's cache holds
-DRAWN, MOST = 2**17, 2**23  # pairs drawn at random to know about where the median lies
+DRAWN, MOST = 2**17, 2**23  # pairs drawn at random for a first estimate of the median
 NEAR = 2**23  # pairs near the median, for which more are drawn
 SURE = 5.0  # standard errors of the share of pairs drawn: if the median lies further off, there is a second pass
 ROUGH = 1e-4  # share of the median up to which single precision may be off
@@ -20,7 +20,7 @@ TIES = TILE**2 // 16  # near pairs of a tile from which on equal ones are counte
 def median_squared_distance(points: Array) -> float:
     """The median of ‖xᵢ - xⱼ‖² over all pairs of points (n x d) that differ; 0 where none do.
 
-    Neither a seed nor the number of threads has a part in it.
+    It depends neither on a seed nor on the number of threads.
     """
     if len(points) <= FEW:
         squared = squared_distances(points, points)[np.triu_indices(len(points), 1)]
@@ -32,7 +32,7 @@ def median_squared_distance(points: Array) -> float:
 
 
 def pairs_of_equals(points: Array) -> int:
-    """How many pairs of points are the same point."""
+    """How many pairs of points coincide."""
     rows = np.ascontiguousarray(points + 0.0).view(f"V{8 * points.shape[1]}").ravel()  # + 0.0: zeros have one sign
     counts = np.unique(rows, return_counts=True)[1]
     return int((counts * (counts - 1) // 2).sum())
@@ -54,7 +54,7 @@ def _of_ranks(points: Array, ranks: Indices) -> float:
 
 
 def _about(points: Array, rank: int) -> tuple[float, float]:
-    """Squared distances between which the one of a rank lies almost surely, from pairs drawn always alike."""
+    """Squared distances between which the one of a rank lies almost surely, from pairs that are always the same."""
     size = len(points)
     pairs = size * (size - 1) // 2
     count = int(np.clip((SURE * pairs / NEAR) ** 2, DRAWN, MOST))
@@ -72,7 +72,7 @@ def _kind(points: Array, low: float) -> type[np.float32] | type[np.float64]:
 
 
 def _rounding(points: Array, kind: type[np.floating]) -> float:
-    """What squared distances through products may be off by."""
+    """The error of squared distances through products."""
     return float(8 * (points.shape[1] + 4) * np.finfo(kind).eps * np.einsum("ij,ij->i", points, points).max())
 
 

@@ -40,7 +40,7 @@ class Factor(Protocol):
 
     @property
     def rank(self) -> int | None:
-        """The most eigenvalues that data can have; None where F is no data."""
+        """The most eigenvalues that data can have; None where F is not data."""
 
     def lifted(self, directions: Array) -> Array:
         """F times a block of vectors (d x b)."""

@@ -34,7 +34,7 @@ class Streamed:
 
     def __init__(self, kernel: KernelRows, tolerance: float = 1e-6, rough: KernelRows | None = None) -> None:
         self._kernel, self._rough = kernel, rough
-        self.tolerance = tolerance  # the residual that its precision allows and its passes are worth
+        self.tolerance = tolerance  # the tolerance that its precision allows and that is worth the passes
         self._moments: tuple[Array, float, float] | None = None  # row sums, sum of squares, trace of K
         self.passes = 0
 
@@ -64,7 +64,7 @@ class Streamed:
 
     @property
     def apply_rough(self) -> Callable[[Array], Array] | None:
-        """The same in single precision, where that is offered: vectors to begin with, never the last word."""
+        """The same in single precision, where that is offered: for the first passes, never the last."""
         return None if self._rough is None else partial(self._centered, self._rough)
 
     def rows(self, chosen: Indices) -> Array:
@@ -78,7 +78,7 @@ class Streamed:
 
     @property
     def residual(self) -> float:
-        """The residual that its precision allows and its passes are worth."""
+        """The tolerance that its precision allows and that is worth the passes."""
         return self.tolerance
 
     def solve(self, demand: Demand, compute: Compute) -> Solved:

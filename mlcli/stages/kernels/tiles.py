@@ -1,4 +1,4 @@
-"""A kernel function over all pairs of points, by square tiles: each serves its rows and, turned, its columns."""
+"""A kernel function over all pairs of points, by square tiles: each serves its rows and, transposed, its columns."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -48,7 +48,7 @@ class Tiles:
         return self._values(self.points[chosen])
 
     def stop(self) -> None:
-        """A block is soon done."""
+        """A block takes little time."""
 
     def fold(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
         """What a block of tiles adds to K Q, for its rows and for its columns."""

@@ -39,7 +39,7 @@ def expectation_maximization(data: Grouped, start: Latent, iterate: Iterate) -> 
 
 
 def maximized(data: Grouped, found: Posterior, floor: float) -> Latent:
-    """Each column regressed on the coordinates of the rows that have it; the noise is what that leaves."""
+    """Each column regressed on the coordinates of the rows that have it; the noise is the residual."""
     size = found.means.shape[1]
     wide = size + 1  # the last coordinate is the constant one: its loading is the mean
     moments = np.zeros((len(data.observed), wide, wide))
@@ -82,7 +82,7 @@ def change(before: Estimate, after: Estimate) -> float:
 
 
 def random_start(data: Grouped, size: int, generator: np.random.Generator) -> Latent:
-    """Loadings at random, and a noise as large as the data."""
+    """Random loadings, and a noise variance as large as the data's."""
     columns = data.values.shape[1]
     variance = float(np.sum(data.values**2)) / max(data.cells, 1)
     directions = generator.standard_normal((columns, size))

@@ -43,7 +43,7 @@ class Whole:
 
     @property
     def partial_variances(self) -> Array:
-        """What is left of each column's variance once all others are known; half of all where S is singular."""
+        """Each column's residual variance given all others; half of its variance where S is singular."""
         values, vectors = symmetric_eigen(self.matrix)
         return 1 / (vectors**2 / values).sum(axis=1) if regular(values) else 0.5 * self.variances
 
@@ -68,7 +68,7 @@ class Thin:
 
     @property
     def partial_variances(self) -> Array:
-        """Half of each column's variance: too few points to know better."""
+        """Half of each column's variance: there are too few points for a better start."""
         return 0.5 * self.variances
 
 
@@ -94,7 +94,7 @@ class Bounds:
         return cls(high + np.log(lower), high)
 
     def free(self, parameters: Array, slope: Array) -> AnyArray:
-        """Which parameters (d) a step downhill does not press against a bound."""
+        """Which parameters (d) a descent step does not push beyond a bound."""
         pressed = ((parameters <= self.low) & (slope > 0)) | ((parameters >= self.high) & (slope < 0))
         return np.asarray(~pressed)
 
@@ -117,7 +117,7 @@ class Estimate:
 
     @property
     def noiseless(self) -> bool:
-        """Whether the uniquenesses are no more than rounding beside what the factors carry."""
+        """Whether the uniquenesses are only rounding compared with what the factors carry."""
         return bool(self.values[0] * NOTHING * len(self.uniquenesses) * EPS >= 1)
 
     @property
@@ -143,7 +143,7 @@ def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: 
         slope = gradient(state, moments)
         direction = downhill(slope, hessian(state, moments), bounds.free(state.parameters, slope))
         terms = float(np.abs(np.log(state.uniquenesses)).sum() + (moments.variances / state.uniquenesses).sum())
-        rounding = 16 * EPS * (terms + columns)  # what f may be off by, as a sum of terms of this size
+        rounding = 16 * EPS * (terms + columns)  # the rounding of f, a sum of terms of this size
         for halving in range(HALVINGS):
             moved = np.clip(state.parameters + 0.5**halving * direction, bounds.low, bounds.high)
             reached = at(moved)
@@ -159,7 +159,7 @@ def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: 
 def equal_noise(moments: Moments, factors: int) -> Estimate:
     """The maximum where all uniquenesses are the same, in closed form: the mean of the discarded eigenvalues.
 
-    Source: Tipping and Bishop, 1999. A noise that is no more than rounding is taken for rounding.
+    Source: Tipping and Bishop, 1999. Noise within rounding counts as rounding.
     """
     columns = len(moments.variances)
     values, vectors = moments.eigenpairs(np.ones(columns))

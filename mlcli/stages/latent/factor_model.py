@@ -92,7 +92,7 @@ class Factors:
     trace: Array | None = None  # the log-likelihood after each step; without n, twice that of one observation
 
     def turned(self, signs: Array) -> "Factors":
-        """The same model with factors turned by signs (q)."""
+        """The same model with factors multiplied by signs (q)."""
         correlations = self.correlations * np.outer(signs, signs) + 0.0
         fit = {**self.fit, "factor_correlations": correlations.tolist()} if self.fit else {}
         return replace(self, loadings=self.loadings * signs, axes=self.axes * signs, correlations=correlations, fit=fit)
@@ -121,9 +121,9 @@ def most_factors(columns: int, equal: bool) -> int:
 
 
 def identified(count: int, observed: Observed) -> int:
-    """As many factors as the columns that vary can tell apart, one at least; raises GeometryError for one column."""
+    """As many factors as the columns that vary can determine, one at least; raises GeometryError for one column."""
     if observed.size < 2:
-        raise GeometryError("COLUMNS", "one column varies, and there is none that it could share a factor with",
+        raise GeometryError("COLUMNS", "only one column varies, so it shares no factor with another",
                             where="method.name", hint="give three columns or more, or use pca")
     most = most_factors(observed.size, observed.equal)
     if most < 1:

@@ -28,14 +28,14 @@ class StateSpace:
 
 @frozen
 class Sequence:
-    """Rows that follow each other, with what is known once and for all of their missing cells."""
+    """Rows in time order, with the pattern of their missing cells."""
 
     values: Array  # n x d, zero where missing
     present: AnyArray  # n x d, true where a cell is there
     kinds: AnyArray  # g x d: the patterns of cells that rows have
     kind: Indices  # n: which of them a row has
     variances: Array  # d
-    least: Array  # d: below which the noise of a column is not let fall
+    least: Array  # d: lower bounds of the columns' noise
 
     @classmethod
     def of(cls, points: Array, floor: float = 0.0) -> "Sequence":
@@ -159,7 +159,7 @@ def _propagated(start: Array, step: Array, drift: Array) -> Array:
 
 
 def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
-    """The start of largest likelihood; its part that no row tells of is zero."""
+    """The start of largest likelihood; its part that the rows do not determine is zero."""
     size = len(step[0])
     reach = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
     weights = shrink @ precisions

@@ -46,7 +46,7 @@ class Latent:
         return Latent(self.mean, self.loadings @ turn, self.noise)
 
     def turned(self, signs: Array) -> "Latent":
-        """The same distribution with axes turned by signs (q)."""
+        """The same distribution with axes multiplied by signs (q)."""
         return Latent(self.mean, self.loadings * signs, self.noise)
 
     def variances(self) -> Array:
@@ -101,7 +101,7 @@ class Posterior:
 def posterior(model: Latent, data: Grouped) -> Posterior:
     """The posterior of every row given its observed cells, and their log-likelihood, constants included.
 
-    Without noise a coordinate that a row's cells say nothing of is zero, and the likelihood has no bound.
+    Without noise a coordinate that a row's cells do not determine is zero, and the likelihood is unbounded.
     """
     size = model.loadings.shape[1]
     squares = (model.loadings[:, :, None] * model.loadings[:, None, :]).reshape(len(model.loadings), size * size)
@@ -137,7 +137,7 @@ def mean_of_discarded(spectrum: Spectrum, size: int) -> float:
 
 
 def negligible(variances: Array, size: int) -> float:
-    """The largest variance that may be rounding, beside variances in descending order of a matrix of this size."""
+    """The largest variance that may be rounding, given the descending variances of a matrix of this size."""
     return 10 * size * EPS * float(variances[:1].max(initial=0.0))
 
 

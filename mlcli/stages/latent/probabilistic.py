@@ -76,7 +76,7 @@ def by_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, c
 
 def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
           facts: dict[str, Any]) -> Fitted:
-    """The fit of a model of centered points with orthogonal loadings, its axes turned by the sign rule."""
+    """The fit of a model of centered points with orthogonal loadings, its signs by the sign rule."""
     found = posterior(latent, data)
     means = np.empty_like(found.means)
     means[data.order] = found.means

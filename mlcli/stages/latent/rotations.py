@@ -1,4 +1,4 @@
-"""Rotations of loadings: turns of the axes that leave the fit as it is and make the loadings easier to read."""
+"""Rotations of loadings: rotations of the axes that leave the fit as it is and make the loadings easier to read."""
 
 from typing import Annotated, Literal
 
@@ -18,7 +18,7 @@ class Unrotated(Options):
     name: Literal["none"] = "none"
 
     def turn(self, loadings: Array) -> Array:
-        """The turn (q x q) of loadings (d x q)."""
+        """The rotation (q x q) of loadings (d x q)."""
         return np.eye(loadings.shape[1])
 
 
@@ -29,7 +29,7 @@ class Varimax(Options):
     normalize: bool = option(True, "Whether every column counts alike, whatever its communality (Kaiser).")
 
     def turn(self, loadings: Array) -> Array:
-        """The turn (q x q) of loadings (d x q), by alternating with the nearest orthogonal matrix."""
+        """The rotation (q x q) of loadings (d x q), by alternating with the nearest orthogonal matrix."""
         if loadings.shape[1] < 2:
             return np.eye(loadings.shape[1])
         lengths = np.linalg.norm(loadings, axis=1, keepdims=True)
@@ -47,13 +47,13 @@ class Varimax(Options):
 
 
 class Promax(Options):
-    """Oblique: from varimax towards its loadings with contrasts raised to a power (Hendrickson and White, 1964)."""
+    """Oblique: from varimax toward its loadings with contrasts raised to a power (Hendrickson and White, 1964)."""
 
     name: Literal["promax"] = "promax"
     power: float = option(4.0, "The power that contrasts are raised to.", ge=1)
 
     def turn(self, loadings: Array) -> Array:
-        """The turn (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
+        """The rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
         first = Varimax().turn(loadings)
         if loadings.shape[1] < 2:
             return first
@@ -70,12 +70,12 @@ Rotation = Annotated[Unrotated | Varimax | Promax, Field(discriminator="name")]
 
 @frozen
 class Turned:
-    """A turn on its way to the best one."""
+    """A rotation during the iteration."""
 
     turn: Array  # q x q
     objective: float
 
 
 def apart(before: Turned, after: Turned) -> float:
-    """How far two turns are from each other."""
+    """How far two rotations are from each other."""
     return float(np.abs(after.turn - before.turn).max())

@@ -21,7 +21,7 @@ TURNS = 4  # changes of basis until states smoothed in it have its form
 FAINT = 2.0**-400  # of the largest number: shares of the squares of smaller columns, as noise is, have no digits
 MEMORY = 10  # steps that bend the next one
 NEAR = 1e-10  # to which mean squares are one
-STEADY = 10  # steps that are looked back on for convergence
+STEADY = 10  # steps considered for convergence
 STEP = 6e-5  # seconds of the smoother for a row
 
 
@@ -42,7 +42,7 @@ class Fitted:
 
 @frozen
 class Found:
-    """The model of largest likelihood in canonical form, with the columns that do not vary left out of account."""
+    """The model of largest likelihood in canonical form, ignoring columns that do not vary."""
 
     means: Array  # d
     model: StateSpace  # loadings and noise zero in a column that does not vary
@@ -55,7 +55,7 @@ class Found:
     facts: dict[str, Any]
 
     def shift(self, exponent: int) -> float:
-        """What the log-likelihood of 2**exponent times the data is smaller by."""
+        """The amount by which the log-likelihood of 2**exponent times the data is smaller."""
         return self.cells * exponent * float(np.log(2.0))
 
     def figures(self, exponent: int) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def seconds_of(rows: int, size: int) -> float:
 
 
 def first_guess(sequence: Sequence, size: int) -> StateSpace:
-    """A model to begin with: states from the leading components of rows beside the rows after them (centered).
+    """A model to begin with: states from the leading components of rows joined with the rows after them (centered).
 
     Where no more states than columns are asked for, those are the principal components.
     """
@@ -138,11 +138,11 @@ def first_guess(sequence: Sequence, size: int) -> StateSpace:
 
 
 def accelerated(sequence: Sequence, fitted: Fitted) -> Fitted:
-    """A step of EM bent by those before it (Anderson's acceleration), or a plain one where that is no better."""
+    """A step of EM bent by those before it (Anderson's acceleration), or a plain one where that is not better."""
     plain = maximized(sequence, fitted.states)
     try:
         past = (*fitted.past[-MEMORY:], (packed(fitted.model), packed(plain)))
-        with np.errstate(over="ignore", invalid="ignore"):  # states that grow beyond all numbers are no better
+        with np.errstate(over="ignore", invalid="ignore"):  # states that overflow are not better
             bold = settled(sequence, floored(unpacked(bent(past), plain), sequence)) if len(past) > 1 else None
     except (np.linalg.LinAlgError, NumericalError):
         past, bold = (), None
@@ -153,7 +153,7 @@ def accelerated(sequence: Sequence, fitted: Fitted) -> Fitted:
 
 
 def bent(past: tuple[tuple[Array, Array], ...]) -> Array:
-    """Where EM's steps, from points to points, would lead if they were linear in where they start."""
+    """The limit of EM's steps, from points to points, if they were linear in their start."""
     starts, ends = (np.array(part) for part in zip(*past, strict=True))
     steps = ends - starts
     weights = np.linalg.lstsq(np.diff(steps, axis=0).T, steps[-1], rcond=np.sqrt(EPS))[0]
@@ -162,7 +162,7 @@ def bent(past: tuple[tuple[Array, Array], ...]) -> Array:
 
 
 def largest_gain(_: Fitted, after: Fitted) -> float:
-    """How far the last steps went: bent steps are uneven, and a short one is no sign of an end."""
+    """How far the last steps went: bent steps are uneven, and a short one does not mean convergence."""
     return max(after.gains) if len(after.gains) == STEADY else np.inf
 
 
@@ -233,7 +233,7 @@ def _regressions(sequence: Sequence, states: Smoothed, moments: Array) -> tuple[
 def as_read(sequence: Sequence, fitted: Fitted) -> Fitted:
     """The canonical form, its states smoothed by that very model: the same rows, projected, have the same states.
 
-    Where rows hardly tell of the start, a new basis tells of another part of it, and has to be found again.
+    Where rows hardly determine the start, a new basis determines another part of it, and is computed again.
     """
     for _ in range(TURNS):
         fitted = settled(sequence, canonical_form(fitted).model)
@@ -268,7 +268,7 @@ def canonical_form(fitted: Fitted) -> Fitted:
 
 
 def _solved(moments: Array, targets: Array) -> Array:
-    """Least squares from second moments (K x K), in the directions that they tell of."""
+    """Least squares from second moments (K x K), in the directions that they determine."""
     values, vectors = symmetric_eigen((moments + moments.T) / 2)
     told = values > len(values) * EPS * 10 * values[0]
     return vectors[:, told] @ ((vectors[:, told].T @ targets) / values[told, None])

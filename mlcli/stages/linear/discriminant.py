@@ -1,4 +1,4 @@
-"""Linear discriminants: the directions in which classes lie far apart beside the spread within them."""
+"""Linear discriminants: the directions in which classes lie far apart relative to the spread within them."""
 
 from collections.abc import Sequence
 
@@ -77,7 +77,7 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
 
 
 def _sphering(points: Array, within: Array, freedom: int) -> Array:
-    """The map (d x r) that turns deviations from the classes' means into white ones (divisor n - g)."""
+    """The map (d x r) that whitens deviations from the classes' means (divisor n - g)."""
     within = without_rounding(within, points)
     lengths = column_lengths(within)
     if freedom < 1 or not lengths.any():
@@ -93,7 +93,7 @@ def _sphering(points: Array, within: Array, freedom: int) -> Array:
 
 
 def _note_lost(points: Array, centers: Array, sphere: Array) -> None:
-    """Warns where class means differ in directions without spread within: they tell classes apart and make no axes."""
+    """Warns where class means differ in directions without spread within: they separate classes and make no axes."""
     basis, _ = np.linalg.qr(sphere)
     outside = centers - (centers @ basis) @ basis.T
     if np.abs(outside).max() > np.sqrt(EPS) * np.abs(points).max():

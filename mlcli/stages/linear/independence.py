@@ -25,7 +25,7 @@ class Unmixing:
 
     @property
     def objective(self) -> float:
-        """The sum that the fixed point makes large."""
+        """The sum that the fixed point maximizes."""
         return float(self.negentropy.sum())
 
 
@@ -110,7 +110,7 @@ def stepped(white: Array, directions: Array, contrast: Contrast) -> Array:
 
 
 def symmetric(directions: Array) -> Array:
-    """The orthonormal directions nearest to some, none of them preferred."""
+    """The nearest orthonormal directions, symmetrically."""
     left, _, right = singular(directions)
     return left @ right
 
@@ -123,7 +123,7 @@ def deflated(direction: Array, before: Array) -> Array:
 
 
 def turned(before: Unmixing, after: Unmixing) -> float:
-    """How far directions have turned: the largest change of any entry, signs left out."""
+    """How far directions have moved: the largest change of any entry, up to signs."""
     old, new = before.directions, after.directions
     signs = np.where(np.einsum("ij,ij->i", new, old) < 0, -1.0, 1.0)
     return float(np.abs(new - signs[:, None] * old).max(initial=0.0))

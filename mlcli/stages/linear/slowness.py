@@ -38,7 +38,7 @@ def monomials(white: Array, degree: int) -> Array:
 
 
 def monomials_rounding(white: Array, wrong: Array, degree: int) -> Array:
-    """What monomials are wrong by where coordinates are wrong by so much (n x r)."""
+    """The error of monomials for errors of the coordinates (n x r)."""
     if degree == 1:
         return wrong
     rows, columns = np.triu_indices(white.shape[1])

@@ -1,4 +1,4 @@
-"""Centered data made white: uncorrelated coordinates of unit variance that span it, and the way there and back."""
+"""Centered data made white: uncorrelated coordinates of unit variance that span it, and the maps there and back."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from mlcli.base.types import Array
 from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import EPS, require_finite, singular
 
-SLACK = 10.0  # multiples of the rounding error below which a direction counts as none
+SLACK = 10.0  # multiples of the rounding error below which a direction counts as constant
 FAINT = 2.0**-900  # of the largest number: what smaller ones are divided by leaves the range of doubles
 
 
@@ -84,7 +84,7 @@ def column_lengths(values: Array) -> Array:
 
 
 def require_no_faint(deviations: Array, points: Array, least: float = FAINT) -> None:
-    """Refuses columns (n x d) that vary too little beside the largest number to be counted like the others."""
+    """Refuses columns (n x d) that vary too little, relative to the largest number, to count like the others."""
     sizes = np.abs(deviations).max(axis=0, initial=0.0)
     faint = np.flatnonzero((sizes > 0) & (sizes < least * np.abs(points).max(initial=0.0)))
     if len(faint):
@@ -97,8 +97,8 @@ def require_no_faint(deviations: Array, points: Array, least: float = FAINT) -> 
 def negligible(points: Array, scale: Array, largest: float) -> float:
     """The singular value of centered points over `scale` up to which there is rounding only.
 
-    Beside the largest singular value, what counts are digits that were lost before: those of a
-    column far from the origin.
+    It counts the rounding of the largest singular value, and the digits lost before by a column
+    far from the origin.
     """
     lost = float((np.abs(points).max(axis=0, initial=0.0) / scale).max(initial=0.0))
     return SLACK * EPS * max(max(points.shape) * largest, float(np.sqrt(len(points))) * lost)

@@ -73,7 +73,7 @@ class EliminationRows:
         return cls(analysis.graph, eliminated(analysis, precision), keep)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What was kept stays behind: it is found again, to the same bits."""
+        """What was kept stays behind: it is computed again, to the same bits."""
         return EliminationRows, (self.graph, self.weights, self.keep)
 
     @property
@@ -111,7 +111,7 @@ class EliminationRows:
 
     def fold(self, number: int, vectors: Array, moments: bool) -> tuple[Folded]:
         """What a group of sweeps adds to K times vectors, each pair of points counting for both."""
-        place = self.blocks - 1 - number // 2 if number % 2 else number // 2  # much work and little in turn
+        place = self.blocks - 1 - number // 2 if number % 2 else number // 2  # expensive and cheap blocks alternate
         sweeps = range(self.strips)[place * self._group : (place + 1) * self._group]
         first = self.weights.first(sweeps.start)
         product, sums = np.zeros((len(vectors) - first, vectors.shape[1])), np.zeros(len(vectors) - first)

@@ -15,7 +15,7 @@ from mlcli.stages.kernels.folding import Folded, KernelRows
 
 SOURCES = 64  # rows of distances in a block
 LANDMARKS = 48  # rows found for the start of the eigensolver: one group of a sweep, or as many single searches
-SHARES = 4  # blocks in a thread's share of single sources, which take unlike times
+SHARES = 4  # blocks in a thread's share of single sources, which take different times
 WIDTH = 8  # vectors that a sweep can multiply at little more than its own cost
 
 
@@ -71,7 +71,7 @@ class DijkstraRows:
         return (Folded(sources, kernel @ vectors, kernel.sum(axis=1), float(np.vdot(kernel, kernel))),)
 
     def stop(self) -> None:
-        """A block is soon done."""
+        """A block takes little time."""
 
     def _sources(self, number: int) -> Indices:
         return np.arange(number * SOURCES, min((number + 1) * SOURCES, self.size))

@@ -43,7 +43,7 @@ class Paths(Options):
     """How geodesic distances are found and kept; every choice gives the same distances."""
 
     algorithm: Algorithm = option(
-        "auto", "Shortest-path algorithm: from each point in turn (dijkstra), all at once (floyd), by sparse "
+        "auto", "Shortest-path algorithm: from each point separately (dijkstra), all at once (floyd), by sparse "
         "elimination, or the cheapest (auto).")
     store: Store = option(
         "auto", "Where distances are kept: in memory, in a temporary file (disk), nowhere (streamed), or by size.")
@@ -104,7 +104,7 @@ class Paths(Options):
         else:
             all_rows(_source(graph, plan), distances)
         if plan.precision == "float32":
-            lower_of_both(distances)  # both ways along a path are its length, added up in another order
+            lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
         return distances
 
 

@@ -125,7 +125,7 @@ def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
 
 
 def _worth_keeping(size: int, cost: Cost, precision: Kind, compute: Compute) -> bool:
-    """Whether a distance is dear to find again, and all of them take little enough memory."""
+    """Whether distances are expensive to compute again and fit into memory together."""
     dear = cost.algorithm == "elimination" and cost.seconds * cost.threads > DEAR * float(size) ** 2
     return dear and BYTES[precision] * float(size) ** 2 / 2 <= min(STORED, compute.memory_bytes() / 2)
 

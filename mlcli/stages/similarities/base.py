@@ -1,4 +1,4 @@
-"""What every similarity says of itself: its rows, the distances it stands for, and how it is projected."""
+"""What every similarity declares: its rows, its distances, and how new points are projected."""
 
 from collections.abc import Iterator
 from typing import ClassVar
@@ -43,7 +43,7 @@ class Similarity:
         return one_by_one(row_blocks(len(new), HELD, max(columns, new.shape[1])))
 
     def rounding(self, new: Array) -> Array | float:
-        """What rows may be wrong by, beyond one rounding of each number."""
+        """The errors of rows, beyond one rounding of each number."""
         return 0.0
 
     def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space | None:
@@ -55,9 +55,9 @@ class Similarity:
         return None
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
-        """The kernel of the rows that carried the fit (`fit`), found again from the rows that were embedded.
+        """The kernel of the rows that carried the fit (`fit`), computed again from the rows that were embedded.
 
-        None where there is no such kernel. With `full` every row is looked at, so that speed counts.
+        None where there is no such kernel. With `full` every row is checked, so speed matters.
         """
         return None
 
@@ -67,11 +67,11 @@ class Similarity:
 
     @property
     def variances(self) -> Array | None:
-        """What coordinates of unit variance stand for (p); None where they are as long as that themselves."""
+        """The variances behind coordinates of unit variance (p); None where coordinates have these variances."""
         return None
 
 
 def rounding_of(similarity: Similarity, new: Array, means: Array) -> Array:
-    """What the centered rows of new points may be wrong by (m x c)."""
+    """The errors of the centered rows of new points (m x c)."""
     rows = similarity.rows(new)
     return EPS * rows.shape[1] * (np.abs(rows) + np.abs(means)) + similarity.rounding(new)

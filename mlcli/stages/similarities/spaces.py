@@ -89,7 +89,7 @@ class Euclidean:
         return lambda part: rows[part]
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """The roots of sums of squared differences; only these points are looked at, in a unit of their own."""
+        """The roots of sums of squared differences; only these points are read, in a unit of their own."""
         right = self.points[targets]
         exponent = exponent_of(right)
         return np.sqrt(squared_distances(scaled(self.points[sources], -exponent), scaled(right, -exponent)))

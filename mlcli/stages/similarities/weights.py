@@ -48,7 +48,7 @@ class GivenBarycenters(Similarity):
     ridge: float
 
     def rows(self, new: Array) -> Array:
-        """Weights that sum to one (m x n); all weight on one point where the new point is no distance from it."""
+        """Weights that sum to one (m x n); all weight on one point where the new point coincides with it."""
         lists = self.neighbors.lists_of_rows(new, self.radius)
         weights = weights_by_distances(lists, self.distances, self.ridge)
         rows = weight_matrix(weights, lists, len(self.distances)).toarray()
@@ -78,7 +78,7 @@ class Affinities(Similarity):
                  else self.neighbors.lists_of_new(new, self.points, self.radius))
         rows = weight_matrix(self.affinity(lists.lengths), lists, self.graph.size).toarray()
         firsts = lists.starts[:-1]
-        far = np.flatnonzero(rows.sum(axis=1) == 0)  # so far that all affinities vanish: the nearest has all
+        far = np.flatnonzero(rows.sum(axis=1) == 0)  # so far that all affinities vanish: the nearest has all weight
         rows[far, lists.indices[firsts[far]]] = 1.0
         rows = placed_on_equals(rows, lists)
         if self.walking:

@@ -1,6 +1,6 @@
-"""Witnesses: rows of the kernel that a similarity stands for, found again from the input.
+"""Witnesses: rows of the kernel that a similarity stands for, computed again from the input.
 
-They hold the fit to its word, so nothing here is shared with it: distances, kernel values and corrections have
+They check the fit, so they share nothing with it: distances, kernel values and corrections have
 formulas of their own, and paths are proven.
 """
 

@@ -15,15 +15,15 @@ from mlcli.stages.unfolding.pairs import squared_norms
 TRACELESS = 1e-10  # share of the sum of sizes below which a trace is zero
 SEMIDEFINITE = 1e-9  # share of the trace: how far below zero rounding may take eigenvalues
 CLOSED = 1e-9  # share of the trace above which an eigenvalue may close its direction
-CLEAR = 100.0  # times that the eigenvalues of closed directions are at least those of open ones
-CUTS = 8  # places where closed directions may end that are tried
+CLEAR = 100.0  # least ratio of the eigenvalues of closed directions to those of open ones
+CUTS = 8  # numbers of closed directions that are tried
 CENTERED = 1e-13  # complementarity at which closed and open directions are far apart
 UNCLEAR = 1e-9  # complementarity above which they are not apart
 STEPS = 40  # more than twice those of most programs
 INSIDE = 0.95  # share of the way to the boundary
-POLISH = 3  # times that what rounding left on open directions is taken away
+POLISH = 3  # how often the rounding on open directions is removed
 TINY = float(np.finfo(float).tiny)
-SEEN = 1e-8  # share of the largest square that stresses make on open directions, below which they make none
+SEEN = 1e-8  # share of the largest square that stresses make on open directions, below which they count as zero
 
 
 @frozen
@@ -53,7 +53,7 @@ class Balance:
         return np.asarray(self.even + self.free @ place[:-1])
 
     def change(self, place: Array) -> Array:
-        """What Σ y vvᵀ - τI changes by for a change of c and τ."""
+        """The change of Σ y vvᵀ - τI for a change of c and τ."""
         return weighted(self.rows, self.free @ place[:-1]) - place[-1] * np.eye(self.rows.shape[1])
 
     def adjoint(self, kernel: Array) -> Array:
@@ -96,7 +96,7 @@ class Balanced:
         return ceiling < -SEMIDEFINITE or floor > SEMIDEFINITE or self.mean <= CENTERED
 
     def step(self) -> "Balanced | None":
-        """A predictor says how far to center, a corrector goes; None where the system cannot be solved."""
+        """A predictor says how far to center, a corrector steps; None where the system cannot be solved."""
         program, half = self.program, inverse_root(self.cost_root)
         inverse = half.T @ half
         solver = steady_solver(program.system(self.kernel, inverse))

@@ -51,7 +51,7 @@ def laplacian_basis(pairs: Pairs, groups: Indices, count: int, compute: Compute)
 
 @frozen
 class Penalized(Program):
-    """Maximize tr A - κ/2 Σ r² over positive semidefinite A, with r what each distance is off by.
+    """Maximize tr A - κ/2 Σ r² over positive semidefinite A, with r the error of each squared distance.
 
     So few unknowns cannot keep all distances. Where none may grow, r is what one has grown by. The
     dual: minimize bᵀy + yᵀy/2κ over the weights of the program without r.
@@ -77,7 +77,7 @@ class Small:
 
     program: Penalized
     upper: tuple[Indices, Indices]
-    weights: Array  # q (q + 1) / 2: what makes the entries of A an orthonormal basis
+    weights: Array  # q (q + 1) / 2: weights that make the entries of A an orthonormal basis
     products: Array  # m x q (q + 1) / 2
 
     @classmethod
@@ -188,7 +188,7 @@ def _frame(small: Small, now: Iterate) -> Frame | None:
 
 
 def _step(frame: Frame) -> Frame | None:
-    """A predictor says how far to center, a corrector goes; None where the system cannot be solved."""
+    """A predictor says how far to center, a corrector steps; None where the system cannot be solved."""
     small, now, root, cost_root = frame.small, frame.now, frame.root, frame.cost_root
     program, equal = small.program, small.program.equal
     kernel, cost, half = now.kernel, cost_root @ cost_root.T, inverse_root(root)

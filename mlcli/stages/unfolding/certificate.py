@@ -18,17 +18,17 @@ from mlcli.stages.unfolding.cone import Program, Solution, relative_gap
 from mlcli.stages.unfolding.pairs import Pairs
 
 RUNAWAY = 100.0  # times that the terms of the bound exceed their sum where the dual is not attained
-NEAR = 1e-2  # largest gap, and violation, of an answer that rounding kept from the tolerance
+NEAR = 1e-2  # largest gap, and violation, of a result that rounding kept above the tolerance
 SOURCES = 64  # points whose paths are found at once
 
 
 @frozen
 class Soft:
-    """What a kernel over a basis pays for distances that are off."""
+    """The penalty of a kernel over a basis for errors of its distances."""
 
     vectors: int  # of the basis
     value: float  # the trace less the penalty
-    spread: float  # root mean square of what squared distances are off by, relative to their mean
+    spread: float  # root mean square error of squared distances, relative to their mean
     bound_without_basis: float  # no kernel at all that keeps the distances has a larger trace
 
 
@@ -38,7 +38,7 @@ class Certificate:
 
     trace: float
     bound: float  # no kernel of the program solved does better; infinite where nothing is known
-    violation: float  # what squared distances are off by at most, relative to their mean
+    violation: float  # largest error of squared distances, relative to their mean
     iterations: int
     tolerance: float
     runaway: float  # the sum of sizes of the bound's terms over the bound
@@ -54,7 +54,7 @@ class Certificate:
 
     @property
     def off(self) -> float:
-        """The gap, or where distances are no matter of a penalty the violation if that is larger."""
+        """The gap, or the violation if that is larger and no penalty replaces the constraints."""
         return max(self.gap, 0.0 if self.soft else self.violation)
 
     @property
@@ -130,7 +130,7 @@ def require_trust(found: Certificate, equal: bool, exponent: int, accepted: bool
     """Raises NumericalError unless gap and violation are within the tolerance; a warning where that is accepted.
 
     Where distances are kept and rounding, not the limit of iterations, ended the solution near the optimum, the
-    warning states gap and violation: the kernel hardly has room to move, and no more of it can be proven.
+    warning states gap and violation: the kernel hardly has an interior, and no smaller gap can be proven.
     """
     if found.converged:
         return

@@ -11,7 +11,7 @@ from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import EPS, lower_solve, symmetric_eigenvalues
 from mlcli.stages.unfolding.pairs import squared_norms
 
-PATIENCE = 15  # steps without gain after which rounding, or the lack of an interior, has the last word
+PATIENCE = 15  # steps without gain after which rounding, or the lack of an interior, ends the iteration
 SMALL = 200  # rows of a matrix up to which its least eigenvalue is found with all others
 LANCZOS = 60  # steps for those of a larger one
 
@@ -27,7 +27,7 @@ class Program:
     squared: Array  # m
     equal: bool
     even: Array | None = None  # m, weights to start from; None: all the same
-    give: float = 0.0  # what giving way may add to relative gap and violation, where distances are kept
+    give: float = 0.0  # what softened distances may add to relative gap and violation, where distances are kept
     implied: tuple[Array, Array] | None = None  # rows and b of pairs that the others imply
     usual: float | None = None  # squared distance that violations are relative to; None: the mean of b
 
@@ -110,7 +110,7 @@ class Progress(Generic[F]):
 def climb(start: F, step: Callable[[F], F | None], tolerance: float, limit: int, floor: float = -np.inf) -> Solution:
     """Steps until gap and violation are below `tolerance`, or as far as rounding allows.
 
-    Stops as soon as the dual bound falls below `floor`, a value that every kernel reaches: then there is none.
+    Stops as soon as the dual bound falls below `floor`, a value that every feasible kernel reaches: then none exists.
     """
     progress, frame, trace = Progress(start, 0), start, []
     for iteration in range(1, limit + 1):

@@ -14,11 +14,11 @@ from mlcli.stages.algebra.linalg import EPS, independent_columns, positive_solve
 from mlcli.stages.unfolding.pairs import Pairs
 
 FLAT = 8 * EPS  # share of the largest eigenvalue of a group's kernel, for each point, below which it has no extent
-ROUNDING = 8 * EPS  # share of the largest coordinate that is no extent
+ROUNDING = 8 * EPS  # share of the largest coordinate that counts as zero
 EXPOSED = 1e-9  # share of the largest eigenvalue of the summed exposing matrices above which a direction is closed
 CLIQUES = 100  # steps of the search for groups, for each point
-DEPENDENT = 1e-11  # what is left, squared, of a constraint beside others that all but imply it
-IMPLIED = 1e-8  # the same where rounding of the face may be all that is left
+DEPENDENT = 1e-11  # squared residual of a constraint that others nearly imply
+IMPLIED = 1e-8  # the same where the residual may be rounding of the face
 
 
 def centered_basis(groups: Indices) -> Array:
@@ -36,7 +36,7 @@ def centered_basis(groups: Indices) -> Array:
 def face_basis(pairs: Pairs, groups: Indices, points: Array | None, tolerance: float) -> Array:
     """Orthonormal columns V (n x r) such that every kernel that keeps the pairs' distances is V R Vᵀ.
 
-    Points (n x d) tell flat groups from curved ones far better than distances. Raises NumericalError
+    Points (n x d) distinguish flat groups from curved ones far better than distances. Raises NumericalError
     where a group of points has distances that no points in a Euclidean space have.
     """
     basis = centered_basis(groups)
@@ -81,7 +81,7 @@ def cliques(pairs: Pairs) -> list[Indices]:
 
 
 def _flat_directions(points: Array, clique: Indices, rounding: float) -> Array:
-    """Orthonormal weights (k x q), mean-free, that vanish on a group of points: no more than rounding is left."""
+    """Orthonormal weights (k x q), mean-free, that vanish on a group of points, up to rounding."""
     basis = centered_basis(np.arange(len(clique)))
     left, sizes, _ = singular(basis.T @ points[clique])
     rank = int(np.sum(sizes > np.sqrt(len(clique)) * rounding))

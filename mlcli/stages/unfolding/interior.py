@@ -102,7 +102,7 @@ class Direction:
 def maximize(program: Program, tolerance: float, limit: int, floor: float) -> Solution:
     """The program solved until gap and violation are below `tolerance`, or as far as rounding allows.
 
-    Stops as soon as the dual bound falls below `floor`, a value that every kernel reaches: then there is none.
+    Stops as soon as the dual bound falls below `floor`, a value that every feasible kernel reaches: then none exists.
     """
     now = _start(program)
     start = _frame(program, now)
@@ -138,7 +138,7 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
 
 
 def _step(frame: Frame) -> Frame | None:
-    """The next iterate: a predictor says how far to center, a corrector goes; None where there is no way on."""
+    """The next iterate: a predictor says how far to center, a corrector steps; None where no step is possible."""
     solver = _schur(frame)
     if solver is None:
         return None

@@ -31,7 +31,7 @@ class Pairs:
         return np.asarray(columns[self.left] - columns[self.right])
 
     def misses(self, factor: Array, equal: bool) -> Array:
-        """What the squared distances of K = F Fᵀ are off by, relative to the mean of those to keep (m)."""
+        """The errors of the squared distances of K = F Fᵀ, relative to the mean of those to keep (m)."""
         excess = squared_norms(self.differences(factor)) - self.squared
         return np.asarray((np.abs(excess) if equal else np.maximum(excess, 0.0)) / self.squared.mean())
 

@@ -20,9 +20,9 @@ from mlcli.stages.unfolding.balance import closed_directions
 from mlcli.stages.unfolding.faces import IMPLIED, independent
 from mlcli.stages.unfolding.pairs import Pairs, squared_norms
 
-BESIDE = 1e-13  # what is left of a pair's pull, squared, beside others that all but balance it
+BESIDE = 1e-13  # squared residual of a pair's pull that others nearly balance
 BALANCED = 1e-10  # share of the pulls of unit weights on unit pairs below which they cancel
-WEAK = (1e-3, 1e-6)  # of the largest Σ y vvᵀ of a unit stress: smaller ones are left out, for they lose digits
+WEAK = (1e-3, 1e-6)  # of the largest Σ y vvᵀ of a unit stress: smaller ones are left out, because they lose digits
 
 
 def open_basis(pairs: Pairs, basis: Array, points: Array) -> Array:
@@ -69,7 +69,7 @@ def _span(points: Array) -> tuple[Array, Array]:
 def equilibrium(rows: Array, points: Array) -> Array:
     """Columns (m x s) that span the stresses: weights y with Σ y v (vᵀX) = 0 over the rows v.
 
-    Pulls that others balance are told by Cholesky with pivots; a second solution mends its rounding.
+    Pivoted Cholesky finds the pulls that others balance; a second solution removes its rounding.
     """
     pulls = rows @ points
     sizes, strengths = np.sqrt(squared_norms(rows)), np.sqrt(squared_norms(pulls))

@@ -36,7 +36,7 @@ from mlcli.stages.unfolding.pairs import Pairs, coincident, neighbor_pairs
 from mlcli.stages.unfolding.stress import open_basis
 from mlcli.stages.unfolding.unfolded import Unfolded
 
-FEW_PAIRS = 4000  # up to here threads wait for each other longer than they work
+FEW_PAIRS = 4000  # up to here threads spend more time waiting than working
 MOST_PAIRS = 8000  # of a program over all kernels, unless asked for: its system is pairs x pairs
 VECTORS = 50  # of the basis where there are more
 UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
@@ -66,7 +66,7 @@ class Unfolding:
     equal: bool  # distances are kept, rather than kept from growing
     common: bool  # also those of pairs with a neighbor in common
     basis: int | None  # vectors of the Laplacian basis; None: by the number of pairs; 0: no basis
-    softness: float  # with a basis, about how much squared distances may be off
+    softness: float  # with a basis, the approximate error of squared distances
     tolerance: float
     limit: int
     accepted: bool  # a result that is not proven within the tolerance
@@ -80,7 +80,7 @@ class Unfolding:
                                 where="method.neighbors", hint="use more neighbors, or leave repeated rows out")
         count = self._vectors(len(pairs))
         if count and self.basis is None:
-            note("N-BASIS", f"with {len(pairs)} pairs the kernel is sought over {count} vectors of the graph's "
+            note("N-BASIS", f"with {len(pairs)} pairs the kernel is spanned by {count} vectors of the graph's "
                  "Laplacian; method.basis changes that")
         if not count and self.softness != SOFTNESS:
             self._refuse_softness()
@@ -116,7 +116,7 @@ class Unfolding:
         return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 
     def _whole(self, pairs: Pairs, data: Spatial) -> Outcome:
-        """The best of all kernels; an attempt that does not end well is followed by one that needs less room."""
+        """The best of all kernels; an attempt that does not end well is followed by one that needs less memory."""
         floor = -np.inf
         if self.equal and isinstance(data, Dissimilarities):
             require_metric(pairs, data.ids, self.tolerance, data.exponent)
