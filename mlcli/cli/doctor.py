@@ -12,7 +12,7 @@ from mlcli.base import blas, limits, machine, units
 from mlcli.cli.behavior import Json
 from mlcli.cli.output import print_json
 from mlcli.errors import NumericalError
-from mlcli.rundir.machine import libraries, packages
+from mlcli.rundir.machine import libraries, packages, system
 
 SIZE = 64  # of the test matrix
 WORST = 10.0  # residual and departure from orthogonality, in units of size times rounding
@@ -40,7 +40,7 @@ def facts() -> dict[str, Any]:
 
     eigensolver, threads, memory = self_test(), Compute().allowed_threads(), Compute().allowed_memory()
     return {
-        "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": platform.platform(),
+        "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": system(),
         "packages": packages(), "blas": libraries(),
         "blas_settings": blas.settled().facts(), "cores": machine.affinity(), "threads": threads.count,
         "threads_source": threads.source, "threads_found": {t.source: t.count for t in blas.environment_limits()},

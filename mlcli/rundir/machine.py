@@ -14,7 +14,17 @@ def packages() -> dict[str, str | None]:
 
 def versions() -> dict[str, str | None]:
     """The same with Python's and the system's."""
-    return {"python": platform.python_version(), "platform": platform.platform(), **packages()}
+    return {"python": platform.python_version(), "platform": system(), **packages()}
+
+
+def system() -> str:
+    """The system, its release and its processor: what `platform.platform` says, without the process that it starts.
+
+    A process that is started has the locks of drafts until it runs its program, even if mlcli is killed meanwhile.
+    """
+    parts = [platform.system(), platform.release(), platform.machine(), *(["-".join(platform.libc_ver())]
+                                                                          if platform.libc_ver()[0] else [])]
+    return "-".join(parts)
 
 
 def installed(name: str) -> str | None:

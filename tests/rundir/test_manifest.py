@@ -1,6 +1,7 @@
 """run.json is JSON whatever a run has found."""
 
 import json
+import platform
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from mlcli.base.publish import publishing, write_whole
 from mlcli.base.replaceable import require_run
 from mlcli.errors import MlcliError, OutputRefused
+from mlcli.rundir.machine import versions
 from mlcli.rundir.manifest import manifest_bytes, manifest_of, replace_listed, require_intact, write_manifest
 from mlcli.rundir.names import MANIFEST
 
@@ -143,3 +145,14 @@ def test_a_run_that_is_replaced_while_its_page_is_written_gets_nothing_of_it(
     assert (run / "page").read_text() == "another run's"
     whole(run)
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_the_system_is_named_without_starting_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would have the locks of drafts for a moment, and longer than a killed run."""
+    def refused(*arguments: object, **named: object) -> None:
+        raise AssertionError(arguments)
+
+    monkeypatch.setattr(platform, "_uname_cache", None)
+    monkeypatch.setattr("subprocess.Popen", refused)
+    found = versions()["platform"]
+    assert found is not None and found.startswith(f"{platform.system()}-{platform.release()}-{platform.machine()}")
