@@ -417,7 +417,7 @@ FAULTS: dict[str, Fault] = {
             pair[0][1:], pair[1][:, 1:]))(whole(matrix))), {"count", "variances", "log-likelihood"}),
     "loadings are turned and scores are not": Fault(
         {"name": "fa", "rotation": {"name": "varimax"}}, replacing(
-            "mlcli.stages.latent.factor_model.inverse", lambda whole, turn: np.eye(len(turn))), {"weights"}),
+            "mlcli.stages.latent.factor_model.inverse", lambda whole, turn, **named: np.eye(len(turn))), {"weights"}),
     "scores are other than the model's": Fault(
         FA, solving("fa", projector(axes=lambda axes: axes * 1.01)), {"scores", "weights"}),
     "loadings of a covariance are off": Fault(
