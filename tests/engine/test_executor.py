@@ -3,13 +3,16 @@
 import io
 import multiprocessing
 import pickle
+import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+import mlcli
 from mlcli import native
 from mlcli.base.blocks import AHEAD
 from mlcli.base.frozen import frozen
@@ -37,8 +40,11 @@ ISOMAP: dict[str, Any] = {"neighbors": 9, "paths": {"algorithm": "dijkstra", "st
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Executor]:
+    """Processes that import the installed package, as this one does, and not the source tree beside the tests."""
+    sys.path.insert(0, str(Path(mlcli.__file__).parents[1]))
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         yield pool
+    sys.path.pop(0)
 
 
 def a_pass(kernel: Streamed) -> list[bytes]:
