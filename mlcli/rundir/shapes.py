@@ -55,6 +55,7 @@ class Eigenvalues(Shape):
     frobenius: Number | None
     negative_share: Number | None = None
     tolerance: Annotated[float, Field(ge=0)]
+    further_at_least: list[Number] = []
 
 
 class Fit(Shape):

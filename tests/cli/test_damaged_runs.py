@@ -41,7 +41,8 @@ def edited(run: Path, file: str, place: str, value: Any) -> Path:
 
 @pytest.mark.parametrize(("file", "place", "value"), [
     ("run.json", "embedding.rows", None), ("run.json", "embedding.components", "2"), ("run.json", "input", []),
-    ("run.json", "spectrum.exponent", 10**25), ("run.json", "stages", {}), ("quality.json", "q_nx.values", [1]),
+    ("run.json", "spectrum.exponent", 10**25), ("run.json", "spectrum.further_at_least", -5),
+    ("run.json", "stages", {}), ("quality.json", "q_nx.values", [1]),
     ("certificate.json", "verdict", None), ("dimension.json", "recommendation.sentence", 3)])
 def test_a_key_that_is_gone_or_of_another_type_is_named(run: Path, mlcli: Caller, file: str, place: str,
                                                        value: Any) -> None:

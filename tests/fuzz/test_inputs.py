@@ -59,7 +59,7 @@ def faults(folder: Path, name: str, count: int, seed: int) -> list[str]:
     for told, content in draw.sample(every, min(count, len(every))):
         try:
             (folder / name).write_bytes(content())
-        except (ValueError, TypeError, IndexError):  # not every change can be made of every array
+        except (ValueError, TypeError, IndexError, OverflowError):  # not every change can be made of every array
             continue
         for command, *rest in CALLS:
             known = options if command != "check" or "-m" not in options else options[:1]

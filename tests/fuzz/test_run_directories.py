@@ -23,7 +23,7 @@ def faults(folder: Path, name: str, count: int, seed: int) -> list[str]:
         file, told, content = draw.choice(by_file[files[number % len(files)]])
         try:
             changed = content()
-        except (ValueError, TypeError, IndexError):  # not every change can be made of every array
+        except (ValueError, TypeError, IndexError, OverflowError):  # not every change can be made of every array
             continue
         copy = damaged(directory, folder / "damaged", file, changed)
         shutil.copy(SAMPLES / RUNS[name][0], copy / "new.csv")
