@@ -162,6 +162,8 @@ def loadings_of(folder: Path) -> Loadings | None:
     if rows is None:
         return None
     names_of, *axes = rows.columns
+    if not axes:
+        raise damaged(folder / names.LOADINGS, "it has no axis", 1)
     values = np.array([rows.numbers(axis) for axis in axes]).reshape(len(axes), -1)
     return Loadings(values.T, rows.columns[names_of])
 

@@ -149,3 +149,9 @@ def test_a_coordinate_that_is_no_number_is_named(run: Path, mlcli: Caller, reade
     copy = damaged(run, Path("copy"), "embedding.csv", ("\n".join(lines) + "\n").encode())
     called = mlcli(reader[0], copy, *reader[1:])
     assert called.code == 83 and "copy/embedding.csv:4" in called.err
+
+
+def test_loadings_without_an_axis_are_named(run: Path, mlcli: Caller) -> None:
+    first = [line.split(",")[0] for line in (run / "loadings.csv").read_text().splitlines()]
+    called = mlcli("verify", damaged(run, Path("copy"), "loadings.csv", ("\n".join(first) + "\n").encode()))
+    assert called.code == 83 and "copy/loadings.csv:1" in called.err
