@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
+from mlcli.errors import NumericalError
 
 BLOCK = 1 << 20  # numbers processed together
 NORMAL = 1022  # powers of two up to this exponent are normal numbers, and multiplying by them is exact
@@ -108,3 +109,12 @@ def scaled(values: Array, exponent: int) -> Array:
 def scaled_number(value: float, exponent: int) -> float:
     """2**exponent * value."""
     return float(scaled(np.asarray(value, dtype=np.float64), exponent))
+
+
+def parameter_in_units(value: float, exponent: int, where: str) -> float:
+    """2**exponent times a positive parameter; raises NumericalError where the data's size takes it out of range."""
+    moved = scaled_number(value, exponent)
+    if not 0 < moved < np.inf:
+        raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=where,
+                             hint="scale the data, for example with --scale standard")
+    return moved

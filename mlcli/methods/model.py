@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.check import EPS
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features
@@ -17,7 +18,7 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.similarities import Similarity, rounding_of
+from mlcli.stages.similarities import Similarity
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
 
@@ -75,7 +76,8 @@ class Projector:
 
     def rounding(self, points: Array) -> float:
         """The errors of coordinates of points: large where axes amplify the columns' smallest variation."""
-        wrong = rounding_of(self.similarity, points, self.centering.means)
+        rows = self.similarity.rows(points)
+        wrong = EPS * rows.shape[1] * (np.abs(rows) + np.abs(self.centering.means)) + self.similarity.rounding(points)
         return float((wrong.max(axis=0, initial=0.0) @ np.abs(self.axes)).max(initial=0.0))
 
     @property

@@ -5,7 +5,7 @@ import pytest
 import scipy.linalg
 
 from mlcli.base.types import Array
-from mlcli.errors import GeometryError
+from mlcli.errors import GeometryError, NumericalError
 from tests.support import Notes, dissimilarities, distances, fit
 
 POINTS = np.random.default_rng(17).standard_normal((120, 3))
@@ -106,3 +106,10 @@ def test_weights_that_vanish_are_an_error() -> None:
     with pytest.raises(GeometryError) as caught:
         fit("laplacian", apart, neighbors={"count": 8, "pieces": "connect"}, weights={"name": "heat", "rate": 1e5})
     assert caught.value.code == "E-NO-WEIGHT" and caught.value.where == "method.weights.rate"
+
+
+def test_a_rate_that_the_data_takes_out_of_range_is_refused() -> None:
+    """As a gaussian kernel's is: at zero all weights are equal, at infinity none is a number."""
+    with pytest.raises(NumericalError) as caught:
+        fit("laplacian", POINTS * 1e200, neighbors=8, weights={"name": "heat", "rate": 1e10})
+    assert caught.value.code == "E-KERNEL-RANGE" and caught.value.where == "method.weights.rate"

@@ -31,10 +31,10 @@ class Demand(Kept):
         Likewise for a report of more eigenvalues than the `size` that there are, and a tolerance without iteration.
         """
         if self.solver == "dense":
-            self.refuse_unused("the dense solver has no iterations", "tolerance", where="method.eigensolve")
+            self.refuse_unused("the dense solver has no iterations", "tolerance", where=self.where)
         if self.report is not None and self.report > size:
             raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
-                              where="method.eigensolve.report", hint=f"ask for at most {size}")
+                              where=f"{self.where}.report", hint=f"ask for at most {size}")
         return clipped(self, self.components, limit) if isinstance(self.components, int) else self
 
     def whole(self, size: int) -> bool:

@@ -57,7 +57,7 @@ class Eigensolve(Demand):
             return self._clip(available or 1, available)
         if np.isnan(trace):
             raise ConfigError("SHARE", "a share of the variance needs the whole spectrum, which is not computed here",
-                              where="method.eigensolve.components",
+                              where=f"{self.where}.components",
                               hint="give a count of axes, such as 2, or set method.eigensolve.solver to dense")
         if available == 0:
             return self._clip(1, 0)
@@ -89,7 +89,7 @@ class Eigensolve(Demand):
             return 1
         if self.chosen("components"):
             raise GeometryError("AXES", f"{count} axes were asked for and {available} eigenvalues are positive",
-                                where="method.eigensolve.components", hint=f"ask for at most {max(available, 1)}")
+                                where=f"{self.where}.components", hint=f"ask for at most {max(available, 1)}")
         note("W-RANK", f"kept {available} of {count} axes: no other eigenvalue is positive")
         return available
 

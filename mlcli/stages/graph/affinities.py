@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.options import Options, option
-from mlcli.base.scaling import scaled_number, shown
+from mlcli.base.scaling import parameter_in_units, scaled_number, shown
 from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
@@ -43,7 +43,7 @@ class Heat(Options):
     def for_graph(self, graph: Graph, exponent: int) -> "Heat":
         """The weights for lengths in units of 2**exponent, with a default rate fixed from the graph."""
         if self.rate is not None:
-            return self.replace(rate=scaled_number(self.rate, 2 * exponent))
+            return self.replace(rate=parameter_in_units(self.rate, 2 * exponent, "method.weights.rate"))
         squared = graph.lengths[graph.lengths > 0] ** 2
         rate = 1 / float(np.median(squared))
         note("N-RATE", f"heat rate {shown(rate, -2 * exponent)}: one over the median squared length of an edge",

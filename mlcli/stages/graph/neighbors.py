@@ -87,8 +87,13 @@ class Neighbors(Options):
         return Step("neighbors", "k-d tree" if tree else "products of all pairs, refined", seconds,
                     8.0 * (rows * (columns + 4 * (self.count or 10)) + (0 if tree or native.available() else BLOCK)))
 
-    def lists_of_new(self, new: Array, points: Array, radius: float | None) -> Lists:
-        """The neighbors of new points (m x d) among the training points; a radius that finds none takes the nearest."""
+    def lists_of_new(self, new: Array, points: Array | None, radius: float | None) -> Lists:
+        """The neighbors of new points (m x d) among the training points; a radius that finds none takes the nearest.
+
+        Without points, new ones are given by their dissimilarities to the training points.
+        """
+        if points is None:
+            return self.lists_of_rows(new, radius)
         if radius is None:
             return nearest_of_new(new, points, self.count or 1)
         return _or_nearest(within(new, points, radius, own=False), nearest_of_new(new, points, 1))

@@ -94,8 +94,6 @@ class Dense:
         return cls(kernel, Centering(means, across=True), tolerance)
 
 
-
-
 def square_memory(compute: Compute, size: int, copies: float, method: str, hint: str) -> None:
     """Refuses, before anything is allocated, a run whose n x n arrays are over the memory limit."""
     limit = compute.memory_bytes()

@@ -7,11 +7,10 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.options import Options, option
-from mlcli.base.scaling import scaled, shown
+from mlcli.base.scaling import parameter_in_units, scaled, shown
 from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
-from mlcli.errors import NumericalError
 from mlcli.stages.algebra.distances import inner_products, squared_distances
 from mlcli.stages.kernels.median_distance import median_squared_distance
 
@@ -72,7 +71,7 @@ class Polynomial(Options):
 
     def for_points(self, points: Array, exponent: int) -> "Polynomial":
         """The kernel for data in units of 2**exponent."""
-        return self.replace(gamma=_in_range(self.gamma, 2 * exponent, "method.kernel.gamma"))
+        return self.replace(gamma=parameter_in_units(self.gamma, 2 * exponent, "method.kernel.gamma"))
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Values for all pairs (m x n)."""
@@ -119,7 +118,7 @@ class Gaussian(Options):
     def for_points(self, points: Array, exponent: int) -> "Gaussian":
         """The kernel for data in units of 2**exponent, with a default rate fixed from the data."""
         if self.rate is not None:
-            return self.replace(rate=_in_range(self.rate, 2 * exponent, "method.kernel.rate"))
+            return self.replace(rate=parameter_in_units(self.rate, 2 * exponent, "method.kernel.rate"))
         middle = median_squared_distance(points)
         if not middle:
             return self.replace(rate=1.0)
@@ -162,12 +161,3 @@ def against(function: Linear | Polynomial | Gaussian, points: Array) -> Callable
     center = points.mean(axis=0) if function.movable else np.zeros(points.shape[1])
     right = function.factors(points - center)[1]
     return lambda left: function.finish(inner_products(function.factors(left - center)[0], right))
-
-
-def _in_range(value: float, exponent: int, path: str) -> float:
-    """2**exponent times a parameter; raises NumericalError where the data's size takes it out of range."""
-    moved = float(scaled(np.asarray(value), exponent))
-    if not 0 < moved < np.inf:
-        raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=path,
-                             hint="scale the data, for example with --scale standard")
-    return moved

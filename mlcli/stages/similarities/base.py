@@ -3,10 +3,7 @@
 from collections.abc import Iterator
 from typing import ClassVar
 
-import numpy as np
-
 from mlcli.base.blocks import one_by_one, row_blocks
-from mlcli.base.check import EPS
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Given
@@ -69,9 +66,3 @@ class Similarity:
     def variances(self) -> Array | None:
         """The variances behind coordinates of unit variance (p); None where coordinates have these variances."""
         return None
-
-
-def rounding_of(similarity: Similarity, new: Array, means: Array) -> Array:
-    """The errors of the centered rows of new points (m x c)."""
-    rows = similarity.rows(new)
-    return EPS * rows.shape[1] * (np.abs(rows) + np.abs(means)) + similarity.rounding(new)

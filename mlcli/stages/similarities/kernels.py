@@ -110,8 +110,7 @@ class Geodesics(Similarity):
 
     def rows(self, new: Array) -> Array:
         """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""
-        lists = (self.neighbors.lists_of_rows(new, self.radius) if self.points is None
-                 else self.neighbors.lists_of_new(new, self.points, self.radius))
+        lists = self.neighbors.lists_of_new(new, self.points, self.radius)
         paths = paths_of_new(self.graph, lists)
         return gower(np.square(paths if self.landmarks is None else paths[:, self.landmarks]))
 

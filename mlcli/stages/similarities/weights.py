@@ -74,8 +74,7 @@ class Affinities(Similarity):
 
     def rows(self, new: Array) -> Array:
         """Shares that sum to one (m x n)."""
-        lists = (self.neighbors.lists_of_rows(new, self.radius) if self.points is None
-                 else self.neighbors.lists_of_new(new, self.points, self.radius))
+        lists = self.neighbors.lists_of_new(new, self.points, self.radius)
         rows = weight_matrix(self.affinity(lists.lengths), lists, self.graph.size).toarray()
         firsts = lists.starts[:-1]
         far = np.flatnonzero(rows.sum(axis=1) == 0)  # so far that all affinities vanish: the nearest has all weight
