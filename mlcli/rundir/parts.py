@@ -30,7 +30,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
     preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
     if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | None)
             and isinstance(unfolded, Unfolded | None) and is_of(model["trained"], tuple[str, ...])
-            and isinstance(model["id_name"], str)):
+            and isinstance(model["id_name"], str) and isinstance(model["kind"], str)):
         raise Unfit("a part of the model is of another type")
     known = {"k": len(preparation.columns)}
     if projector is not None:

@@ -63,6 +63,10 @@ class Fit(Shape):
 
     __pydantic_extra__: dict[str, Figure | str | list[Any] | dict[str, Figure]] = Field(init=False)
     factor_correlations: list[list[Number]] = []
+    uniquenesses: dict[str, Number | None] = {}
+    log_likelihood: Number | None = None
+    trace: Number | None = None
+    dual_bound: Number | None = None
     duality_gap: Number | None = None
     constraint_violation: Number = 0.0
     converged: bool = True

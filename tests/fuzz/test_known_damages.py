@@ -1,0 +1,42 @@
+"""Damages of run directories that once ended in an internal error are refused by name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fuzz.directories import damaged, made
+from tests.fuzz.trials import commands, tried
+
+DAMAGES: dict[str, tuple[str, dict[str, Any]]] = {  # file, what is put in; None: the key is deleted
+    "figures that are one number": ("run.json", {"fit.uniquenesses": 1e308}),
+    "a likelihood that is no number": ("run.json", {"fit.log_likelihood": "likely"}),
+    "a kind that is missing": ("model.json", {"model.kind": None}),
+    "a kind that is no text": ("model.json", {"model.kind": 3}),
+}
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run of factor analysis of a covariance matrix, which has no projector."""
+    return made(tmp_path_factory.mktemp("known"), "fa")
+
+
+@pytest.mark.parametrize("name", DAMAGES)
+def test_a_known_damage_is_refused(run: Path, tmp_path: Path, name: str) -> None:
+    file, changes = DAMAGES[name]
+    document = json.loads((run / file).read_bytes())
+    for place, value in changes.items():
+        *above, last = place.split(".")
+        inside = document
+        for key in above:
+            inside = inside[key]
+        if value is None:
+            del inside[last]
+        else:
+            inside[last] = value
+    copy = damaged(run, tmp_path / "damaged", file, json.dumps(document).encode())
+    trials = [tried(*arguments) for arguments in commands(copy, file)]
+    assert [trial.fault for trial in trials if trial.fault] == []
+    assert any(trial.code for trial in trials)  # somebody noticed
