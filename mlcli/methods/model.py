@@ -14,13 +14,15 @@ from mlcli.base.scaling import largest_of, scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note, stage
 from mlcli.base.stored import stored
-from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.similarities import Similarity
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
+
+FARTHEST = 2.0**500  # size of new points in the computation's units, where training points are about 1: squares are safe
 
 
 @stored("decoder", mean="d", directions="dp")
@@ -59,11 +61,13 @@ class Projector:
         """Coordinates (m x p) of new points, in the training data's units; a few rows at a time, but for a sequence."""
         coordinates = np.empty((len(new), self.axes.shape[1]))
         for block in self.similarity.batches(new, len(self.axes)):
-            rows = self.centering(self.similarity.rows(scaled(new[block], -self.exponent_in)))
-            coordinates[block] = scaled(rows @ self.axes, self.exponent_out)
-        if not np.isfinite(coordinates).all():
-            raise NumericalError("PROJECTION", "some projected coordinates are not finite",
-                                 hint="the new points are too far from the training points for double precision")
+            moved = scaled(new[block], -self.exponent_in)
+            if not self.similarity.in_features:
+                require_near(np.abs(moved) > FARTHEST, block.start or 0)
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+                rows = self.centering(self.similarity.rows(moved))
+                coordinates[block] = scaled(rows @ self.axes, self.exponent_out)
+        require_near(~np.isfinite(coordinates))
         return coordinates
 
     @stage("reconstruct")
@@ -184,6 +188,14 @@ class Model:
         projector = self.projector and replace(
             self.projector, exponent_in=units.input, exponent_out=units.coordinates)
         return replace(self, embedding=embedding, spectrum=spectrum, projector=projector)
+
+
+def require_near(far: AnyArray, first: int = 0) -> None:
+    """Raises NumericalError where something of a new point is too far (m x anything)."""
+    if far.any():
+        row = first + int(np.flatnonzero(far.any(axis=1))[0]) + 1
+        raise NumericalError("PROJECTION", f"new point {row} is too far from the training points for double precision",
+                             hint="check its numbers, or leave it out")
 
 
 def in_range(values: Array, same: Array) -> bool:

@@ -9,7 +9,7 @@ import pytest
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Labeled
 from mlcli.base.types import Array
-from mlcli.errors import ConfigError, GeometryError, MlcliError
+from mlcli.errors import ConfigError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
 from mlcli.rundir import archive
 from tests.support import EPS, Notes, dissimilarities, distances, features, fit
@@ -149,6 +149,18 @@ def test_projection_does_not_depend_on_what_else_is_projected(name: str) -> None
     together = model.project(new)
     for i in range(7):
         close(name, together[i : i + 1], model.project(new[i : i + 1]))
+
+
+@pytest.mark.filterwarnings("error")
+@every_configuration
+def test_new_points_far_outside_are_projected_or_refused(name: str) -> None:
+    model = model_of(name)
+    for size in (1e5, 1e100, 1e200, 1e308):
+        new = np.vstack([POINTS[:2], size * np.sign(POINTS[2:5])])
+        try:
+            assert np.isfinite(model.project(new)).all()
+        except NumericalError as error:
+            assert size > 1e100 and "new point 3 is too far" in str(error)
 
 
 @every_configuration

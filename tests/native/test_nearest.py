@@ -112,6 +112,12 @@ def test_missing_candidates() -> None:
     assert indices.tolist() == [[1, 2, -1]] and squared.tolist() == [[1.0, 25.0, np.inf]]
 
 
+def test_candidates_at_infinite_distance_are_kept_by_index() -> None:
+    points = np.array([[0.0], [1.0], [5.0], [2.0]])
+    indices, squared = native.refine(np.array([[1e200]]), points, np.array([[3, 0, 2, 1]]), 3)
+    assert indices.tolist() == [[0, 1, 2]] and np.isinf(squared).all()
+
+
 @given(st.integers(1, 300), st.integers(1, 6), st.integers(0, 2**32 - 1))
 @settings(max_examples=100, deadline=None)
 def test_the_tree_finds_distances_that_sorting_finds(size: int, columns: int, seed: int) -> None:

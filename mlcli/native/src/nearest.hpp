@@ -6,11 +6,17 @@ namespace mlcli::LEVEL {
 
 constexpr int STEP = 64;  // numbers that are looked over together for any that is small enough
 
+// Whether (value, index) comes before what is kept at a place; a place without an index is free, even for infinity.
+template <class T>
+INLINE bool precedes(T value, std::int64_t index, const T *values, const std::int64_t *indices, int place) {
+    return value < values[place] || (value == values[place] && (indices[place] < 0 || index < indices[place]));
+}
+
 // Puts (value, index) among the `count` kept so far, which ascend; equal values ascend by index.
 template <class T>
 INLINE void insert(T value, std::int64_t index, int count, T *values, std::int64_t *indices) {
     int place = count - 1;
-    for (; place > 0 && (values[place - 1] > value || (values[place - 1] == value && indices[place - 1] > index)); --place) {
+    for (; place > 0 && precedes(value, index, values, indices, place - 1); --place) {
         values[place] = values[place - 1];
         indices[place] = indices[place - 1];
     }
@@ -103,9 +109,7 @@ static void refine(const double *point, const double *points, std::int64_t colum
         const std::int64_t j = candidates[i];
         if (j < 0 || j == own) continue;
         const double squared = squared_distance(point, points + j * columns, columns);
-        const int last = count - 1;
-        if (squared < values[last] || (squared == values[last] && (indices[last] < 0 || j < indices[last])))
-            insert(squared, j, count, values, indices);
+        if (precedes(squared, j, values, indices, count - 1)) insert(squared, j, count, values, indices);
     }
 }
 
