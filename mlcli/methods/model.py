@@ -22,7 +22,7 @@ from mlcli.stages.similarities import Similarity
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
 
-FARTHEST = 2.0**500  # size of new points in the computation's units, where training points are about 1: squares are safe
+FARTHEST = 2.0**500  # size of new points whose squares are safe, in units in which training points are about 1
 
 
 @stored("decoder", mean="d", directions="dp")
