@@ -56,6 +56,6 @@ def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indi
 
 def _side(name: str, run: Contents, rows: Indices) -> Side:
     """A run as one side of the comparison."""
-    shares = [None if share != share else share for share in run.spectrum.numbers("proportion")]
+    eigenvalues = [] if run.spectrum is None else run.spectrum.numbers("eigenvalue")
     return Side(name, str(run.manifest["method"]), str(run.manifest["input"]["path"]), len(run.embedding.ids),
-                run.embedding.values[rows], run.spectrum.numbers("eigenvalue"), shares)
+                run.embedding.values[rows], eigenvalues, run.proportions)

@@ -142,7 +142,8 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.kept.report
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
-             names.SPECTRUM: spectrum_table(model.spectrum, reported), **fit_texts(result)}
+             **({} if model.spectrum is None else {names.SPECTRUM: spectrum_table(model.spectrum, reported)}),
+             **fit_texts(result)}
     if findings.quality is not None:
         texts[names.QUALITY] = json_text(findings.quality.figures)
         texts[names.SHEPARD] = shepard_table(findings.quality.pairs)
@@ -217,7 +218,7 @@ def refuse_warnings(journal: Journal) -> None:
 
 def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:
     """What run.json says of a run, besides versions and file hashes."""
-    source, config = result.source, result.config
+    source, config, spectrum = result.source, result.config, result.model.spectrum
     threads = config.compute.allowed_threads()
     view = {} if source.view is None else {"view": input_facts(config.input.view.path, source.view)}
     return {
@@ -225,7 +226,8 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
         "input": {**input_facts(config.input.path, source), **view},
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
-        "spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(result.model.spectrum)},
+        **({} if spectrum is None else
+           {"spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(spectrum)}}),
         "fit": dict(result.model.fit),
         "certificate": certificate.verdict,
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
@@ -248,7 +250,8 @@ def summary(result: Run, journal: Journal, certificate: Certificate, output: str
     axes = findings.dimension if findings else None
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
     measured = findings.quality.figures if findings and findings.quality else {}
-    return {"run": output, "components": kept, **leading(spectrum, kept), "scree": leading(spectrum, LEADING),
+    ranks = {} if spectrum is None else {**leading(spectrum, kept), "scree": leading(spectrum, LEADING)}
+    return {"run": output, "components": kept, **ranks,
             "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
             "dimension": axes["recommendation"] if axes else None, **facts(result, journal, certificate)}
 

@@ -33,7 +33,7 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
     """What the small files of a run hold, besides what is in memory already."""
     return Contents(
         manifest, config, (folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), table,
-        rows_of(folder / names.SPECTRUM) or Rows({}), document(folder / names.QUALITY, "Quality"),
+        rows_of(folder / names.SPECTRUM), document(folder / names.QUALITY, "Quality"),
         document(folder / names.DIMENSION, "Dimension"), document(folder / names.CERTIFICATE, "Certificate"),
         rows_of(folder / names.SHEPARD),
         rows_of(folder / names.TRACE), rows_of(folder / names.LOADINGS))
@@ -71,7 +71,8 @@ def finished(folder: Path) -> Contents:
                                names.SHEPARD, names.TRACE, names.LOADINGS) if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
     rows = manifest["embedding"]["rows"]
-    if (rows and not kept) or names.CONFIG not in listed or names.SPECTRUM not in listed:
+    lacks_spectrum = bool(manifest.get("spectrum")) != (names.SPECTRUM in listed)
+    if (rows and not kept) or names.CONFIG not in listed or lacks_spectrum:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
     config = config_of(folder)
     table = embedding_of(read_embedding(folder / kept[0], manifest)) if rows else without_rows(manifest)

@@ -9,7 +9,8 @@ import numpy as np
 
 from mlcli.base.check import skipped
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import scaled
+from mlcli.base.quantity import Quantity
+from mlcli.base.scaling import Unit
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array, Indices
 from mlcli.certify.certificate import Certificate
@@ -68,12 +69,14 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
     with threads_limited(config.compute.thread_count()):
         stored = archive.load(folder)
         values, texts = embedding_of(folder, config, manifest)
-        spectrum = stated_spectrum(folder, manifest)
-        if spectrum is None:
+        stated = manifest.get("spectrum")
+        spectrum = stated and stated_spectrum(folder, stated)
+        if stated and spectrum is None:
             lost = skipped("spectrum", "the eigenvalues are outside the range of doubles")
             return Verified((), state, Certificate((lost,), {}))
-        model = Model(values, replace(spectrum, vectors=values), stored["projector"], None, Figures(manifest["fit"]),
-                      trace_of(folder), loadings_of(folder))
+        model = Model(embedding=values, spectrum=spectrum and replace(spectrum, vectors=values),
+                      projector=stored["projector"], fit=Figures(manifest["fit"]), objective=trace_of(folder),
+                      loadings=loadings_of(folder))
         record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, full=full))
 
@@ -165,29 +168,29 @@ def loadings_of(folder: Path) -> Loadings | None:
     if not axes:
         raise damaged(folder / names.LOADINGS, "it has no axis", 1)
     values = np.array([rows.numbers(axis) for axis in axes]).reshape(len(axes), -1)
-    return Loadings(values.T, rows.columns[names_of])
+    return Loadings(values.T, rows.columns[names_of], power=0)
 
 
-def trace_of(folder: Path) -> Array | None:
+def trace_of(folder: Path) -> Quantity | None:
     """The objective after each iteration, where the run has any."""
     rows = rows_of(folder / names.TRACE)
-    return None if rows is None else np.array(rows.numbers("objective"))
+    return None if rows is None else Quantity(np.array(rows.numbers("objective")))
 
 
-def stated_spectrum(folder: Path, manifest: dict[str, Any]) -> Spectrum | None:
+def stated_spectrum(folder: Path, facts: dict[str, Any]) -> Spectrum | None:
     """The spectrum as the files state it, in the units of the computation; None where these are out of range."""
-    facts, rows = manifest["spectrum"], rows_of(folder / names.SPECTRUM)
-    exponent, divisor = -int(facts["exponent"]), float(facts["divisor"])
+    rows = rows_of(folder / names.SPECTRUM)
+    unit, divisor = Unit(int(facts["exponent"])), float(facts["divisor"])
     with np.errstate(over="ignore"):  # what leaves the range of doubles is not finite
         values = np.array(rows.numbers("eigenvalue") if rows else [], dtype=np.float64) * divisor
     top = float(np.abs(values).max(initial=0.0))
-    if not np.isfinite(values).all() or (exponent and top < LEAST):
+    if not np.isfinite(values).all() or (unit.exponent and top < LEAST):
         return None
 
     def stated(name: str) -> float:
         value = facts[name]
-        return float("nan") if value is None else float(scaled(np.asarray(value * divisor), exponent))
+        return float("nan") if value is None else (unit**-1).number(value * divisor)
 
     complete = bool(facts["complete"]) and len(values) == facts["computed"]
-    return Spectrum(scaled(values, exponent), np.zeros((0, 0)), None, stated("trace"), complete, divisor,
+    return Spectrum(unit.measured(values), np.zeros((0, 0)), None, stated("trace"), complete, divisor,
                     solved_frobenius=stated("frobenius"), tolerance=float(facts["tolerance"]))

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlcli import native
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import Note, Stage, Watcher, tell
-from mlcli.stages.algebra import iterate, krylov
+from mlcli.stages.algebra import iterate, krylov, minimize
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.graph.nearest import Lists
@@ -20,7 +21,7 @@ RESULTS = Archive({
     "note": Note, "lists": Lists, "elimination": native.Elimination, "weights": native.Weights, "spectrum": Spectrum,
     "centering": Centering,
     "krylov": krylov.Checkpoint, "iterate": iterate.Checkpoint,
-    "climb": iterate.Climb, "estimate": em.Estimate, "latent": Latent,
+    "climb": iterate.Climb, "descent": minimize.Descent, "unit": Unit, "estimate": em.Estimate, "latent": Latent,
     "posterior": Posterior, "factors": factor_analysis.Estimate}, finite=False)
 
 

@@ -7,19 +7,20 @@ from typing import ClassVar, Self
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices
 
 
 @frozen
 class Given:
-    """The base of all inputs: named rows of finite numbers, 2**exponent times `values`."""
+    """The base of all inputs: named rows of finite numbers, `values` in a power of `unit`."""
 
     kind: ClassVar[str]
+    power: ClassVar[int] = 1  # of the unit, that the values carry
     needs: ClassVar[str] = ""  # what an input must have besides its kind, and the flag that gives it
     values: Array
     ids: Sequence[str]  # n
-    exponent: int = field(default=0, kw_only=True)
+    unit: Unit = field(default=Unit(), kw_only=True)  # of lengths
 
     @classmethod
     def described(cls) -> str:
@@ -28,22 +29,30 @@ class Given:
         return f"{cls.kind} with {needs} (`{flag}`)" if needs else cls.kind
 
     @property
-    def unit(self) -> int:
-        """The exponent of what a coordinate of this data carries."""
-        return self.exponent
+    def units(self) -> tuple[Unit, ...]:
+        """The unit of each view."""
+        return (self.unit,)
+
+    @property
+    def value_unit(self) -> Unit:
+        """The unit of the values."""
+        return self.unit**self.power
 
     def normalized(self, reach: int = 0) -> Self:
-        """The same data with its largest size in [0.5, 2), a power of two apart: squares cannot overflow.
+        """The same data with its largest size in [0.25, 1), in another unit: squares cannot overflow.
 
-        Data whose exponent is within `reach` of zero stays as it is, and is not copied.
+        Data of a size between 2**-reach and 2**reach stays as it is, and is not copied.
         """
-        exponent = self._exponent()
-        if abs(exponent) <= reach:
-            return self
-        return replace(self, values=scaled(self.values, -exponent), exponent=self.exponent + exponent)
+        factor = Unit.of(self.values, power=self.power) ** self.power
+        return self if factor.within(reach) else self.over(factor)
 
-    def _exponent(self) -> int:
-        return exponent_of(self.values)
+    def over(self, factor: Unit) -> Self:
+        """The same data with values smaller by a factor, in a unit that is larger."""
+        return replace(self, values=factor.measured(self.values), unit=self.unit * factor.root(self.power))
+
+    def plain_rows(self, rows: Array, power: int) -> Array:
+        """What numbers with a row for each column stand for, in this power of the columns' unit."""
+        return (self.unit**power).plain(rows)
 
 
 @frozen
@@ -85,6 +94,16 @@ class TwoViews(Features):
         """The same data with each view's largest size in [0.5, 2), a power of two of its own apart."""
         return replace(super().normalized(reach), view=self.view.normalized(reach))
 
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """The unit of each view."""
+        return (self.unit, self.view.unit)
+
+    def plain_rows(self, rows: Array, power: int) -> Array:
+        """The same of the first view's columns, then of the second's."""
+        first = self.values.shape[1]
+        return np.vstack([super().plain_rows(rows[:first], power), self.view.plain_rows(rows[first:], power)])
+
 
 @frozen
 class Dissimilarities(Given):
@@ -102,15 +121,7 @@ class Similarities(Given):
     """A kernel given as a matrix (n x n): how similar every two points are, symmetric."""
 
     kind: ClassVar[str] = "kernel"
-
-    @property
-    def unit(self) -> int:
-        """Half the exponent: a kernel holds squares."""
-        return self.exponent // 2
-
-    def _exponent(self) -> int:
-        exponent = exponent_of(self.values)
-        return exponent + exponent % 2  # even, so that its root is a power of two as well
+    power: ClassVar[int] = 2  # a kernel holds squares
 
 
 @frozen
@@ -118,21 +129,13 @@ class Covariance(Given):
     """How columns vary together (d x d), a covariance or correlation matrix: no points, so no rows to embed."""
 
     kind: ClassVar[str] = "covariance"
+    power: ClassVar[int] = 2  # covariances are squares
     observations: int | None = None  # that the matrix was computed from
 
     @property
     def columns(self) -> Sequence[str]:
         """The names of the columns (d), which are those of the rows."""
         return self.ids
-
-    @property
-    def unit(self) -> int:
-        """Half the exponent: covariances are squares."""
-        return self.exponent // 2
-
-    def _exponent(self) -> int:
-        exponent = exponent_of(self.values)
-        return exponent + exponent % 2  # even, as that of a kernel
 
 
 Input = Features | Dissimilarities | Similarities | Covariance

@@ -5,7 +5,16 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import Unit
 from mlcli.errors import ConfigError
+
+
+@frozen
+class Carries:
+    """Says of an option which power of the data's unit it carries."""
+
+    power: int
 
 
 class Options(BaseModel):
@@ -20,6 +29,19 @@ class Options(BaseModel):
     def replace(self, **values: Any) -> Self:
         """A copy with some fields changed; what the user chose stays marked as chosen."""
         return self.model_copy(update=values)
+
+    def measured_in(self, unit: Unit, where: str = "method") -> Self:
+        """These options with all that carry a power of the data's unit moved into it; raises NumericalError."""
+        moved: dict[str, Any] = {}
+        for name, info in type(self).model_fields.items():
+            value, here = getattr(self, name), f"{where}.{name}"
+            if isinstance(value, Options):
+                moved[name] = value.measured_in(unit, here)
+            for carried in info.metadata if value is not None else ():
+                if isinstance(carried, Carries):
+                    moved[name] = (unit**carried.power).parameter(value, here)
+        changed = {name: value for name, value in moved.items() if value is not getattr(self, name)}
+        return self.replace(**changed) if changed else self
 
     def refuse_unused(self, because: str, *paths: str, where: str = "method") -> dict[str, Any]:
         """Raises ConfigError where options that have no use are not at their defaults; `because` says why.
@@ -39,6 +61,12 @@ class Options(BaseModel):
         return {}
 
 
-def option(default: Any, help: str, **limits: Any) -> Any:
-    """A field of `Options`: its default, one sentence, and its range (`ge`, `gt`, `le`, `lt`)."""
-    return Field(default=default, description=help, validate_default=True, **limits)
+def option(default: Any, help: str, power: int = 0, **limits: Any) -> Any:
+    """A field of `Options`: its default, one sentence, and its range (`ge`, `gt`, `le`, `lt`).
+
+    One that carries a power of the data's unit is given in the user's units; a fit has it in those of the computation.
+    """
+    field = Field(default=default, description=help, validate_default=True, **limits)
+    if power:
+        field.metadata.append(Carries(power))
+    return field

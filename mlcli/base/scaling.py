@@ -1,6 +1,7 @@
-"""Exact scaling by powers of two, so that squares neither overflow nor vanish."""
+"""Units that are powers of two: exact scaling, so that squares neither overflow nor vanish."""
 
 import weakref
+from math import log
 from types import EllipsisType
 
 import numpy as np
@@ -23,12 +24,6 @@ class Extent:
 
 
 _known: dict[int, tuple[weakref.ref[AnyArray], Extent]] = {}  # by id, as long as the array lives
-
-
-def exponent_of(values: Array) -> int:
-    """The e for which 2**-e * values has its largest size in [0.5, 1), NaN left out; 0 for all zeros."""
-    largest = largest_of(values)
-    return int(np.frexp(largest)[1]) if largest > 0 else 0
 
 
 def largest_of(values: AnyArray) -> float:
@@ -79,15 +74,70 @@ def _blocks(values: AnyArray) -> list[slice]:
     return row_blocks(len(values), BLOCK, values.size // len(values))
 
 
-def shown(value: float, exponent: int) -> str:
-    """2**exponent * value in six digits, also where that is not a double."""
-    with np.errstate(over="ignore", under="ignore"):
-        whole = float(np.ldexp(value, exponent))
-    return f"{whole:.6g}" if value == 0 or 0 < abs(whole) < np.inf else f"{value:.6g} x 2**{exponent}"
+@frozen
+class Unit:
+    """A power of two that numbers are measured in: x in this unit stands for 2**exponent * x.
+
+    Units are multiplied, divided and raised to powers: the squares of lengths in `unit` are measured in `unit**2`.
+    """
+
+    exponent: int = 0
+
+    @classmethod
+    def of(cls, *arrays: Array, power: int = 1) -> "Unit":
+        """The unit in whose power the largest size of some numbers is in [2**-power, 1), NaN left out; 1 for zeros."""
+        largest = max(map(largest_of, arrays))
+        return cls(-(-int(np.frexp(largest)[1]) // power) if largest > 0 else 0)
+
+    def __pow__(self, power: int) -> "Unit":
+        return Unit(self.exponent * power)
+
+    def __mul__(self, other: "Unit") -> "Unit":
+        return Unit(self.exponent + other.exponent)
+
+    def __truediv__(self, other: "Unit") -> "Unit":
+        return Unit(self.exponent - other.exponent)
+
+    def root(self, power: int) -> "Unit":
+        """The unit of which this is a power."""
+        return Unit(self.exponent // power)
+
+    def within(self, reach: int) -> bool:
+        """Whether it lies between 2**-reach and 2**reach."""
+        return abs(self.exponent) <= reach
+
+    def measured(self, values: Array) -> Array:
+        """Numbers in this unit; exact unless they leave the range of doubles, on all threads."""
+        return _scaled(values, -self.exponent)
+
+    def plain(self, values: Array) -> Array:
+        """What numbers in this unit stand for, likewise."""
+        return _scaled(values, self.exponent)
+
+    def number(self, value: float) -> float:
+        """What one number in this unit stands for."""
+        return float(self.plain(np.asarray(value, dtype=np.float64)))
+
+    def logarithm(self, times: int) -> float:
+        """The natural logarithm of this unit, so many times."""
+        return times * self.exponent * log(2)
+
+    def shown(self, value: float) -> str:
+        """What a number in this unit stands for, in six digits, also where that is not a double."""
+        whole = self.number(value)
+        return f"{whole:.6g}" if value == 0 or 0 < abs(whole) < np.inf else f"{value:.6g} x 2**{self.exponent}"
+
+    def parameter(self, value: float, where: str) -> float:
+        """A positive parameter in this unit; raises NumericalError where the data's size takes it out of range."""
+        moved = (self**-1).number(value)
+        if not 0 < moved < np.inf:
+            raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=where,
+                                 hint="scale the data, for example with --scale standard")
+        return moved
 
 
-def scaled(values: Array, exponent: int) -> Array:
-    """2**exponent * values, exact unless it leaves the range of doubles, on all threads."""
+def _scaled(values: Array, exponent: int) -> Array:
+    """2**exponent * values."""
     if exponent == 0:
         return values
     found = np.empty(values.shape)
@@ -104,17 +154,3 @@ def scaled(values: Array, exponent: int) -> Array:
     else:
         each(fill, _blocks(values))
     return found
-
-
-def scaled_number(value: float, exponent: int) -> float:
-    """2**exponent * value."""
-    return float(scaled(np.asarray(value, dtype=np.float64), exponent))
-
-
-def parameter_in_units(value: float, exponent: int, where: str) -> float:
-    """2**exponent times a positive parameter; raises NumericalError where the data's size takes it out of range."""
-    moved = scaled_number(value, exponent)
-    if not 0 < moved < np.inf:
-        raise NumericalError("KERNEL-RANGE", f"{value:g} is out of range for data of this size", where=where,
-                             hint="scale the data, for example with --scale standard")
-    return moved

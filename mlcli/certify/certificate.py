@@ -111,4 +111,4 @@ def facts_of(subject: Subject) -> dict[str, Any]:
     graph = getattr(similarity, "graph", None)
     return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
             "carriers": len(subject.fit) if similarity else 0,
-            "eigenvalues": len(subject.model.spectrum.solved), "edges": None if graph is None else graph.edges}
+            "eigenvalues": len(subject.spectrum.solved), "edges": None if graph is None else graph.edges}

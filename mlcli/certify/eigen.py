@@ -13,7 +13,7 @@ INERTIA = 10_000  # rows up to which LDLᵀ is worth its n³/3
 
 def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
     """Checks that need no input: of all numbers; where axes are eigenvectors, of them, as long as √λ or the unit √n."""
-    spectrum = subject.model.spectrum
+    spectrum = subject.spectrum
     parts = {"embedding": subject.embedding, "eigenvalues": spectrum.solved, "axes": subject.projector.axes,
              "means": subject.projector.centering.means}
     wrong = sum(int(np.size(part) - np.isfinite(part).sum()) for part in parts.values())

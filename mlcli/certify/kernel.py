@@ -49,7 +49,7 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
     if source is None:
         yield skipped("residual", "the kernel cannot be computed again from the input")
         return
-    size, stated, precision = len(source.diagonal), subject.projector.centering.means, subject.model.spectrum.tolerance
+    size, stated, precision = len(source.diagonal), subject.projector.centering.means, subject.spectrum.tolerance
     chosen = subject.plan.sample(0.5, source.cost + NUMBER * size, size, least=2)
     rows = Rows(source, chosen, source.rows(chosen) if len(chosen) * size <= INERTIA**2 else None)
     means, largest = np.empty(len(chosen)), most(source.diagonal)
@@ -80,7 +80,7 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
 
 def _pairs(subject: Subject, rows: Rows, means: Array, slack: float) -> Iterator[Check]:
     """(H K H Y)[rows] = Y[rows] Λ, and of all rows ‖H K H‖."""
-    coordinates, values, spectrum = subject.carriers, subject.values, subject.model.spectrum
+    coordinates, values, spectrum = subject.carriers, subject.values, subject.spectrum
     vectors = coordinates - coordinates.mean(axis=0)
     gaps, squares = np.zeros(len(values)), 0.0
     for part, block in rows.centered(means):
@@ -109,9 +109,9 @@ def _axes(subject: Subject) -> Check:
 
 def _trace(subject: Subject, rows: Rows, means: Array, rounding: float) -> Check:
     """The trace of H K H, from its diagonal and its means, is the one that the run states."""
-    stated = subject.model.spectrum.solved_trace
+    stated = subject.spectrum.solved_trace
     if not np.isfinite(stated):
         return skipped("trace", "the run does not state the trace")
-    sizes = max(abs(stated), float(np.abs(subject.model.spectrum.solved).sum()))
+    sizes = max(abs(stated), float(np.abs(subject.spectrum.solved).sum()))
     return ratio("trace", abs(float(rows.source.diagonal.sum() - means.sum()) - stated),
                  subject.rounding * sizes + rounding, "Σ K[i, i] - Σ means = trace", exact=rows.whole)

@@ -12,7 +12,7 @@ import numpy as np
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance
-from mlcli.base.scaling import all_finite, scaled
+from mlcli.base.scaling import Unit, all_finite
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.linear import Centered
@@ -62,7 +62,7 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
             yield skipped("stationarity", "the loadings are not at hand")
             return
         seen = Seen(lambda block: data.values @ block, np.diag(data.values).copy(), np.zeros(len(data.values)))
-        yield from _maximum(subject, seen, scaled(loadings.values, -data.unit), data.unit)
+        yield from _maximum(subject, seen, data.unit.measured(loadings.values), data.unit)
     elif not all_finite(subject.data.values):
         yield from _with_gaps(subject, _loose(subject))
     else:
@@ -70,7 +70,7 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
 
 
 def _of_points(subject: Subject) -> Iterator[Check]:
-    projector, decoder, data = subject.projector, subject.projector.decoder, Centered.of(subject)
+    projector, decoder, data = subject.projector, subject.projector.affine, Centered.of(subject)
     size, rough = max(len(data.points), 1), EPS * np.maximum(data.points.max(axis=0), -data.points.min(axis=0))
     sums, squares, scores = data.passed(projector.axes, subject.embedding)
     weighed = float((rough + subject.rounding * np.sqrt(squares / max(len(data.chosen), 1)))
@@ -87,7 +87,7 @@ def _of_points(subject: Subject) -> Iterator[Check]:
     yield count("decoder", int(np.sum(decoder.mean != projector.centering.means)),
                 "means that reconstruction and projection do not share")
     seen = Seen(lambda block: data.covariance(block) / size, squares / size, rough)
-    yield from _maximum(subject, seen, decoder.directions, subject.data.exponent)
+    yield from _maximum(subject, seen, decoder.directions, subject.data.unit)
 
 
 def _loose(subject: Subject) -> float:
@@ -114,7 +114,7 @@ def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     return Fitted(loadings[varying] / weights[:, None], factors, weights, 1.0, varying, shares[varying])
 
 
-def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterator[Check]:
+def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: Unit) -> Iterator[Check]:
     """The equations of the maximum, and the figures that the run states of it."""
     fitted = _fitted(subject, seen, loadings)
     if fitted is None:
@@ -131,7 +131,7 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
     images, variances = whitened(u), seen.variances[fitted.varying] / fitted.weights**2
     values = np.sort(np.linalg.eigvals(inner).real)[::-1]
     top = max(float(values[0]), float(variances.max(initial=0.0)))
-    rounding = EPS * max(subject.size, len(u), 10) + subject.model.spectrum.tolerance
+    rounding = EPS * max(subject.size, len(u), 10) + subject.spectrum.tolerance
     if 0 < fitted.level <= ROUNDED * rounding * top:
         yield skipped("stationarity", "the noise is only rounding, so the likelihood has no maximum")
         return
@@ -174,7 +174,7 @@ def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: floa
                  f"diag (Λ Φ Λᵀ) + Ψ = diag S but for {int(low.sum())} columns at the bound")
 
 
-def _likelihood(subject: Subject, fitted: Fitted, variances: Array, images: Array, unit: int,
+def _likelihood(subject: Subject, fitted: Fitted, variances: Array, images: Array, unit: Unit,
                 rounding: float) -> Iterator[Check]:
     """-n/2 (d ln 2π + ln |C| + tr C⁻¹S) with C = Λ Φ Λᵀ + Ψ."""
     rows, u = subject.size or getattr(subject.data, "observations", None) or 1, fitted.loadings
@@ -182,14 +182,14 @@ def _likelihood(subject: Subject, fitted: Fitted, variances: Array, images: Arra
     explained = float(np.sum(u * (images @ np.linalg.solve(fitted.inner, fitted.factors)))) / fitted.level
     logs = np.concatenate([2 * np.log(fitted.weights), [
         (len(u) - u.shape[1]) * np.log(fitted.level), float(np.linalg.slogdet(fitted.inner)[1]),
-        len(u) * (np.log(2 * np.pi) + 2 * unit * np.log(2.0))]])
+        len(u) * (np.log(2 * np.pi) + 2 * unit.logarithm(1))]])
     yield from _stated(subject, -rows / 2 * (float(logs.sum()) + whole - explained),
                           rounding * rows / 2 * (whole + len(u) + float(np.abs(logs).sum())))
 
 
 def _spectrum(subject: Subject, fitted: Fitted, seen: Seen, allowed: float) -> Check:
     """What the axes are ranked by follows from the loadings: variances, or sums of squared loadings."""
-    spectrum = subject.model.spectrum
+    spectrum = subject.spectrum
     values, stated = spectrum.solved / spectrum.divisor, spectrum.solved_trace / spectrum.divisor
     expected = (np.ones(len(fitted.loadings)) if fitted.shares is None else fitted.shares) @ fitted.loadings**2
     total = stated
@@ -250,7 +250,7 @@ def _with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
     rounding += EPS * largest * np.sqrt(points.shape[1] / latent.noise)  # what far means cost
     yield ratio("posterior", sums.worst, rounding * max(most(subject.embedding), 1.0),
                 "x | y has mean Wᵀ C⁻¹ (y - μ) and covariance I - Wᵀ C⁻¹ W over the cells that are there")
-    found = sums.log_likelihood - sums.cells * subject.data.exponent * np.log(2.0)
+    found = sums.log_likelihood - subject.data.unit.logarithm(sums.cells)
     yield from _stated(subject, found, rounding * (sums.cells + abs(found)))
     if not subject.model.fit.get("converged", True):
         yield skipped("stationarity", "the iteration stopped before it converged")

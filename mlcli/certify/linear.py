@@ -8,7 +8,6 @@ import numpy as np
 from mlcli.base.check import EPS, PASS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Features
-from mlcli.base.scaling import scaled
 from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.plan import later
@@ -74,7 +73,7 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
     if isinstance(subject.data, Covariance):
         yield _of_covariance(subject)
         return
-    points, spectrum = subject.data.values, subject.model.spectrum
+    points, spectrum = subject.data.values, subject.spectrum
     divisor = getattr(subject.method, "divisor", None)
     if divisor is not None:
         wrong = spectrum.divisor != max(len(points) - (divisor == "n-1"), 1)
@@ -85,7 +84,7 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
     extent = (np.diag(product) != 0) | (subject.values > subject.rounding * 100 * subject.top)
     yield ratio("directions", most(product - np.diag(extent.astype(float))),
                 subject.precision, "WᵀW = I, but for an axis without extent")
-    decoder = subject.projector.decoder
+    decoder = subject.projector.affine
     if decoder is not None:
         wrong = int(np.sum(decoder.mean != data.means)) + int(np.sum(decoder.directions != axes))
         yield count("decoder", wrong, "numbers that reconstruction and projection do not share")
@@ -106,7 +105,7 @@ def _of_covariance(subject: Subject) -> Check:
     data, loadings = subject.data.normalized(), subject.model.loadings
     if loadings is None:
         return skipped("residual", "the loadings are not at hand")
-    found = scaled(loadings.values, -data.unit)
+    found = data.unit.measured(loadings.values)
     squares = np.sum(found**2, axis=0)
     error = max(most(data.values @ found - found * squares), most(found.T @ found - np.diag(squares)))
     return ratio("residual", error, EPS * len(data.values) * float(np.linalg.norm(data.values)),
@@ -121,11 +120,11 @@ def cancellation(subject: Subject) -> float:
 def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
     """Scores and trace; of all rows, means and eigenvectors."""
     axes, coordinates, values = subject.projector.axes, subject.embedding, subject.values
-    trace = max(subject.model.spectrum.solved_trace, 0.0)
+    trace = max(subject.spectrum.solved_trace, 0.0)
     root, rough, size = np.sqrt(subject.top), cancellation(subject), max(len(data.points), 1)
     sums, squares, scores = data.passed(axes, coordinates)
     yield ratio("scores", scores, subject.precision * root + rough, "Y = (x - mean) W, row by row", exact=data.exact)
-    surplus = float(squares.sum()) - subject.model.spectrum.solved_trace
+    surplus = float(squares.sum()) - subject.spectrum.solved_trace
     yield ratio("trace", abs(surplus) if data.exact else max(surplus, 0.0), subject.rounding * trace + rough * np.sqrt(
         trace) + rough**2, "Σ‖x - mean‖² = trace; of a sample, no more than that", exact=data.exact)
     if not data.exact:
@@ -143,7 +142,7 @@ def _eigenvalues(subject: Subject, data: Centered) -> Check:
     rows = data.points - data.means
     rows -= rows.mean(axis=0)  # which has digits that the model's may lack
     roots = np.linalg.svd(rows, compute_uv=False)
-    stated = np.maximum(subject.model.spectrum.solved, 0.0)[: len(roots)]
+    stated = np.maximum(subject.spectrum.solved, 0.0)[: len(roots)]
     found = roots[: len(stated)] ** 2
     gaps = np.abs(stated - found)
     allowed = subject.precision

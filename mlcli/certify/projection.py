@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.inputs import Dissimilarities
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
@@ -97,7 +98,7 @@ def by_scores(subject: Subject, rows: Indices) -> Array | float:
 
 def by_kernel(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of kernel rows, for each axis over the root of its eigenvalue."""
-    similarity, values, precision = subject.similarity, subject.data.values, subject.model.spectrum.tolerance
+    similarity, values, precision = subject.similarity, subject.data.values, subject.spectrum.tolerance
     degree = float(getattr(getattr(similarity, "function", None), "degree", 1))
     precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
     largest = max(subject.largest, most(similarity.rows(values[rows[:FEW]])))
@@ -107,16 +108,16 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
 
 def parameters(subject: Subject) -> Iterator[Check]:
     """The model's kernel function, correction and neighbors are those that were asked for."""
-    similarity, method, exponent = subject.similarity, subject.method, subject.data.exponent
+    similarity, method, unit = subject.similarity, subject.method, subject.data.unit
     asked: dict[str, Any] = {name: getattr(method, name) for name in ("neighbors", "ridge") if hasattr(method, name)}
     if "neighbors" in asked:
         radius = asked["neighbors"].radius
-        asked["radius"] = None if radius is None else float(np.ldexp(radius, -exponent))
+        asked["radius"] = None if radius is None else (unit**-1).number(radius)
     wrong = [name for name, value in asked.items() if getattr(similarity, name, value) != value]
     function, correction = getattr(similarity, "function", None), getattr(similarity, "correction", None)
     if function is not None:
         kernel: Any = getattr(method, "kernel", function)
-        wrong += [name for name, value in _in_units(kernel, exponent).items()
+        wrong += [name for name, value in _in_units(kernel, unit).items()
                   if value is not None and getattr(function, name, None) != value]
         wrong += ["origin"] if not function.movable and similarity.origin.any() else []
         if getattr(kernel, "rate", 0.0) is None:
@@ -130,10 +131,10 @@ def parameters(subject: Subject) -> Iterator[Check]:
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
 
 
-def _in_units(kernel: Any, exponent: int) -> dict[str, Any]:
+def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
     """A kernel function's options as the computation has them: factors of squares carry the data's unit."""
     found = {name: getattr(kernel, name) for name in type(kernel).model_fields}
-    return {name: float(np.ldexp(value, 2 * exponent)) if name in ("rate", "gamma") and value is not None
+    return {name: (unit**2).number(value) if name in ("rate", "gamma") and value is not None
             else value for name, value in found.items()}
 
 
@@ -155,7 +156,7 @@ def _median(subject: Subject, rate: float | None) -> Check:
 
 def _correction(subject: Subject, rule: str, constant: float) -> Check:
     """A correction leaves no negative eigenvalue, and no smaller constant would suffice."""
-    spectrum = subject.model.spectrum
+    spectrum = subject.spectrum
     if not spectrum.complete:
         return skipped("correction", "only the top of the spectrum was computed")
     solved = spectrum.solved

@@ -10,11 +10,12 @@ import numpy as np
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
-from mlcli.base.scaling import largest_of, scaled
+from mlcli.base.scaling import Unit, largest_of
 from mlcli.base.types import Array, Indices
 from mlcli.certify.plan import Plan
 from mlcli.methods import Method, Model, Projector
 from mlcli.methods.model import existing
+from mlcli.stages.eigen.spectrum import Spectrum
 
 TIED = 200  # roundings apart that eigenvalues may be and count as equal: twice the fit's, for it may compare roots
 
@@ -30,14 +31,15 @@ class Subject:
 
     @classmethod
     def of(cls, method: Method, given: Input | None, model: Model, plan: Plan) -> "Subject":
-        """A model in its own units, taken back to those of the computation by exact powers of two."""
-        projector, model = model.projector, replace(model, spectrum=replace(model.spectrum, exponent=0))
+        """A model in plain numbers, taken back to the units of the computation by exact powers of two."""
+        projector = model.projector
+        model = replace(model, spectrum=model.spectrum and replace(model.spectrum, unit=Unit()))
         if projector is None:
             return cls(method, given, model, plan)
-        exponent, plain = projector.exponent_in, replace(projector, exponent_in=0, exponent_out=0)
-        model = replace(model, embedding=scaled(model.embedding, -projector.exponent_out), projector=plain)
+        model = replace(model, embedding=projector.output_unit.measured(model.embedding),
+                        projector=projector.in_units(Unit(), Unit()))
         if given is not None:
-            given = replace(given, values=scaled(given.values, -exponent), exponent=exponent)
+            given = given.over(projector.input_unit)
         return cls(method, given, model, plan)
 
     @cached_property
@@ -51,6 +53,11 @@ class Subject:
     def projector(self) -> Projector:
         """The way from points to coordinates, free of units."""
         return existing(self.model.projector)
+
+    @property
+    def spectrum(self) -> Spectrum:
+        """The spectrum in the unit that it was solved in; an empty one where the method has none."""
+        return self.model.ranks
 
     @property
     def similarity(self) -> Any:
@@ -75,13 +82,13 @@ class Subject:
     @cached_property
     def values(self) -> Array:
         """The kernel's eigenvalues that the axes belong to (p), none below zero."""
-        count, known = self.embedding.shape[1], np.maximum(self.model.spectrum.solved, 0.0)
+        count, known = self.embedding.shape[1], np.maximum(self.spectrum.solved, 0.0)
         return np.append(known, np.zeros(count))[:count]
 
     @property
     def top(self) -> float:
         """The largest eigenvalue in size."""
-        return most(self.model.spectrum.solved)
+        return most(self.spectrum.solved)
 
     @cached_property
     def rounding(self) -> float:
@@ -92,12 +99,12 @@ class Subject:
     @property
     def precision(self) -> float:
         """The same plus the tolerance of an iterative solver."""
-        return self.rounding + self.model.spectrum.tolerance
+        return self.rounding + self.spectrum.tolerance
 
     @cached_property
     def ties(self) -> float:
         """How far apart eigenvalues are that count as equal: any rotation of their axes is as good."""
-        solved = self.model.spectrum.solved
+        solved = self.spectrum.solved
         return tied(solved[solved > 0], self.rounding * self.top, self.embedding.shape[1])
 
     @cached_property

@@ -8,7 +8,6 @@ import numpy as np
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features
-from mlcli.base.scaling import scaled_number
 from mlcli.base.types import Array
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import apart, joined_in, neighbors
@@ -39,10 +38,10 @@ class Again:
     def stated(self, name: str) -> float | None:
         """A squared length of `fit` in the units of the computation; None where there is none in range."""
         value = self.subject.model.fit.get(name)
-        exponent = self.subject.data.exponent
-        if value is None or (exponent and abs(value) < LEAST):
+        unit = self.subject.data.unit
+        if value is None or (unit.exponent and abs(value) < LEAST):
             return None
-        return scaled_number(float(value), -2 * exponent)
+        return (unit**-2).number(float(value))
 
     @cached_property
     def held(self) -> Array:
@@ -135,7 +134,7 @@ def _basis(again: Again, basis: Array) -> Check:
 def _eigenproblem(again: Again) -> Iterator[Check]:
     """K1 = 0, K Y = Y Λ and tr K; positive semidefinite it is by its form, F Fᵀ."""
     subject, factor, values = again.subject, again.unfolded.factor, again.subject.values
-    spectrum, stated = subject.model.spectrum, again.stated("trace")
+    spectrum, stated = subject.spectrum, again.stated("trace")
     yield ratio("kernel", most(factor.sum(axis=0)), float(subject.rounding * np.sqrt(again.trace)),
                 "K = F Fᵀ, and the column sums of F are zero")
     gaps = np.linalg.norm(factor @ (factor.T @ subject.embedding) - subject.embedding * values, axis=0)

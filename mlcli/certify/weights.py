@@ -74,8 +74,8 @@ def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array) -> Ite
     gaps = np.linalg.norm(root.T @ image - coordinates * costs, axis=0) / np.sqrt(size)
     # an iterative solver's residuals are relative to the largest λ, and grow by its ratio to the axis' own
     ratios = np.clip(subject.top * costs, 1.0, APART)
-    precision = subject.rounding + EPS / ridge + subject.model.spectrum.tolerance * ratios
-    solved = subject.model.spectrum.solved  # squares of what are the roots of costs, the singular values of I - W
+    precision = subject.rounding + EPS / ridge + subject.spectrum.tolerance * ratios
+    solved = subject.spectrum.solved  # squares of what are the roots of costs, the singular values of I - W
     ties = tied(solved[solved > 0] ** -0.5, subject.rounding, coordinates.shape[1], power=2)
     yield ratio("residual", most(gaps / (norm * precision + ties)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import stage
 from mlcli.base.types import Array
 from mlcli.checkup.report import Corrections, Euclidean
@@ -17,13 +17,13 @@ CAILLIEZ = 3000  # points up to which its constant, about seven eigenproblems, t
 @stage("euclidean")
 def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
     """By the eigenvalues of -HD²H/2 (n x n dissimilarities: symmetric, zero diagonal, none negative)."""
-    exponent = exponent_of(distances)
-    normalized = scaled(distances, -exponent)
+    unit = Unit.of(distances)
+    normalized = unit.measured(distances)
     squared = normalized**2
     kernel = Dense.of(gower(squared)).matrix
     values = symmetric_eigenvalues(kernel)
     right = is_euclidean(values)
-    in_units = scaled(values, 2 * exponent)
+    in_units = (unit**2).plain(values)
     zero = 10 * len(values) * np.finfo(float).eps * np.abs(values).max(initial=0.0)
     negative = values < -zero
     sizes = float(np.abs(values).sum())
@@ -34,9 +34,5 @@ def euclidean_of(distances: Array) -> tuple[Euclidean, Corrections]:
     if right:
         return found, Corrections(0.0, 0.0)
     cailliez = cailliez_constant(squared, kernel) if len(values) <= CAILLIEZ else None
-    return found, Corrections(_unscaled(lingoes_constant(values), 2 * exponent),
-                              None if cailliez is None else _unscaled(cailliez, exponent))
-
-
-def _unscaled(value: float, exponent: int) -> float:
-    return float(scaled(np.asarray(value), exponent))
+    return found, Corrections((unit**2).number(lingoes_constant(values)),
+                              None if cailliez is None else unit.number(cailliez))

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.blocks import row_blocks
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.checkup.report import Features, Missing, Scales
@@ -21,10 +22,10 @@ BLOCK = 2**22  # numbers worked on together
 def features_of(table: Table) -> Features:
     """What the numbers of a table say before any preparation."""
     values, names = table.values, table.columns
-    deviations, exponent, constant = spreads(values)
+    deviations, unit, constant = spreads(values)
     rows, columns = repeats(values, 1), repeats(values, 0)
     columns = columns[~constant[columns[:, 0]]]  # constant ones are reported as such
-    spread, scales = scales_of(deviations, exponent, constant, names)
+    spread, scales = scales_of(deviations, unit, constant, names)
     return Features(len(values), len(names), missing_of(values, names),
                     int(constant.sum()), tuple(names[j] for j in np.flatnonzero(constant)[:NAMED].tolist()),
                     len(columns), tuple((names[j], names[i]) for j, i in columns[:NAMED].tolist()),
@@ -45,8 +46,8 @@ def missing_of(values: Array, names: Sequence[str]) -> Missing:
                    tuple((names[j], int(by_column[j])) for j in worst.tolist() if by_column[j]))
 
 
-def spreads(values: Array) -> tuple[Array, int, AnyArray]:
-    """The columns' standard deviations over n in units of 2**exponent, and which columns are constant.
+def spreads(values: Array) -> tuple[Array, Unit, AnyArray]:
+    """The columns' standard deviations over n, their unit, and which columns are constant.
 
     Only finite cells count; a deviation within rounding of the column's largest value counts as zero.
     """
@@ -68,17 +69,17 @@ def spreads(values: Array) -> tuple[Array, int, AnyArray]:
         constant.append(flat)
     shift = np.concatenate(shifts)
     top = int(shift.max(initial=-(10**6)))
-    return np.ldexp(np.concatenate(deviations), shift - top), top, np.concatenate(constant)
+    return np.ldexp(np.concatenate(deviations), shift - top), Unit(top), np.concatenate(constant)
 
 
-def scales_of(deviations: Array, exponent: int, constant: AnyArray,
+def scales_of(deviations: Array, unit: Unit, constant: AnyArray,
               names: Sequence[str]) -> tuple[float | None, Scales | None]:
     """The largest and the smallest standard deviation, their ratio, and the largest one's share of the variance."""
     varying = np.flatnonzero(~constant)
     if len(varying) == 0:
         return None, None
     high, low = varying[deviations[varying].argmax()], varying[deviations[varying].argmin()]
-    largest, smallest, middle = (float(np.ldexp(value, exponent)) for value in (
+    largest, smallest, middle = (unit.number(value) for value in (
         deviations[high], deviations[low], np.median(deviations[varying])))
     with np.errstate(divide="ignore", under="ignore"):
         spread = float(deviations[high] / deviations[low])

@@ -3,7 +3,6 @@
 import numpy as np
 
 from mlcli.base.inputs import Dissimilarities
-from mlcli.base.scaling import scaled_number
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.checkup.report import GraphFacts, Hubness, IntrinsicDimension
@@ -26,7 +25,7 @@ def graph_facts(data: Spatial, neighbors: Neighbors, lists: Lists) -> GraphFacts
     sizes = np.bincount(graph.pieces())
     radius, left, right = connecting_radius(data, lists)
     return GraphFacts(neighbors.count, neighbors.radius, graph.edges, len(sizes), tuple(sizes[:LISTED].tolist()),
-                      connecting_count(data, lists), scaled_number(radius, data.exponent),
+                      connecting_count(data, lists), data.unit.number(radius),
                       (str(data.ids[left]), str(data.ids[right])))
 
 

@@ -1,8 +1,7 @@
 """Whether a given matrix of similarities is a kernel."""
 
-import numpy as np
 
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import stage
 from mlcli.base.types import Array
 from mlcli.checkup.metric import Ids, largest_size, symmetry_of, unknown_of
@@ -20,7 +19,6 @@ def kernel_of(values: Array, ids: Ids) -> Kernel:
         return Kernel(missing, symmetry, None, None, None)
     matrix = values.copy()
     merge(matrix, "mean")
-    exponent = exponent_of(matrix)
-    spectrum = symmetric_eigenvalues(scaled(matrix, -exponent))
-    ends = scaled(np.array([spectrum[-1], spectrum[0]]), exponent)
-    return Kernel(missing, symmetry, is_euclidean(spectrum), float(ends[0]), float(ends[1]))
+    unit = Unit.of(matrix)
+    spectrum = symmetric_eigenvalues(unit.measured(matrix))
+    return Kernel(missing, symmetry, is_euclidean(spectrum), unit.number(spectrum[-1]), unit.number(spectrum[0]))

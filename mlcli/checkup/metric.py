@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from mlcli.base.blocks import in_order, row_blocks
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array
 from mlcli.checkup.report import Condition, Identity, Metric, Offender, Symmetry, Triangle, Unknown
 from mlcli.checkup.triangle import LISTED, violations
@@ -75,13 +75,13 @@ def symmetry_of(values: Array, ids: Ids, largest: float) -> Symmetry:
 
 def triangle_of(completed: Array, ids: Ids) -> Triangle:
     """The triangle inequality over all triples of a symmetric matrix."""
-    exponent = exponent_of(np.nan_to_num(completed, nan=0.0, posinf=0.0, neginf=0.0))
-    distances = scaled(completed, -exponent)
+    unit = Unit.of(np.nan_to_num(completed, nan=0.0, posinf=0.0, neginf=0.0))
+    distances = unit.measured(completed)
     sides = violations(distances)
     worst = [(int(i), int(j), int(k)) for i, j, k in zip(sides.left, sides.right, sides.between, strict=True)]
     offenders = tuple(Offender((ids[i], ids[j], ids[k]), (float(completed[i, j]), float(completed[i, k]),
                                                           float(completed[k, j]))) for i, j, k in worst)
-    excess = float(scaled(sides.excess[:1], exponent).max(initial=0.0))
+    excess = float(unit.plain(sides.excess[:1]).max(initial=0.0))
     return Triangle(sides.violations, sides.triples, sides.violations / max(sides.triples, 1), excess, offenders)
 
 

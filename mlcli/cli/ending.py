@@ -40,7 +40,12 @@ def headline(summary: Mapping[str, Any]) -> str:
 
 
 def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]:
-    """A bar for each of the first eigenvalues with its share of the trace and their running sum; then lower bounds."""
+    """A bar for each of the first eigenvalues with its share of the trace and their running sum; then lower bounds.
+
+    Nothing where the method has no spectrum.
+    """
+    if "spectrum" not in summary:
+        return []
     computed: Sequence[float] = summary["scree"]["eigenvalues"][:MOST]
     values = [*computed, *summary["spectrum"].get("further_at_least", ())][:MOST]
     unknown = [None] * len(values)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.blocks import row_blocks
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.data.cells import ROWS, refuse_negative, refuse_nonfinite
@@ -54,7 +54,7 @@ def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
 
 def require_covariance(values: Array, where: str) -> None:
     """Refuses a matrix that is not a covariance: some weighted sum of columns would have negative variance."""
-    eigenvalues = symmetric_eigenvalues(scaled(values, -exponent_of(values)))
+    eigenvalues = symmetric_eigenvalues(Unit.of(values).measured(values))
     if eigenvalues[-1] < -INDEFINITE * np.abs(eigenvalues).max():
         raise DataError("NOT-COVARIANCE", "no data has this covariance: its smallest eigenvalue is "
                         f"{eigenvalues[-1] / np.abs(eigenvalues).max():.3g} times its largest", where=where,

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Field
 
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, Projector
+from mlcli.methods.model import Model
+from mlcli.stages.similarities import Projector
 
 NAMES = (
     "pca",

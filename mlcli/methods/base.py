@@ -10,7 +10,7 @@ from mlcli.base.options import Options
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
-from mlcli.methods.model import Model, Units
+from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import Way, way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -20,7 +20,8 @@ class Method(Options):
     """A method: a frozen declaration of its stages, and `solve`, which composes them."""
 
     accepts: ClassVar[tuple[type[Given], ...]]
-    reach: ClassVar[int] = 0  # binary exponents of data that the method takes as it is, without a scaled copy
+    reach: ClassVar[int] = 0  # data of a size between 2**-reach and 2**reach is taken as it is, without a scaled copy
+    powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit that coordinates and spectrum carry
     # What the certificate may check of the result: coordinates are V √λ of the kernel that the projector's similarity
     # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model that makes
     # the data most likely; or only what `identities` says.
@@ -45,8 +46,8 @@ class Method(Options):
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
         normalized = data.normalized(self.reach)
         self.require_memory(self.known(normalized, compute), normalized, compute)
-        model = self.solve(normalized, compute)
-        return model.in_units(self.units(normalized))
+        model = self.measured_in(normalized.unit).solve(normalized, compute)
+        return model.in_units(normalized, self.powers_of(data))
 
     def settle(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
@@ -123,9 +124,9 @@ class Method(Options):
                               where="method.landmarks", hint="ask for fewer, or leave landmarks out")
         return count
 
-    def units(self, data: Input) -> Units:
-        """The powers of two that input, coordinates and spectrum are scaled by: as the data, and as its squares."""
-        return Units(data.exponent, data.unit, 2 * data.unit)
+    def powers_of(self, data: Input) -> Powers:
+        """The powers of the data's unit that coordinates and spectrum carry, where the options decide on them."""
+        return self.powers
 
     def known(self, data: Any, compute: Compute) -> list[Step]:
         """The steps whose memory the data alone decide; where a graph decides on the rest, `solve` checks them."""

@@ -2,19 +2,21 @@
 
 from typing import Literal
 
+import numpy as np
+
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import TwoViews
 from mlcli.base.signs import leading_signs
 from mlcli.methods.identities.second_moments import explained, regressed, uncorrelated, unit_variances
-from mlcli.methods.model import Decoder, Loadings, Model, Projector
+from mlcli.methods.model import Loadings, Model
 from mlcli.methods.two_views import OfTwoViews
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.linear.canonical import canonical, stacked
+from mlcli.stages.linear.canonical import canonical
 from mlcli.stages.linear.whitening import whitened
-from mlcli.stages.similarities import Columns
+from mlcli.stages.similarities import Affine, Columns, Projector
 
 
 class CCA(OfTwoViews):
@@ -45,14 +47,14 @@ class CCA(OfTwoViews):
         turns = [turn * signs for turn in turns]
         loadings = [(turn.T @ view.back).T for view, turn in zip(views, turns, strict=True)]
         means = views[0].means
-        return Model(views[0].points @ turns[0], Spectrum.given(pairs.correlations, complete=True),
-                     Projector(Columns(), Centering(means, across=False), views[0].into @ turns[0],
-                               Decoder(means, loadings[0])),
-                     loadings=Loadings(stacked(loadings, data), (*data.columns, *data.view.columns)))
+        return Model(embedding=views[0].points @ turns[0], spectrum=Spectrum.given(pairs.correlations, complete=True),
+                     projector=Projector(Columns(), Centering(means, across=False), views[0].into @ turns[0],
+                                         Affine(means, loadings[0])),
+                     loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 
     def identities(self, data: TwoViews, model: Model) -> list[Check]:
         """Unit variances, no correlations, and the canonical ones with the second view."""
         second = whitened(data.view.normalized().values, equal_columns=True)
         return [*uncorrelated(model.embedding, unit_variances(model.axes)),
                 *regressed(data.values, model.embedding, model.directions),
-                explained(second.points, second.condition, model.embedding, model.spectrum.solved)]
+                explained(second.points, second.condition, model.embedding, model.ranks.solved)]

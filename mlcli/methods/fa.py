@@ -7,11 +7,10 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option
-from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
-from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
+from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.algebra.iterate import Iterate
@@ -20,7 +19,7 @@ from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.latent.factor_model import Observed, Scores, fit_factors, most_factors, of_covariance, of_points
 from mlcli.stages.latent.rotations import Rotation, Unrotated
-from mlcli.stages.similarities import Columns
+from mlcli.stages.similarities import Affine, Columns, Projector
 
 EXACT = {"tolerance": 1e-13}
 
@@ -77,14 +76,15 @@ class FA(Method):
     def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | None) -> Model:
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
         found = fit_factors(observed, self.axes.components, self.lower, self.rotation, self.scores, self.iterate,
-                            data.unit, data.columns)
+                            data.columns)
         embedding = np.zeros((0, len(found.squares))) if kernel is None else kernel.lifted(found.axes)
         found = found.turned(signs := leading_signs(found.loadings if kernel is None else embedding))
         projector = None if kernel is None else Projector(
-            Columns(), kernel.centering, found.axes, Decoder(kernel.centering.means, found.loadings))
-        return Model(embedding * signs, Spectrum.given(found.squares, observed.total), projector, None, found.fit,
-                     found.trace, Loadings(scaled(found.loadings, data.unit), data.columns))
+            Columns(), kernel.centering, found.axes, Affine(kernel.centering.means, found.loadings))
+        return Model(embedding=embedding * signs, spectrum=Spectrum.given(found.squares, observed.total),
+                     projector=projector, fit=found.fit, objective=found.trace,
+                     loadings=Loadings(found.loadings, data.columns))
 
-    def units(self, data: Input) -> Units:
+    def powers_of(self, data: Input) -> Powers:
         """Scores carry no unit, and the spectrum only where columns keep theirs."""
-        return Units(data.exponent, 0, 2 * data.unit if self.noise == "equal" else 0)
+        return Powers(coordinates=0, spectrum=2 if self.noise == "equal" else 0)

@@ -10,15 +10,15 @@ from mlcli.base.inputs import TwoViews
 from mlcli.base.options import option
 from mlcli.base.signs import leading_signs
 from mlcli.methods.identities.second_moments import regressed, uncorrelated
-from mlcli.methods.model import Decoder, Loadings, Model, Projector
+from mlcli.methods.model import Loadings, Model
 from mlcli.methods.two_views import OfTwoViews
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances, stacked
+from mlcli.stages.linear.canonical import canonical, log_likelihood, posterior_means, posterior_variances
 from mlcli.stages.linear.whitening import whitened
-from mlcli.stages.similarities import Columns
+from mlcli.stages.similarities import Affine, Columns, Projector
 
 
 class IBFA(OfTwoViews):
@@ -52,15 +52,15 @@ class IBFA(OfTwoViews):
         signs = leading_signs(scores)
         roots = signs * np.sqrt(correlations)
         loadings = [((turn * roots).T @ view.back).T for view, turn in zip(views, turns, strict=True)]
-        likelihood = log_likelihood(views, correlations, (data.exponent, data.view.exponent))
-        return Model(scores * signs, Spectrum.given(pairs.correlations, complete=True),
-                     Projector(Columns(), Centering(views[0].means, across=False), views[0].into @ (turns[0] * roots),
-                               Decoder(views[0].means, loadings[0])), fit={"log_likelihood": likelihood},
-                     loadings=Loadings(stacked(loadings, data), (*data.columns, *data.view.columns)))
+        projector = Projector(Columns(), Centering(views[0].means, across=False), views[0].into @ (turns[0] * roots),
+                              Affine(views[0].means, loadings[0]))
+        return Model(embedding=scores * signs, spectrum=Spectrum.given(pairs.correlations, complete=True),
+                     projector=projector, fit={"log_likelihood": log_likelihood(views, correlations)},
+                     loadings=Loadings(np.vstack(loadings), (*data.columns, *data.view.columns)))
 
     def identities(self, data: TwoViews, model: Model) -> list[Check]:
         """The variances of posterior means, and loadings as their covariances with the columns."""
-        return [*uncorrelated(model.embedding, posterior_variances(model.spectrum.solved, self.given == "both")),
+        return [*uncorrelated(model.embedding, posterior_variances(model.ranks.solved, self.given == "both")),
                 *regressed(data.values, model.embedding, model.directions)]
 
     def reproduces(self) -> bool:

@@ -8,13 +8,13 @@ from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
-from mlcli.base.scaling import scaled
+from mlcli.base.quantity import Quantity
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.negentropy import by_negentropy
 from mlcli.methods.identities.second_moments import regressed, uncorrelated, unit_variances
-from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
+from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
@@ -23,7 +23,7 @@ from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.independence import Contrast, Order, unmixed
 from mlcli.stages.linear.whitening import whitened
-from mlcli.stages.similarities import Columns
+from mlcli.stages.similarities import Affine, Columns, Projector
 
 
 class ICA(Method):
@@ -41,6 +41,7 @@ class ICA(Method):
     """
 
     accepts: ClassVar = (Features,)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "nothing"
     rules: ClassVar = ()
     ways: ClassVar = (way(), way("deflation", "quick", algorithm="deflation", contrast="cube"))
@@ -68,18 +69,14 @@ class ICA(Method):
         turn = first(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
         turn = turn * leading_signs(white.points @ turn)
         mixing = (turn.T @ white.back).T
-        return Model(white.points @ turn, Spectrum.given(np.zeros(0)),
-                     Projector(Columns(), Centering(white.means, across=False), white.into @ turn,
-                               Decoder(white.means, mixing)),
-                     fit={"negentropy": found.negentropy.tolist(), **found.facts}, trace=found.trace,
-                     loadings=Loadings(scaled(mixing, data.exponent), data.columns))
+        return Model(embedding=white.points @ turn, spectrum=Spectrum.given(np.zeros(0)),
+                     projector=Projector(Columns(), Centering(white.means, across=False), white.into @ turn,
+                                         Affine(white.means, mixing)),
+                     fit={"negentropy": found.negentropy.tolist(), **found.facts}, objective=Quantity(found.trace),
+                     loadings=Loadings(mixing, data.columns))
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """Unit variances, no correlations, and the mixing matrix as covariances with the columns."""
         return [*uncorrelated(model.embedding, unit_variances(model.axes)),
                 by_negentropy(model.embedding, self.contrast),
                 *regressed(data.values, model.embedding, model.directions)]
-
-    def units(self, data: Input) -> Units:
-        """Coordinates carry no unit."""
-        return Units(data.exponent)

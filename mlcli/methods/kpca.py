@@ -10,7 +10,7 @@ from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, Units, linear_decoder
+from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import PASSES, kernel_cost, tiles_cost
 from mlcli.stages.algebra.distances import BLOCK
@@ -18,7 +18,7 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Gaussian, KernelFunction, Linear
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
-from mlcli.stages.similarities import Columns, KernelValues
+from mlcli.stages.similarities import Columns, KernelValues, linear_decoder
 
 
 class KernelPCA(Method):
@@ -68,7 +68,7 @@ class KernelPCA(Method):
             return Columns()
         origin = data.values.mean(axis=0) if self.kernel.movable else np.zeros(data.values.shape[1])
         points = data.values - origin
-        return KernelValues(points, self.kernel.for_points(points, data.exponent), origin)
+        return KernelValues(points, self.kernel.for_points(points, data.unit), origin)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Nothing depends on the data; but a kernel function has no use with a given kernel."""
@@ -77,9 +77,7 @@ class KernelPCA(Method):
                               hint="leave the kernel's options out")
         return {}
 
-    def units(self, data: Input) -> Units:
+    def powers_of(self, data: Input) -> Powers:
         """A kernel function has its own power of the unit."""
-        if isinstance(data, Similarities):
-            return super().units(data)
-        power = data.exponent * self.kernel.unit_power
-        return Units(data.exponent, power, 2 * power)
+        power = 1 if isinstance(data, Similarities) else self.kernel.unit_power
+        return Powers(coordinates=power, spectrum=2 * power)

@@ -12,13 +12,14 @@ from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
-from mlcli.methods.model import Model, Projector, Units, existing
+from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
+from mlcli.stages.similarities import Projector
 from mlcli.stages.similarities.weights import Affinities
 
 NEAREST_ONE = 1e-8  # how near to one a cost must be for new points to have no coordinate on its axis
@@ -40,6 +41,7 @@ class Laplacian(Method):
     """
 
     accepts: ClassVar = (Features, Dissimilarities)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
     decodes: ClassVar = None
     aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
@@ -65,7 +67,7 @@ class Laplacian(Method):
         """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
-        affinity = self.weights.for_graph(graph, data.exponent)
+        affinity = self.weights.for_graph(graph, data.unit)
         weights = affinity(graph.lengths)
         scale = np.sqrt(degrees(graph, weights)) if self.normalized else np.ones(graph.size)
         size = float(np.linalg.norm(scale))
@@ -78,16 +80,13 @@ class Laplacian(Method):
                                 data.values if isinstance(data, Features) else None, self.normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
-        return Model(embedding, spectrum, Projector(similarity, kernel.centering, axes), kept)
+        return Model(embedding=embedding, spectrum=spectrum, kept=kept,
+                     projector=Projector(similarity, kernel.centering, axes))
 
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again."""
-        return of_laplacian(existing(model.projector).similarity, model.embedding, model.spectrum, self.normalized)
+        return of_laplacian(existing(model.projector).similarity, model.embedding, model.ranks, self.normalized)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
         return {"neighbors": self.neighbors.settled(len(data.values))}
-
-    def units(self, data: Input) -> Units:
-        """Coordinates carry no unit."""
-        return Units(data.exponent)

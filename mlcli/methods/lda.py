@@ -7,18 +7,17 @@ import numpy as np
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input, Labeled
-from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.second_moments import separated
-from mlcli.methods.model import Loadings, Model, Projector, Units
+from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.discriminant import classes_of, discriminants
-from mlcli.stages.similarities import Columns
+from mlcli.stages.similarities import Columns, Projector
 
 
 class LDA(Method):
@@ -37,6 +36,7 @@ class LDA(Method):
     """
 
     accepts: ClassVar = (Labeled,)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "ratios of variance between classes to that within"
     decodes: ClassVar = None
     rules: ClassVar = ()
@@ -61,16 +61,12 @@ class LDA(Method):
         signs = leading_signs(first(scores, count))
         scaling = first(found.scaling, count) * signs
         sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))
-        return Model(first(scores, count) * signs,
-                     Spectrum.given(found.ratios, float(found.ratios.sum()), complete=True),
-                     Projector(Columns(), Centering(found.mean, across=False), scaling),
+        return Model(embedding=first(scores, count) * signs,
+                     spectrum=Spectrum.given(found.ratios, float(found.ratios.sum()), complete=True),
+                     projector=Projector(Columns(), Centering(found.mean, across=False), scaling),
                      fit={"classes": sizes, "resubstitution_errors": errors},
-                     loadings=Loadings(scaled(scaling, -data.exponent), data.columns))
+                     loadings=Loadings(scaling, data.columns, power=-1))
 
     def identities(self, data: Labeled, model: Model) -> list[Check]:
         """Covariance one within the classes, the ratios between them."""
-        return separated(model.embedding, data.labels, model.spectrum.solved, model.rounding(data))
-
-    def units(self, data: Input) -> Units:
-        """Coordinates and ratios carry no unit."""
-        return Units(data.exponent)
+        return separated(model.embedding, data.labels, model.ranks.solved, model.rounding(data))

@@ -8,18 +8,18 @@ from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
-from mlcli.base.scaling import scaled
+from mlcli.base.quantity import Quantity
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.smoothing_equations import never_less_likely, of_states
-from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units, existing
+from mlcli.methods.model import Loadings, Model, Powers, existing
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.latent.state_space import fitted_model, seconds_of
-from mlcli.stages.similarities import Smoother
+from mlcli.stages.similarities import Affine, Projector, Smoother
 
 
 class LGSSM(Method):
@@ -43,6 +43,7 @@ class LGSSM(Method):
 
     accepts: ClassVar = (Features,)
     missing: ClassVar = True
+    powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "variances carried by the states"
     rules: ClassVar = ()
     digits: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
@@ -66,16 +67,13 @@ class LGSSM(Method):
         found = fitted_model(data.values, self.axes, self.iterate, self.floor)
         model, size = found.model, len(found.model.transition)
         projector = Projector(Smoother(found.means, model), uncentered(size), np.eye(size),
-                              Decoder(found.means, model.loadings))
-        return Model(found.states, Spectrum.given(np.sum(model.loadings**2, axis=0), found.variance), projector,
-                     fit=found.figures(data.exponent), trace=found.trace - found.shift(data.exponent),
-                     spreads=found.spreads, loadings=Loadings(scaled(model.loadings, data.exponent), data.columns))
+                              Affine(found.means, model.loadings))
+        spectrum = Spectrum.given(np.sum(model.loadings**2, axis=0), found.variance)
+        return Model(embedding=found.states, spectrum=spectrum, projector=projector, fit=found.figures,
+                     objective=Quantity(found.trace, cells=(found.cells,)), spreads=found.spreads,
+                     loadings=Loadings(model.loadings, data.columns))
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """The most probable states in the canonical basis, found without a fall of the likelihood."""
-        return [*of_states(existing(model.projector).similarity, data.values, model.embedding, model.spectrum.solved),
+        return [*of_states(existing(model.projector).similarity, data.values, model.embedding, model.ranks.solved),
                 never_less_likely(model.trace, data.values)]
-
-    def units(self, data: Input) -> Units:
-        """States carry no unit; the variance that they carry is the data's, squared."""
-        return Units(data.exponent, 0, 2 * data.exponent)

@@ -9,7 +9,7 @@ from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, Projector, Units
+from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -17,7 +17,7 @@ from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_lists
 from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
-from mlcli.stages.similarities import Barycenters
+from mlcli.stages.similarities import Barycenters, Projector
 
 
 class LLE(Method):
@@ -35,6 +35,7 @@ class LLE(Method):
     """
 
     accepts: ClassVar = (Features,)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
     proof: ClassVar = "weights"
     decodes: ClassVar = None
     rules: ClassVar = ("two_nn", "maximum_likelihood")
@@ -66,12 +67,9 @@ class LLE(Method):
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         embedding = spectrum.vectors * np.sqrt(len(data.values))
         similarity = Barycenters(self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
-        return Model(embedding, spectrum, Projector(similarity, kernel.centering, embedding), kept)
+        return Model(embedding=embedding, spectrum=spectrum, kept=kept,
+                     projector=Projector(similarity, kernel.centering, embedding))
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
         return {"neighbors": self.neighbors.settled(len(data.values))}
-
-    def units(self, data: Input) -> Units:
-        """Coordinates carry no unit."""
-        return Units(data.exponent)

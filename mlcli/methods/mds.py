@@ -8,7 +8,7 @@ from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, existing, linear_decoder
+from mlcli.methods.model import Model, existing
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import kernel_cost
 from mlcli.stages.algebra.distances import gower, squared_distances
@@ -16,7 +16,7 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.forms import Dense
-from mlcli.stages.similarities import Distances, GivenDistances
+from mlcli.stages.similarities import Distances, GivenDistances, linear_decoder
 
 COPIES = {"none": 2.0, "lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 
@@ -69,7 +69,7 @@ class MDS(Method):
         """K = -H D² H / 2; coordinates are V √λ."""
         points = data.values if isinstance(data, Features) else None
         squared = data.values**2 if points is None else squared_distances(points, points)
-        correction = correction_for(squared, self.correction, data.exponent)
+        correction = correction_for(squared, self.correction, data.unit)
         kernel = Dense.of(gower(correction.off_diagonal(squared)))
         spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
         similarity = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)

@@ -27,7 +27,7 @@ class Planned(Protocol):
 
     @property
     def reach(self) -> int:
-        """Binary exponents of data that it takes without a scaled copy."""
+        """How far from one, in powers of two, it takes data without a scaled copy."""
 
     @property
     def proof(self) -> str:

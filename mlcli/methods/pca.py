@@ -8,10 +8,9 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option
-from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
-from mlcli.methods.model import Decoder, Loadings, Model, Projector
+from mlcli.methods.model import Loadings, Model
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import singular_step
@@ -19,7 +18,7 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.factored import Factored, Route
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.sides import side_steps
-from mlcli.stages.similarities import Columns
+from mlcli.stages.similarities import Affine, Columns, Projector
 
 
 class PCA(Method):
@@ -75,14 +74,14 @@ class PCA(Method):
         """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
         if isinstance(data, Covariance):
             spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
-            return Model(np.zeros((0, len(spectrum.kept))), spectrum, None,
-                         loadings=Loadings(scaled(spectrum.coordinates(), data.unit), data.columns))
+            return Model(embedding=np.zeros((0, len(spectrum.kept))), spectrum=spectrum,
+                         loadings=Loadings(spectrum.coordinates(), data.columns))
         kernel = Factored.of(data.values, self.route)
         spectrum = replace(self.eigensolve(kernel, self.limit(data), compute), divisor=self.over(len(data.values)))
         directions = spectrum.feature_directions()
-        projector = Projector(Columns(), kernel.centering, directions, Decoder(kernel.centering.means, directions))
-        loadings = scaled(directions * np.sqrt(spectrum.kept / spectrum.divisor), data.exponent)
-        return Model(spectrum.coordinates(), spectrum, projector, loadings=Loadings(loadings, data.columns))
+        projector = Projector(Columns(), kernel.centering, directions, Affine(kernel.centering.means, directions))
+        loadings = Loadings(directions * np.sqrt(spectrum.kept / spectrum.divisor), data.columns)
+        return Model(embedding=spectrum.coordinates(), spectrum=spectrum, projector=projector, loadings=loadings)
 
     def over(self, rows: int) -> int:
         """What sums of squares are divided by."""

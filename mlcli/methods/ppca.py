@@ -1,23 +1,23 @@
 """Probabilistic principal component analysis."""
 
-from math import log
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
-from mlcli.base.scaling import all_finite, scaled, scaled_number
+from mlcli.base.quantity import Quantity
+from mlcli.base.scaling import all_finite
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
-from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
+from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.latent.probabilistic import by_em, in_closed_form
-from mlcli.stages.similarities import Completed
+from mlcli.stages.similarities import Affine, Completed, Projector
 
 
 class PPCA(Method):
@@ -33,6 +33,7 @@ class PPCA(Method):
     accepts: ClassVar = (Features,)
     missing: ClassVar[bool] = True
     proof: ClassVar = "latent"
+    powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar[str] = "eigenvalues of the covariance"
     rules: ClassVar = ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "equal noise"
@@ -70,17 +71,12 @@ class PPCA(Method):
         """Loadings W and noise σ² of the largest likelihood; coordinates are posterior means."""
         fitted = (by_em(data.values, self.eigensolve, self.iterate, self.limit(data), compute)
                   if self.solver == "em" else in_closed_form(data.values, self.eigensolve, self.limit(data), compute))
-        latent, unit = fitted.latent, data.exponent
-        shift = fitted.cells * unit * log(2)
-        fit = {"log_likelihood": None if fitted.log_likelihood is None else fitted.log_likelihood - shift,
-               "noise_variance": scaled_number(latent.noise, 2 * unit), "posterior_covariance": latent.spread.tolist(),
+        latent, cells, value = fitted.latent, (fitted.cells,), fitted.log_likelihood
+        fit = {"log_likelihood": None if value is None else Quantity(value, cells=cells),
+               "noise_variance": Quantity(latent.noise, 2), "posterior_covariance": latent.spread.tolist(),
                **fitted.facts}
-        decoder = Decoder(latent.mean, latent.loadings)
+        decoder = Affine(latent.mean, latent.loadings)
         projector = Projector(Completed(latent), Centering(latent.mean, across=False), latent.axes, decoder)
-        trace = None if fitted.trace is None else fitted.trace - shift
-        loadings = Loadings(scaled(latent.loadings, unit), data.columns)
-        return Model(fitted.means, fitted.spectrum, projector, None, fit, trace, loadings, fitted.spreads)
-
-    def units(self, data: Input) -> Units:
-        """Coordinates carry no unit; the spectrum is one of variances."""
-        return Units(data.exponent, 0, 2 * data.exponent)
+        return Model(embedding=fitted.means, spectrum=fitted.spectrum, projector=projector, fit=fit,
+                     objective=None if fitted.trace is None else Quantity(fitted.trace, cells=cells),
+                     loadings=Loadings(latent.loadings, data.columns), spreads=fitted.spreads)

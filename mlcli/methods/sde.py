@@ -6,16 +6,16 @@ from typing import Any, ClassVar, Literal
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
-from mlcli.base.scaling import scaled
+from mlcli.base.quantity import Quantity
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, Projector
+from mlcli.methods.model import Model
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph
-from mlcli.stages.similarities import Barycenters, GivenBarycenters
+from mlcli.stages.similarities import Barycenters, GivenBarycenters, Projector
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 
 
@@ -79,8 +79,8 @@ class SDE(Method):
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
         projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
-        return Model(projector.axes, spectrum, projector, kept, found.certificate.facts(data.exponent),
-                     scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
+        return Model(embedding=projector.axes, spectrum=spectrum, projector=projector, kept=kept,
+                     fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""

@@ -6,12 +6,11 @@ from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
-from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.second_moments import regressed, steps_of, uncorrelated, unit_variances
-from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
+from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
@@ -19,7 +18,7 @@ from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.slowness import monomials, slow_features
 from mlcli.stages.linear.whitening import whitened
-from mlcli.stages.similarities import Monomials
+from mlcli.stages.similarities import Affine, Monomials, Projector
 
 
 class SFA(Method):
@@ -38,6 +37,7 @@ class SFA(Method):
     """
 
     accepts: ClassVar = (Features,)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "slownesses, the smallest first"
     decodes: ClassVar = "degree 1"
     rules: ClassVar = ()
@@ -67,18 +67,14 @@ class SFA(Method):
         turn = first(slow.directions, count)
         turn = turn * leading_signs(expanded.points @ turn)
         loadings = (turn.T @ expanded.back @ points.back).T if self.degree == 1 else None
-        return Model(expanded.points @ turn, Spectrum.given(slow.slowness, complete=True),
-                     Projector(Monomials(points.means, points.into, self.degree),
-                               Centering(expanded.means, across=False), expanded.into @ turn,
-                               None if loadings is None else Decoder(points.means, loadings)),
-                     loadings=None if loadings is None else Loadings(scaled(loadings, data.exponent), data.columns))
+        projector = Projector(Monomials(points.means, points.into, self.degree),
+                              Centering(expanded.means, across=False), expanded.into @ turn,
+                              None if loadings is None else Affine(points.means, loadings))
+        return Model(embedding=expanded.points @ turn, spectrum=Spectrum.given(slow.slowness, complete=True),
+                     projector=projector, loadings=None if loadings is None else Loadings(loadings, data.columns))
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """Unit variances, no correlations, and steps that are as slow as stated."""
         return [*uncorrelated(model.embedding, unit_variances(model.axes)),
-                steps_of(model.embedding, model.spectrum.solved),
+                steps_of(model.embedding, model.ranks.solved),
                 *regressed(data.values, model.embedding, model.directions)]
-
-    def units(self, data: Input) -> Units:
-        """Coordinates and slownesses carry no unit."""
-        return Units(data.exponent)

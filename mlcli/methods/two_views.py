@@ -6,7 +6,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input, TwoViews
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
-from mlcli.methods.model import Units
+from mlcli.methods.model import Powers
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.linear.canonical import most_pairs
 
@@ -15,6 +15,7 @@ class OfTwoViews(Method):
     """A method whose axes come in pairs, one of each view, ranked by their canonical correlation."""
 
     accepts: ClassVar = (TwoViews,)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "canonical correlations"
     rules: ClassVar = ()
 
@@ -25,7 +26,3 @@ class OfTwoViews(Method):
     def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of each view."""
         return [singular_step("whiten", part.values.shape, compute.thread_count()) for part in (data, data.view)]
-
-    def units(self, data: Input) -> Units:
-        """Coordinates and correlations carry no unit."""
-        return Units(data.exponent)

@@ -31,6 +31,10 @@ class Rows:
         """A column as numbers, NaN where a cell is empty."""
         return [float(cell) if cell else np.nan for cell in self.columns[name]]
 
+    def known(self, name: str) -> list[float | None]:
+        """A column as numbers, None where there is none."""
+        return [None if number != number else number for number in self.numbers(name)]
+
 
 @frozen
 class Contents:
@@ -40,7 +44,7 @@ class Contents:
     config: RunConfig
     config_text: str
     embedding: Embedding
-    spectrum: Rows
+    spectrum: Rows | None  # None where the method has none
     quality: Mapping[str, Any] | None = None
     dimension: Mapping[str, Any] | None = None
     certificate: Mapping[str, Any] | None = None
@@ -49,14 +53,20 @@ class Contents:
     loadings: Rows | None = None
 
     @property
-    def eigenvalues(self) -> Eigenvalues:
-        """The spectrum to show."""
-        values, shares = self.spectrum.numbers("eigenvalue"), self.spectrum.numbers("cumulative")
-        found = self.manifest.get("spectrum", {})
+    def eigenvalues(self) -> Eigenvalues | None:
+        """The spectrum to show; None where there is none."""
+        if self.spectrum is None:
+            return None
+        values, found = self.spectrum.numbers("eigenvalue"), self.manifest.get("spectrum") or {}
         computed = found.get("computed") or len(values)
-        return Eigenvalues(values, [None if share != share else share for share in shares],
-                           self.embedding.values.shape[1], computed, found.get("ranked_by", "eigenvalues"),
+        return Eigenvalues(values, self.spectrum.known("cumulative"), self.embedding.values.shape[1], computed,
+                           found.get("ranked_by", "eigenvalues"),
                            found.get("further_at_least", ()) if len(values) == computed else ())
+
+    @property
+    def proportions(self) -> list[float | None]:
+        """The eigenvalues' shares of the trace."""
+        return [] if self.spectrum is None else self.spectrum.known("proportion")
 
     @property
     def name(self) -> str:

@@ -10,9 +10,10 @@ from mlcli.report.svg import document
 
 
 def figures(run: Contents) -> dict[str, Figure]:
-    """The scree plot and the scatter plot by their names."""
-    drawn = {"scree": scree(run.eigenvalues, run.name)}
-    return {**drawn, "scatter": main_scatter(run, run.name)} if run.embedding.values.size else drawn
+    """The scree plot and the scatter plot by their names, each where there is something to draw."""
+    eigenvalues, points = run.eigenvalues, run.embedding.values
+    return {**({} if eigenvalues is None else {"scree": scree(eigenvalues, run.name)}),
+            **({"scatter": main_scatter(run, run.name)} if points.size else {})}
 
 
 def drawn_as(figure: Figure, format: str) -> bytes:

@@ -46,12 +46,11 @@ def embedding(run: Contents, label: str | None) -> Part:
     points = [Points(values, run.embedding.ids, color, len(values)) for color in colors]
     seed = int(run.manifest.get("seed") or 0)
     drawn = [part.sample(MOST, seed) for part in points]
-    shares = _shares(run)
     parts = [figure(scatter(part, _colored(part.colors)), _caption(part, i == 0)) for i, part in enumerate(drawn)]
     if values.shape[1] > 2:
         some = drawn[0].sample(MOST_IN_PAIRS, seed)
-        parts.append(figure(pairs(some, shares), f"Pairs of the first {min(values.shape[1], 4)} axes; each panel has "
-                            f"scales of its own.{_sampled(some)}"))
+        parts.append(figure(pairs(some, run.proportions), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
+                            f"panel has scales of its own.{_sampled(some)}"))
     return section("Embedding", *parts)
 
 
@@ -86,17 +85,13 @@ def _sampled(points: Points) -> str:
     return f" A random sample of {count:,} of {points.whole:,} points is drawn." if count < points.whole else ""
 
 
-def _shares(run: Contents) -> list[float | None]:
-    return [None if share != share else share for share in run.spectrum.numbers("proportion")]
-
-
 def spectrum(run: Contents) -> Part:
     """The scree plot, the cumulative share, and the first eigenvalues as a table."""
-    eigenvalues, found = run.eigenvalues, run.manifest.get("spectrum", {})
-    if not len(eigenvalues.values):
-        return section("Spectrum", sentence("This method decomposes nothing: there is no spectrum.")) if found else None
+    eigenvalues, found = run.eigenvalues, run.manifest.get("spectrum") or {}
+    if eigenvalues is None or not eigenvalues.values:
+        return None
     rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
-        zip(eigenvalues.values[:LEADING], _shares(run), eigenvalues.cumulative, strict=False))]
+        zip(eigenvalues.values[:LEADING], run.proportions, eigenvalues.cumulative, strict=False))]
     rows += [(len(rows) + i + 1, f"≥ {number(value)}", "–", "–")
              for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     ranked = None if eigenvalues.what.startswith("eigenvalues") else sentence(

@@ -33,7 +33,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[fl
     positive = float(values[values > 0].sum()) if whole else None
     return {
         "computed": len(values), "complete": whole, "divisor": spectrum.divisor,
-        "exponent": spectrum.exponent,  # eigenvalues are 2**exponent times those of the computation
+        "exponent": spectrum.unit.exponent,  # of the unit of the computation
         "trace": _finite(spectrum.trace / spectrum.divisor),
         "frobenius": _finite(spectrum.frobenius / spectrum.divisor),
         "sum_of_positive": _finite(positive), "sum_of_sizes": _finite(float(np.abs(values).sum()) if whole else None),

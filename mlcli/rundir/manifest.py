@@ -16,9 +16,9 @@ from mlcli.base.replaceable import FORMAT
 from mlcli.base.settling import anything, require_kind
 from mlcli.errors import InputMissing, MlcliError, NumericalError, OutputRefused, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
-from mlcli.rundir.names import ERROR, MANIFEST
+from mlcli.rundir.names import ERROR, MANIFEST, SPECTRUM
 from mlcli.rundir.plain import json_text, plain
-from mlcli.rundir.reading import is_intact, json_of, own_file, raw_json, sha256_of
+from mlcli.rundir.reading import damaged, is_intact, json_of, own_file, raw_json, sha256_of
 
 
 def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
@@ -113,7 +113,11 @@ def read_manifest(folder: Path) -> dict[str, Any]:
     """
     from mlcli.rundir.shapes import Manifest
 
-    return json_of(_manifest_path(folder), Manifest)
+    path = _manifest_path(folder)
+    manifest = json_of(path, Manifest)
+    if manifest.get("spectrum") is None and SPECTRUM in manifest["files"]:
+        raise damaged(path, "spectrum is missing", "spectrum")
+    return manifest
 
 
 def _manifest_path(folder: Path) -> Path:

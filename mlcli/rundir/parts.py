@@ -9,8 +9,8 @@ import numpy as np
 from mlcli.base.scaling import all_finite
 from mlcli.base.stored import BY_KIND, Storable
 from mlcli.data.prepare import Preparation
-from mlcli.methods.model import Projector
 from mlcli.stages.graph.graph import Graph
+from mlcli.stages.similarities import Projector
 from mlcli.stages.unfolding.unfolded import Unfolded
 from mlcli.storage.fields import Unfit, inside, is_of
 

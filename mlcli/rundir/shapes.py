@@ -111,7 +111,7 @@ class Manifest(Shape):
     method: Name
     input: Inputs
     embedding: Sizes
-    spectrum: Eigenvalues
+    spectrum: Eigenvalues | None = None  # where the method has one
     fit: Fit
     seed: Count = 0
     threads: Count | None = None

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.inputs import Covariance, Features, Labeled, TwoViews
+from mlcli.base.scaling import Unit
 from mlcli.data.table import Table
 from mlcli.errors import ConfigError
 from mlcli.methods import METHODS
@@ -41,23 +42,31 @@ def test_each_view_is_scaled_by_its_own_power_of_two(power: int) -> None:
     data = TwoViews(VALUES * 8, names(6), ("a", "b", "c"), other).normalized()
     for view, original in ((data, VALUES * 8), (data.view, other.values)):
         assert 0.5 <= np.abs(view.values).max() < 2
-        assert np.array_equal(np.ldexp(view.values, view.exponent), original)
+        assert np.array_equal(view.unit.plain(view.values), original)
 
 
 @pytest.mark.parametrize("power", [-700, -3, 0, 1, 700])
 def test_a_covariance_is_scaled_by_an_even_power(power: int) -> None:
     matrix = np.ldexp(VALUES.T @ VALUES, power)
     data = Covariance(matrix, ("a", "b", "c"), 6).normalized()
-    assert data.exponent == 2 * data.unit and 0.25 <= np.abs(data.values).max() < 2
-    assert np.array_equal(np.ldexp(data.values, data.exponent), matrix)
+    assert data.value_unit == data.unit**2 and 0.25 <= np.abs(data.values).max() < 2
+    assert np.array_equal(data.value_unit.plain(data.values), matrix)
     assert data.observations == 6 and data.columns == ("a", "b", "c")
 
 
 def test_missing_cells_do_not_hide_the_scale() -> None:
     values = np.array([[np.nan, 3e200], [1.0, np.nan]])
     data = Features(values, names(2), ("a", "b")).normalized()
-    assert np.array_equal(np.ldexp(data.values, data.exponent), values, equal_nan=True)
+    assert np.array_equal(data.value_unit.plain(data.values), values, equal_nan=True)
     assert 0.5 <= np.nanmax(data.values) < 1
+
+
+def test_rows_of_columns_have_the_units_of_their_views() -> None:
+    view = Features(VALUES[:, :2], names(6), ("u", "v"), unit=Unit(-4))
+    data, rows = TwoViews(VALUES, names(6), ("a", "b", "c"), view, unit=Unit(3)), np.ones((5, 2))
+    assert data.units == (Unit(3), Unit(-4))
+    assert data.plain_rows(rows, 2)[:, 0].tolist() == [64.0, 64.0, 64.0, 2.0**-8, 2.0**-8]
+    assert data.plain_rows(rows, -1)[:, 1].tolist() == [0.125, 0.125, 0.125, 16.0, 16.0]
 
 
 def test_a_table_gives_all_that_it_has() -> None:

@@ -398,7 +398,8 @@ FAULTS: dict[str, Fault] = {
         {"stationarity"}),
     "the direction of most variance is left out": Fault(
         PPCA, eigenpairs(lambda v, q: (v[1:], q[:, 1:])), {"variances", "log-likelihood"}),
-    "a likelihood is off by one": Fault(PPCA, solving("ppca", fit(log_likelihood=lambda v: v + 1)), {"log-likelihood"}),
+    "a likelihood is off by one": Fault(
+        PPCA, solving("ppca", fit(log_likelihood=lambda v: replace(v, value=v.value + 1))), {"log-likelihood"}),
     "missing cells are taken for zeros": Fault(
         PPCA, replacing("mlcli.stages.latent.em.posterior", lambda whole, model, data: whole(
             model, replace(data, observed=np.ones_like(data.observed)))), {"ascent"}, GAPS, MODELED),

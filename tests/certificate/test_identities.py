@@ -9,14 +9,14 @@ import pytest
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input, Labeled, TwoViews
+from mlcli.base.quantity import Quantity
 from mlcli.base.types import Array
 from mlcli.certify.certificate import numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
-from mlcli.methods.model import Decoder
-from mlcli.stages.similarities import Smoother
+from mlcli.stages.similarities import Affine, Smoother
 from tests.support import names
 from tests.theorems.families import FAMILIES
 
@@ -88,7 +88,7 @@ def misled(model: Model) -> Model:
     """A way back that is off."""
     projector = model.projector
     assert projector is not None and projector.decoder is not None
-    decoder = Decoder(projector.decoder.mean, projector.decoder.directions * (1 + 1e-6))
+    decoder = Affine(projector.decoder.mean, projector.decoder.directions * (1 + 1e-6))
     return replace(model, projector=replace(projector, decoder=decoder))
 
 
@@ -96,7 +96,7 @@ def swapped(model: Model) -> Model:
     """Axes in another order, in all places."""
     projector = model.projector
     assert projector is not None and projector.decoder is not None
-    decoder = Decoder(projector.decoder.mean, projector.decoder.directions[:, ::-1])
+    decoder = Affine(projector.decoder.mean, projector.decoder.directions[:, ::-1])
     return replace(model, embedding=model.embedding[:, ::-1],
                    projector=replace(projector, axes=projector.axes[:, ::-1], decoder=decoder))
 
@@ -113,7 +113,7 @@ def noisier(model: Model) -> Model:
 def fallen(model: Model) -> Model:
     """Iterations that end less likely than they were."""
     assert model.trace is not None
-    return replace(model, trace=model.trace - np.r_[np.zeros(len(model.trace) - 1), 1.0])
+    return replace(model, objective=Quantity(model.trace - np.r_[np.zeros(len(model.trace) - 1), 1.0]))
 
 
 FAULTS = [

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from mlcli import pipeline
+from mlcli.base.quantity import Quantity
 from mlcli.errors import MlcliError
 from mlcli.methods import Model
 from mlcli.verification import verify
@@ -40,7 +41,11 @@ def fault(method: dict[str, Any], change: Change, check: str, *, full: bool = Fa
 
 def stated(name: str, factor: float) -> Change:
     """A figure of `fit` that is off."""
-    return lambda model: replace(model, fit={**model.fit, name: model.fit[name] * factor})
+
+    def changed(value: float | Quantity) -> float | Quantity:
+        return replace(value, value=value.value * factor) if isinstance(value, Quantity) else value * factor
+
+    return lambda model: replace(model, fit={**model.fit, name: changed(model.fit[name])})
 
 
 FAULTS = {

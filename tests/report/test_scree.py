@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+from mlcli.base.scaling import Unit
 from mlcli.report.drawing import Bar, Curve, Figure, Text
 from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
@@ -127,4 +128,4 @@ def test_bounds_beyond_the_range_of_doubles_are_left_out() -> None:
     """As null they would be no bars."""
     found = replace(spectrum([3.0, 2.0], complete=False), solved_at_least=np.array([1.5, 1.0]))
     assert spectrum_facts(found)["further_at_least"] == [1.5, 1.0]
-    assert spectrum_facts(replace(found, exponent=1024))["further_at_least"] == []
+    assert spectrum_facts(replace(found, unit=Unit(1024)))["further_at_least"] == []

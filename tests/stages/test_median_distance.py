@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
+from mlcli.base.scaling import Unit
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.stages.kernels import median_distance
@@ -55,6 +56,6 @@ def test_the_default_rate_of_kernel_pca_is_one_over_it() -> None:
     found = []
     for points in (POINTS, POINTS[::-1].copy()):
         with support.Notes() as notes:
-            Gaussian().for_points(points, 0)
+            Gaussian().for_points(points, Unit())
         found.append(next(note.facts["rate"] for note in notes.notes if note.code == "N-RATE"))
     assert found == pytest.approx([1 / median(POINTS)] * 2, rel=1e-13)

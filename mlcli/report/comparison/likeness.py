@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import singular
 from mlcli.stages.graph.nearest import nearest_of_some
@@ -13,7 +13,7 @@ EPS = float(np.finfo(np.float64).eps)
 
 def standardized(values: Array) -> Array:
     """Coordinates (n x p) about their mean, with a sum of squares of 1; zero where all points are one."""
-    near_one = scaled(values, -exponent_of(values))
+    near_one = Unit.of(values).measured(values)
     mean = near_one.mean(axis=0)
     centered = near_one - mean
     size = float(np.linalg.norm(centered))

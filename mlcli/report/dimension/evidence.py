@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Dissimilarities, Features, Input, Similarities
-from mlcli.base.scaling import all_finite, scaled
+from mlcli.base.scaling import all_finite
 from mlcli.base.types import Array, Indices
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model, existing
@@ -26,19 +26,19 @@ Pairs = Callable[[Indices, Indices], Array]  # distances from some points to som
 
 def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> Evidence:
     """The evidence of a run; `data` holds the rows that were embedded."""
-    reason, seed = without_eigenvalues(method), compute.seed
+    spectrum, reason, seed = model.ranks, without_eigenvalues(method, model), compute.seed
     if isinstance(data, Covariance):
         return of_matrix(method, model, data, seed)
     if not all_finite(data.values):  # distances do not distinguish rows
-        return Evidence(method, model.spectrum, model.embedding, None, 1, None, None, seed,
+        return Evidence(method, spectrum, model.embedding, None, 1, None, None, seed,
                         no_eigenvalues=reason or THE_MODELS)
     width = data.values.shape[1] if isinstance(data, Features) else 1
-    found = Evidence(method, model.spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
+    found = Evidence(method, spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
                      lambda rows, count: nearest_among(data, rows, count), seed, observations=len(data.values),
                      no_eigenvalues=reason)
     if method.columns_model == "own noise":
         return of_factors(found, some_rows(found, model, data), method.limit(data))
-    if model.spectrum.directions is not None:
+    if spectrum.directions is not None:
         return replace(found, points=some_rows(found, model, data), of_columns=True)
     if reason:  # such a method does not aim to keep distances either
         return replace(found, distances=None)
@@ -46,25 +46,26 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
     return replace(found, no_eigenvalues=THE_MODELS) if modeled else found
 
 
-def without_eigenvalues(method: Method) -> str:
+def without_eigenvalues(method: Method, model: Model) -> str:
     """Why the spectrum of a method does not say how many axes to keep; empty where it holds eigenvalues."""
+    if model.spectrum is None:
+        return f"{method.name} has no spectrum"
     if method.ranked_by.startswith("eigenvalues"):
         return ""
-    ranked = f"holds {method.ranked_by}" if method.ranked_by != "nothing" else "is empty: there is no spectrum"
-    return f"the spectrum of {method.name} {ranked}"
+    return f"the spectrum of {method.name} holds {method.ranked_by}"
 
 
 def some_rows(evidence: Evidence, model: Model, data: Points) -> Array:
     """All rows, or of very many a sample (m x d), in the units of the computation."""
     most = max(ROOM // max(evidence.width, 1), FEWEST)
     some = data.values if evidence.size <= most else data.values[evidence.sample(most)]
-    return scaled(some, -existing(model.projector).exponent_in)
+    return existing(model.projector).input_unit.measured(some)
 
 
 def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
     """The evidence of a covariance: eigenvalues and columns, without rows; of factor analysis the correlations'."""
-    solved = scaled(data.values, data.exponent - model.spectrum.exponent)
-    found = Evidence(method, model.spectrum, model.embedding, None, len(data.values), None, None, seed,
+    solved = (data.value_unit / model.ranks.unit).plain(data.values)
+    found = Evidence(method, model.ranks, model.embedding, None, len(data.values), None, None, seed,
                      of_columns=True, moments=solved, observations=data.observations)
     if method.columns_model != "own noise":
         return found
@@ -96,16 +97,16 @@ def of_correlations(correlations: Array) -> Spectrum:
 
 def axes_of(model: Model) -> Array:
     """Coordinates on the kept axes and on further ones that were computed (n x q), in the units of `solved`."""
-    projector, further = existing(model.projector), model.spectrum.further
-    kept = scaled(model.embedding, -projector.exponent_out)
+    projector, spectrum, further = existing(model.projector), model.ranks, model.ranks.further
+    kept = projector.output_unit.measured(model.embedding)
     variances = projector.similarity.variances
     if variances is not None:
-        whole = len(model.spectrum.vectors) == len(kept)
-        kept = model.spectrum.coordinates() if whole else kept * np.sqrt(variances)
+        whole = len(spectrum.vectors) == len(kept)
+        kept = spectrum.coordinates() if whole else kept * np.sqrt(variances)
     if len(further) != len(kept):
         return kept  # landmarks only, or none
     first = kept.shape[1]
-    return np.column_stack([kept, further * np.sqrt(model.spectrum.solved[first: first + further.shape[1]])])
+    return np.column_stack([kept, further * np.sqrt(spectrum.solved[first: first + further.shape[1]])])
 
 
 def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None:
@@ -116,7 +117,7 @@ def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None
     similarity, own = projector.similarity, input_space(data, np.arange(0))
     if not similarity.keeps_distances:
         return None
-    return lambda sources, targets: similarity.seen(scaled(own.between(sources, targets), -projector.exponent_in))
+    return lambda sources, targets: similarity.seen(projector.input_unit.measured(own.between(sources, targets)))
 
 
 def nearest_among(data: Points, rows: Indices, count: int) -> Array:

@@ -8,7 +8,7 @@ a narrow sheet's second axis shows beside a long first one.
 import numpy as np
 
 from mlcli.base.blocks import row_blocks
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices
 from mlcli.report.dimension.spectral import below_chord
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
@@ -54,8 +54,8 @@ def residual_variances(distances: Array, sources: Array, targets: Array) -> Arra
 
     A point's distance to itself, which is zero in both, is left out. Units, which change nothing, are powers of two.
     """
-    unit, largest = exponent_of(distances), max(exponent_of(sources), exponent_of(targets))
-    distances, sources, targets = scaled(distances, -unit), scaled(sources, -largest), scaled(targets, -largest)
+    distances, unit = Unit.of(distances).measured(distances), Unit.of(sources, targets)
+    sources, targets = unit.measured(sources), unit.measured(targets)
     count, axes = distances.size - len(sources), sources.shape[1]
     sums, squares, products = np.zeros((3, axes))
     for rows in row_blocks(len(sources), ROWS):

@@ -23,7 +23,7 @@ from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
 GROUP = 2**24  # distances of anchors that are held at once
 BLOCK = 2**16  # distances of a block of work: few enough to stay in a cache
-FARTHEST = 200  # binary exponents between the units of two kinds of distances
+FARTHEST = 2.0**200  # between the units of two kinds of distances
 NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
          "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
          "reconstruction_error", "label_1nn_error", "silhouette")
@@ -67,7 +67,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
                "distances": spaces.kept.name, "label": classes and classes.column,
                **in_full(estimated(measures, anchors, parts))}
-    return Measured(figures, in_units(drawn, spaces.kept.exponent, spaces.embedded.exponent))
+    return Measured(figures, in_units(drawn, spaces.kept.unit, spaces.embedded.unit))
 
 
 def clipped(neighbors: int, size: int) -> int | None:
@@ -85,7 +85,7 @@ def scale_of(spaces: Spaces) -> float:
 
     Beyond that one kind of distances is negligible compared with the other.
     """
-    return float(np.ldexp(1.0, int(np.clip(spaces.embedded.exponent - spaces.kept.exponent, -FARTHEST, FARTHEST))))
+    return float(np.clip((spaces.embedded.unit / spaces.kept.unit).number(1.0), 1 / FARTHEST, FARTHEST))
 
 
 def in_full(found: Mapping[str, Array]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices
 from mlcli.report.quality.sampling import Sums
 from mlcli.report.quality.strips import Strip
@@ -33,11 +34,9 @@ class Pairs:
         return {"distance": strip.kept[places], "embedded": strip.embedded[places]}
 
 
-def in_units(sums: Sums, kept: int, embedded: int) -> Array:
-    """The two distances of each pair (m x 2) in true units, which are powers of two; those beyond doubles left out."""
-    pairs = np.column_stack([np.sqrt(sums["distance"]), np.sqrt(sums["embedded"])])
-    with np.errstate(over="ignore"):
-        pairs = np.ldexp(pairs, [kept, embedded])
+def in_units(sums: Sums, kept: Unit, embedded: Unit) -> Array:
+    """The two distances of each pair (m x 2), each in its unit, as plain numbers; those beyond doubles left out."""
+    pairs = np.column_stack([kept.plain(np.sqrt(sums["distance"])), embedded.plain(np.sqrt(sums["embedded"]))])
     found: Array = pairs[np.isfinite(pairs).all(axis=1)]
     return found
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import exponent_of
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices
 
 HELD = 2**24  # numbers of a block that all threads work on together: 128 MiB of doubles
@@ -73,7 +73,7 @@ def short_center(points: Array) -> Array:
     """
     mean: Array = points.mean(axis=0)
     ends = np.array([points.max(axis=0) - mean, points.min(axis=0) - mean])
-    unit = np.ldexp(1.0, exponent_of(ends) - DIGITS)
+    unit = (Unit.of(ends) / Unit(DIGITS)).number(1.0)
     return np.rint(mean / unit) * unit if ends.any() and unit > 0 else mean
 
 

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import AnyArray, Array, Indices
@@ -69,11 +69,11 @@ def _tridiagonal_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
     size = len(matrix)
     room, _ = lapack.dsytrd_lwork(size, lower=1)
     turns, diagonal, beside, factors, failed = lapack.dsytrd(matrix.T, lower=1, lwork=int(room))
-    exponent = exponent_of(np.append(diagonal, beside))
-    diagonal, beside = scaled(diagonal, -exponent), scaled(beside, -exponent)  # dstebz squares them
+    unit = Unit.of(diagonal, beside)
+    diagonal, beside = unit.measured(diagonal), unit.measured(beside)  # dstebz squares them
     if failed or not (np.isfinite(diagonal).all() and np.isfinite(beside).all()):
         raise np.linalg.LinAlgError("no tridiagonal form")
-    values = scaled(eigvalsh_tridiagonal(diagonal, beside)[::-1], exponent)
+    values = unit.plain(eigvalsh_tridiagonal(diagonal, beside)[::-1])
     require_finite(values, "the computed spectrum")
 
     def leading(count: int) -> Array:

@@ -1,11 +1,11 @@
 """The spectrum of a kernel: signed eigenvalues, the kept axes, and what they are a share of."""
 
-from dataclasses import field, replace
+from dataclasses import field
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import scaled, scaled_number
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.negative_mass import mass_of, share_of_sizes
@@ -15,8 +15,8 @@ from mlcli.stages.eigen.negative_mass import mass_of, share_of_sizes
 class Spectrum:
     """Eigenvalues of a centered kernel and the unit eigenvectors of the kept axes.
 
-    Stored in the units that the kernel was solved in, 2**-exponent times the true ones, so that
-    shares stay right where the eigenvalues themselves would leave the range of doubles.
+    Stored in the unit that the kernel was solved in, so that shares stay right where the eigenvalues
+    themselves would leave the range of doubles.
     """
 
     solved: Array  # m, descending, with their signs
@@ -25,7 +25,7 @@ class Spectrum:
     solved_trace: float  # sum of all eigenvalues, computed or not; NaN where unknown
     complete: bool  # whether `solved` is the whole spectrum
     divisor: float = 1.0  # the eigenvalues written are the kernel's over it (PCA's n or n - 1)
-    exponent: int = 0
+    unit: Unit = Unit()  # of the kernel as it was solved
     solved_frobenius: float = float("nan")  # root of the sum of all squared eigenvalues; NaN where unknown
     tolerance: float = 0.0  # residual that the solver and the kernel's precision were allowed, over the top eigenvalue
     further: Array = field(default_factory=lambda: np.zeros((0, 0)))  # n x r: unit eigenvectors after the kept ones
@@ -43,17 +43,17 @@ class Spectrum:
     @property
     def values(self) -> Array:
         """The kernel's eigenvalues (m)."""
-        return scaled(self.solved, self.exponent) + 0.0  # no -0
+        return self.unit.plain(self.solved) + 0.0  # no -0
 
     @property
     def trace(self) -> float:
         """The sum of all eigenvalues of the kernel; NaN where unknown."""
-        return scaled_number(self.solved_trace, self.exponent)
+        return self.unit.number(self.solved_trace)
 
     @property
     def frobenius(self) -> float:
         """The root of the sum of all squared eigenvalues of the kernel; NaN where unknown."""
-        return scaled_number(self.solved_frobenius, self.exponent)
+        return self.unit.number(self.solved_frobenius)
 
     @property
     def eigenvalues(self) -> Array:
@@ -69,7 +69,7 @@ class Spectrum:
     @property
     def further_at_least(self) -> Array:
         """Lower bounds of the eigenvalues that follow the computed ones, over the divisor."""
-        return scaled(self.solved_at_least, self.exponent) / self.divisor
+        return self.unit.plain(self.solved_at_least) / self.divisor
 
     @property
     def kept(self) -> Array:
@@ -86,7 +86,7 @@ class Spectrum:
     @property
     def negative_mass(self) -> tuple[float, float]:
         """What the sizes of the kernel's negative eigenvalues sum to, at least and at most; NaN where unknown."""
-        least, most = scaled(np.asarray(self.solved_mass), self.exponent).tolist()
+        least, most = self.unit.plain(np.asarray(self.solved_mass)).tolist()
         return least, most
 
     @property
@@ -114,7 +114,3 @@ class Spectrum:
         """V / √λ (n x p), which maps centered kernel rows of new points to coordinates."""
         roots = np.sqrt(self.kept)
         return np.divide(self.vectors, roots, out=np.zeros_like(self.vectors), where=roots > 0)
-
-    def rescaled(self, exponent: int) -> "Spectrum":
-        """The spectrum of 2**exponent times the kernel."""
-        return replace(self, exponent=self.exponent + exponent)

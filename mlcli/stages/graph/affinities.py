@@ -6,7 +6,7 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.options import Options, option
-from mlcli.base.scaling import parameter_in_units, scaled_number, shown
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
@@ -23,7 +23,7 @@ class Binary(Options):
 
     name: Literal["binary"] = "binary"
 
-    def for_graph(self, graph: Graph, exponent: int) -> "Binary":
+    def for_graph(self, graph: Graph, unit: Unit) -> "Binary":
         """Itself."""
         return self
 
@@ -38,16 +38,17 @@ class Heat(Options):
 
     name: Literal["heat"] = "heat"
     rate: float | None = option(
-        None, "Rate r of exp(-r d²) (default: one over the median of d² over the edges that have a length).", gt=0)
+        None, "Rate r of exp(-r d²) (default: one over the median of d² over the edges that have a length).",
+        power=-2, gt=0)
 
-    def for_graph(self, graph: Graph, exponent: int) -> "Heat":
-        """The weights for lengths in units of 2**exponent, with a default rate fixed from the graph."""
+    def for_graph(self, graph: Graph, unit: Unit) -> "Heat":
+        """The weights with a default rate fixed from the graph, whose lengths are measured in `unit`."""
         if self.rate is not None:
-            return self.replace(rate=parameter_in_units(self.rate, 2 * exponent, "method.weights.rate"))
+            return self
         squared = graph.lengths[graph.lengths > 0] ** 2
         rate = 1 / float(np.median(squared))
-        note("N-RATE", f"heat rate {shown(rate, -2 * exponent)}: one over the median squared length of an edge",
-             rate=scaled_number(rate, -2 * exponent))
+        note("N-RATE", f"heat rate {(unit**-2).shown(rate)}: one over the median squared length of an edge",
+             rate=(unit**-2).number(rate))
         return self.replace(rate=rate)
 
     def __call__(self, lengths: Array) -> Array:

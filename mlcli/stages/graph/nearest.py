@@ -8,7 +8,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.blocks import each, one_by_one, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.distances import HELD, pair_distances, squared_distances
@@ -176,7 +176,7 @@ class _Centered:
 
     def __init__(self, points: Array) -> None:
         self._center = points.mean(axis=0)
-        self._exponent = exponent_of(np.array([points.max(axis=0) - self._center, points.min(axis=0) - self._center]))
+        self._unit = Unit.of(points.max(axis=0) - self._center, points.min(axis=0) - self._center)
         self.points = np.empty(points.shape, dtype=np.float32)
 
         def center(rows: slice) -> None:
@@ -189,11 +189,11 @@ class _Centered:
     def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
         """Lower bounds of the squared distances to points that are not candidates, for rows of these norms."""
         reached = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
-        return scaled(reached, 2 * self._exponent)
+        return (self._unit**2).plain(reached)
 
     def moved(self, points: Array) -> AnyArray:
         """Points where these were put; infinite beyond the range of single precision."""
-        return scaled(points - self._center, -self._exponent).astype(np.float32)
+        return self._unit.measured(points - self._center).astype(np.float32)
 
 
 def _products(new: Array, points: Array, count: int, own: Indices | None) -> Finder:

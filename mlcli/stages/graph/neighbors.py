@@ -106,7 +106,7 @@ class Neighbors(Options):
 
     def scaled_radius(self, data: Spatial) -> float | None:
         """The radius in the units of normalized data; None where a count is the rule."""
-        return None if self.radius is None else float(np.ldexp(self.radius, -data.exponent))
+        return None if self.radius is None else (data.unit**-1).number(self.radius)
 
 
 @contextmanager

@@ -111,7 +111,7 @@ def _first_ids(ids: Sequence[str], members: AnyArray) -> str:
 def _remedy(data: Spatial, neighbors: Neighbors, pieces: Indices, fewest: Callable[[], int]) -> str:
     """What makes the graph whole: the smallest count of neighbors, or the smallest radius."""
     if neighbors.count is None:
-        radius = Decimal(float(np.ldexp(_shortest_links(data, pieces)[2].max(), data.exponent)))
+        radius = Decimal(data.unit.number(_shortest_links(data, pieces)[2].max()))
         return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
     return f"use {fewest()} neighbors, the fewest that connect it"
 

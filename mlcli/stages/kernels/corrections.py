@@ -5,7 +5,7 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import scaled, shown
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import note, stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
@@ -48,8 +48,8 @@ class Correction:
 
 
 @stage("correction")
-def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
-    """The smallest constant that makes all eigenvalues nonnegative."""
+def correction_for(squared: Array, rule: Rule, unit: Unit) -> Correction:
+    """The smallest constant that makes all eigenvalues nonnegative; dissimilarities are measured in `unit`."""
     if rule == "none":
         return Correction("none", 0.0)
     kernel = Dense.of(gower(squared)).matrix
@@ -59,8 +59,8 @@ def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
             note("N-CORRECTION", f"{rule} constant 0: no eigenvalue is negative", constant=0.0)
             return Correction(rule, 0.0)
         constant = lingoes_constant(spectrum) if rule == "lingoes" else cailliez_constant(squared, kernel)
-    unit = 2 * exponent if rule == "lingoes" else exponent
-    note("N-CORRECTION", f"{rule} constant {shown(constant, unit)}", constant=float(scaled(np.asarray(constant), unit)))
+    unit = unit**2 if rule == "lingoes" else unit
+    note("N-CORRECTION", f"{rule} constant {unit.shown(constant)}", constant=unit.number(constant))
     return Correction(rule, constant)
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from mlcli.base.options import Options, option
-from mlcli.base.scaling import parameter_in_units, scaled, shown
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
@@ -29,8 +29,8 @@ class Linear(Options):
         """The power of the data's unit that coordinates carry."""
         return 1
 
-    def for_points(self, points: Array, exponent: int) -> "Linear":
-        """The kernel for data in units of 2**exponent."""
+    def for_points(self, points: Array, unit: Unit) -> "Linear":
+        """The kernel with its defaults fixed: it has none."""
         return self
 
     def __call__(self, left: Array, right: Array) -> Array:
@@ -61,7 +61,7 @@ class Polynomial(Options):
     name: Literal["polynomial"] = "polynomial"
     movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
     degree: int = option(3, "Degree of the polynomial.", ge=1)
-    gamma: float = option(1.0, "Factor of the inner product.", gt=0)
+    gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
 
     @property
@@ -69,9 +69,9 @@ class Polynomial(Options):
         """The power of the data's unit that coordinates carry: none, the constant fixes the unit."""
         return 0
 
-    def for_points(self, points: Array, exponent: int) -> "Polynomial":
-        """The kernel for data in units of 2**exponent."""
-        return self.replace(gamma=parameter_in_units(self.gamma, 2 * exponent, "method.kernel.gamma"))
+    def for_points(self, points: Array, unit: Unit) -> "Polynomial":
+        """The kernel with its defaults fixed: none depends on the data."""
+        return self
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Values for all pairs (m x n)."""
@@ -108,22 +108,23 @@ class Gaussian(Options):
     name: Literal["gaussian"] = "gaussian"
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
     rate: float | None = option(
-        None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).", gt=0)
+        None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).",
+        power=-2, gt=0)
 
     @property
     def unit_power(self) -> int:
         """The power of the data's unit that coordinates carry: none."""
         return 0
 
-    def for_points(self, points: Array, exponent: int) -> "Gaussian":
-        """The kernel for data in units of 2**exponent, with a default rate fixed from the data."""
+    def for_points(self, points: Array, unit: Unit) -> "Gaussian":
+        """The kernel with a default rate fixed from the points, which are measured in `unit`."""
         if self.rate is not None:
-            return self.replace(rate=parameter_in_units(self.rate, 2 * exponent, "method.kernel.rate"))
+            return self
         middle = median_squared_distance(points)
         if not middle:
             return self.replace(rate=1.0)
-        note("N-RATE", f"gaussian rate {shown(1 / middle, -2 * exponent)}: one over the median squared distance",
-             rate=float(scaled(np.asarray(1 / middle), -2 * exponent)))
+        note("N-RATE", f"gaussian rate {(unit**-2).shown(1 / middle)}: one over the median squared distance",
+             rate=(unit**-2).number(1 / middle))
         return self.replace(rate=1 / middle)
 
     def __call__(self, left: Array, right: Array) -> Array:

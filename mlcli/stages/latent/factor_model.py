@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import scaled_number
+from mlcli.base.quantity import Quantity
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
@@ -89,7 +89,7 @@ class Factors:
     uniquenesses: Array  # d, as shares of the columns' variances; NaN for a constant column
     correlations: Array  # q x q, of the factors
     fit: dict[str, Any] = field(default_factory=dict)
-    trace: Array | None = None  # the log-likelihood after each step; without n, twice that of one observation
+    trace: Quantity | None = None  # the log-likelihood after each step; without n, twice that of one observation
 
     def turned(self, signs: Array) -> "Factors":
         """The same model with factors multiplied by signs (q)."""
@@ -99,8 +99,8 @@ class Factors:
 
 
 def fit_factors(observed: Observed, count: int, lower: float, rotation: Rotation, scores: Scores, iterate: Iterate,
-                unit: int, names: Sequence[str]) -> Factors:
-    """The factor model of largest likelihood, its figures in the units of data 2**unit times what is observed."""
+                names: Sequence[str]) -> Factors:
+    """The factor model of largest likelihood."""
     if not observed.size:
         return nothing(observed)
     count = identified(count, observed)
@@ -108,11 +108,11 @@ def fit_factors(observed: Observed, count: int, lower: float, rotation: Rotation
     found = rotated(result.state, observed, count, rotation, scores)
     if not observed.equal:
         note_heywood(found, lower, names)
-    found = replace(found, fit=figures(result.state, found, observed, unit, names))
+    found = replace(found, fit=figures(result.state, found, observed, names))
     if observed.equal:
         return found
-    values = [log_likelihood(-value, observed, unit) for value in result.trace]
-    return replace(found, fit=found.fit | result.facts, trace=result.trace if None in values else np.array(values))
+    trace = log_likelihood(-result.trace, observed) or Quantity(result.trace)
+    return replace(found, fit=found.fit | result.facts, trace=trace)
 
 
 def most_factors(columns: int, equal: bool) -> int:
@@ -190,21 +190,22 @@ def note_heywood(found: Factors, lower: float, names: Sequence[str]) -> None:
              "too many factors or too few points", columns=at_bound[:100])
 
 
-def log_likelihood(f: float, observed: Observed, unit: int) -> float | None:
-    """-n/2 (d ln 2π + log |Σ| + tr Σ⁻¹S) of data in units of 2**unit; None where n is not known."""
+def log_likelihood(f: Array | float, observed: Observed) -> Quantity | None:
+    """-n/2 (d ln 2π + log |Σ| + tr Σ⁻¹S), of each f; None where n is not known."""
     if observed.observations is None:
         return None
     logs = 2 * float(np.log(observed.deviations[observed.columns]).sum())
-    return -0.5 * observed.observations * (observed.size * (log(2 * pi) + 2 * unit * log(2)) + logs + f)
+    return Quantity(-0.5 * observed.observations * (observed.size * log(2 * pi) + logs + f),
+                    cells=(observed.observations * observed.size,))
 
 
-def figures(state: Estimate, found: Factors, observed: Observed, unit: int, names: Sequence[str]) -> dict[str, Any]:
+def figures(state: Estimate, found: Factors, observed: Observed, names: Sequence[str]) -> dict[str, Any]:
     """The entries of a model's `fit`."""
     factors = len(found.correlations)
     unbounded = observed.equal and state.noiseless
-    given: dict[str, Any] = {"log_likelihood": None if unbounded else log_likelihood(state.f, observed, unit)}
+    given: dict[str, Any] = {"log_likelihood": None if unbounded else log_likelihood(state.f, observed)}
     if observed.equal:
-        given["noise_variance"] = scaled_number(float(state.uniquenesses[0]) * observed.unit**2, 2 * unit)
+        given["noise_variance"] = Quantity(float(state.uniquenesses[0]) * observed.unit**2, 2)
     else:
         given |= likelihood_ratio(state.f, observed, factors)
     return given | {"uniquenesses": dict(zip(names, found.uniquenesses.tolist(), strict=True))}

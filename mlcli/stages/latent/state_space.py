@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import scaled
+from mlcli.base.quantity import Quantity
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note
 from mlcli.base.types import Array
@@ -54,16 +54,13 @@ class Found:
     trace: Array
     facts: dict[str, Any]
 
-    def shift(self, exponent: int) -> float:
-        """The amount by which the log-likelihood of 2**exponent times the data is smaller."""
-        return self.cells * exponent * float(np.log(2.0))
-
-    def figures(self, exponent: int) -> dict[str, Any]:
-        """The parameters and their likelihood in plain values, of 2**exponent times the data."""
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The parameters and their likelihood."""
         model = self.model
-        return {"log_likelihood": self.log_likelihood - self.shift(exponent), "transition": model.transition.tolist(),
-                "innovation": model.innovation.tolist(),
-                "noise_variances": scaled(model.noise, 2 * exponent).tolist(), **self.facts}
+        return {"log_likelihood": Quantity(self.log_likelihood, cells=(self.cells,)),
+                "transition": model.transition.tolist(), "innovation": model.innovation.tolist(),
+                "noise_variances": Quantity(model.noise, 2), **self.facts}
 
 
 def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Found:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Input, TwoViews
-from mlcli.base.scaling import scaled
+from mlcli.base.quantity import Quantity
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import singular
@@ -27,12 +27,6 @@ class Canonical:
     def turns(self, count: int) -> list[Array]:
         """The leading directions of each view, zero where there are no more."""
         return [first(self.first, count), first(self.second, count)]
-
-
-def stacked(loadings: Sequence[Array], data: TwoViews) -> Array:
-    """The loadings of both views' columns in the data's own units, those of the first view and then of the second."""
-    units = (data.exponent, data.view.exponent)
-    return np.vstack([scaled(part, unit) for part, unit in zip(loadings, units, strict=True)])
 
 
 def most_pairs(data: Input) -> int:
@@ -67,8 +61,8 @@ def posterior_variances(correlations: Array, both: bool) -> Array:
     return 2 * correlations / (1 + correlations) if both else correlations
 
 
-def log_likelihood(views: Sequence[Whitening], correlations: Array, exponents: Sequence[int]) -> float | None:
-    """The largest log-likelihood of shared factors with these correlations, of 2**exponents times the data.
+def log_likelihood(views: Sequence[Whitening], correlations: Array) -> Quantity | None:
+    """The largest log-likelihood of shared factors with these correlations.
 
     None where it has no limit: a view has dependent columns, or a correlation is 1.
     """
@@ -77,8 +71,8 @@ def log_likelihood(views: Sequence[Whitening], correlations: Array, exponents: S
         note("W-UNBOUNDED", "the likelihood has no limit: " + (
             "the columns of a view depend on each other" if dependent else "a canonical correlation is 1"))
         return None
-    columns = sum(view.rank for view in views)
+    rows, ranks = len(views[0].points), [view.rank for view in views]
     spread = sum(2 * float(np.linalg.slogdet(view.back)[1]) for view in views)
-    units = 2 * float(np.log(2.0)) * sum(view.rank * exponent for view, exponent in zip(views, exponents, strict=True))
     shared = float(np.sum(np.log1p(-(correlations**2))))
-    return -0.5 * len(views[0].points) * (columns * (1 + float(np.log(2 * np.pi))) + spread + units + shared)
+    return Quantity(-0.5 * rows * (sum(ranks) * (1 + float(np.log(2 * np.pi))) + spread + shared),
+                    cells=[rows * rank for rank in ranks])

@@ -1,9 +1,11 @@
-"""Similarities: how new points relate to the training points, and the spaces whose distances those stand for."""
+"""Similarities: how new points relate to the training points, the spaces of their distances, and projectors by them."""
 
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smoother
+from mlcli.stages.similarities.decoders import Affine, Decoder, linear_decoder
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
+from mlcli.stages.similarities.projector import Projector
 from mlcli.stages.similarities.weights import Barycenters, GivenBarycenters
 
-__all__ = ["Barycenters", "Columns", "Completed", "Distances", "Geodesics", "GivenBarycenters", "GivenDistances",
-           "KernelValues", "Monomials", "Similarity", "Smoother"]
+__all__ = ["Affine", "Barycenters", "Columns", "Completed", "Decoder", "Distances", "Geodesics", "GivenBarycenters",
+           "GivenDistances", "KernelValues", "Monomials", "Projector", "Similarity", "Smoother", "linear_decoder"]

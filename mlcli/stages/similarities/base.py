@@ -7,6 +7,7 @@ from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Given
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.similarities.spaces import Space
@@ -43,11 +44,10 @@ class Similarity:
         """The errors of rows, beyond one rounding of each number."""
         return 0.0
 
-    def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space | None:
+    def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space | None:
         """Where distances are the ones that the axes are to keep; None where those are the input's, as `seen`.
 
-        `rows` finds rows of the kernel, where the fit gives them. Inputs and coordinates are in units of two to the
-        `exponents`.
+        `rows` finds rows of the kernel, where the fit gives them; `units` are those of inputs and of coordinates.
         """
         return None
 

@@ -5,6 +5,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Features, Given
+from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import gower, squared_distances
@@ -39,9 +40,9 @@ class KernelValues(Similarity):
         """By the function's formula."""
         return of_function(self.function, data.values - self.origin) if isinstance(data, Features) else None
 
-    def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space:
+    def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
         """The feature space of the function."""
-        return FeatureSpace(self.function, self.points, exponents[1])
+        return FeatureSpace(self.function, self.points, units[1])
 
 
 @stored("distances", points="cd")
@@ -122,6 +123,6 @@ class Geodesics(Similarity):
         """By paths that are proven shortest."""
         return of_paths(self.graph, fit, full)
 
-    def space(self, rows: RowsOf | None, exponents: tuple[int, int], compute: Compute) -> Space:
+    def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
         """The neighbor graph with its shortest paths."""
-        return GeodesicSpace(self.graph, exponents[0], rows, compute)
+        return GeodesicSpace(self.graph, units[0], rows, compute)

@@ -9,7 +9,7 @@ from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Given, Similarities
-from mlcli.base.scaling import exponent_of, scaled
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import unheard
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import (
@@ -34,15 +34,15 @@ Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anch
 
 
 class Space(Protocol):
-    """Where n points lie: true distances are 2**exponent times the roots of the rows."""
+    """Where n points lie: distances are the roots of the rows, measured in a unit."""
 
     @property
     def name(self) -> str:
         """What its distances are called in quality.json."""
 
     @property
-    def exponent(self) -> int:
-        """The power of two that the rows leave out."""
+    def unit(self) -> Unit:
+        """What distances are measured in."""
 
     @property
     def work(self) -> float:
@@ -60,14 +60,13 @@ class Euclidean:
     """Points as rows of coordinates."""
 
     points: Array  # n x d
-    exponent: int = 0
+    unit: Unit = Unit()
     name: str = "euclidean"
 
     @classmethod
     def of(cls, points: Array, anchors: Indices) -> "Euclidean":
         """The space of some points, scaled where the anchors' squares might leave the range of doubles."""
-        values, exponent = in_range(points, points[anchors])
-        return cls(values, exponent)
+        return cls(*in_range(points, points[anchors]))
 
     @property
     def work(self) -> float:
@@ -91,8 +90,8 @@ class Euclidean:
     def between(self, sources: Indices, targets: Indices) -> Array:
         """The roots of sums of squared differences; only these points are read, in a unit of their own."""
         right = self.points[targets]
-        exponent = exponent_of(right)
-        return np.sqrt(squared_distances(scaled(self.points[sources], -exponent), scaled(right, -exponent)))
+        unit = Unit.of(right)
+        return np.sqrt(squared_distances(unit.measured(self.points[sources]), unit.measured(right)))
 
 
 @frozen
@@ -100,7 +99,7 @@ class GivenDissimilarities:
     """A matrix of dissimilarities."""
 
     values: Array  # n x n
-    exponent: int
+    unit: Unit
     name: str = "given"
     work: float = 1.0
 
@@ -118,7 +117,7 @@ class GivenKernel:
     """A kernel matrix, whose distances are the roots of K_ii + K_jj - 2 K_ij."""
 
     values: Array  # n x n
-    exponent: int
+    unit: Unit
     name: str = "kernel"
     work: float = 1.0
 
@@ -138,7 +137,7 @@ class FeatureSpace:
 
     function: Linear | Polynomial | Gaussian
     points: Array  # n x d
-    exponent: int
+    unit: Unit
     name: str = "kernel"
 
     @property
@@ -162,7 +161,7 @@ class GeodesicSpace:
     """The neighbor graph with its shortest paths."""
 
     graph: Graph
-    exponent: int
+    unit: Unit
     kernel: RowsOf | None  # finds rows of -D²/2, where the fit gives them
     compute: Compute
     name: str = "geodesic"
@@ -193,18 +192,17 @@ class GeodesicSpace:
 def input_space(source: Given, anchors: Indices) -> Space:
     """The space in which the input's own neighborhoods lie."""
     if isinstance(source, Similarities):
-        values, exponent = in_range(source.values, source.values[anchors], even=True)
-        return GivenKernel(values, exponent // 2)
+        return GivenKernel(*in_range(source.values, source.values[anchors], source.power))
     if isinstance(source, Dissimilarities):
         return GivenDissimilarities(*in_range(source.values, source.values[anchors]))
     return Euclidean.of(source.values, anchors)
 
 
-def in_range(values: Array, sample: Array, even: bool = False) -> tuple[Array, int]:
-    """The values over a power of two that makes a sample's size about one, and its exponent; as they are if near it."""
-    exponent = exponent_of(sample)
-    exponent += exponent % 2 if even else 0
-    return (values, 0) if abs(exponent) <= REACH else (scaled(values, -exponent), exponent)
+def in_range(values: Array, sample: Array, power: int = 1) -> tuple[Array, Unit]:
+    """The values in a power of a unit that makes a sample's size about one, and the unit; as they are if near it."""
+    unit = Unit.of(sample, power=power)
+    factor = unit**power
+    return (values, Unit()) if factor.within(REACH) else (factor.measured(values), unit)
 
 
 def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import scaled_number, shown
+from mlcli.base.quantity import Quantity
+from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
@@ -62,20 +63,16 @@ class Certificate:
         """Whether gap and violation are within the tolerance."""
         return self.off <= self.tolerance
 
-    def facts(self, exponent: int) -> dict[str, Any]:
-        """The figures of run.json, for data that are 2**exponent times those solved."""
-
-        def whole(value: float) -> float | None:
-            found = scaled_number(value, 2 * exponent)
-            return found if np.isfinite(found) else None
-
-        facts = {"trace": whole(self.trace), "dual_bound": whole(self.bound),
+    @property
+    def facts(self) -> dict[str, Any]:
+        """The figures of run.json."""
+        facts = {"trace": Quantity(self.trace, 2), "dual_bound": Quantity(self.bound, 2),
                  "duality_gap": self.gap if np.isfinite(self.gap) else None, "constraint_violation": self.violation,
                  "iterations": self.iterations, "converged": self.converged, "pairs": self.pairs}
         if self.soft is None:
             return facts
-        return {**facts, "penalized_trace": whole(self.soft.value), "constraint_violation_rms": self.soft.spread,
-                "basis": self.soft.vectors, "bound_without_basis": whole(self.soft.bound_without_basis)}
+        return {**facts, "penalized_trace": Quantity(self.soft.value, 2), "constraint_violation_rms": self.soft.spread,
+                "basis": self.soft.vectors, "bound_without_basis": Quantity(self.soft.bound_without_basis, 2)}
 
 
 def certificate(program: Program, solution: Solution, factor: Array, pairs: Pairs, tolerance: float) -> Certificate:
@@ -97,16 +94,16 @@ def softened(found: Certificate, program: Penalized, solution: Solution, reach: 
     return replace(found, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, reach))
 
 
-def require_feasible(found: Certificate, floor: float, exponent: int) -> None:
+def require_feasible(found: Certificate, floor: float, unit: Unit) -> None:
     """Raises NumericalError where the bound lies below a trace that every kernel with these distances has."""
     if found.bound < floor:
         raise NumericalError("INFEASIBLE", "no points have these distances between neighbors: the trace of their "
-                             f"kernel would be at most {shown(found.bound, 2 * exponent)}, and the distances alone "
-                             f"make it {shown(floor, 2 * exponent)}", where="method.constraints",
+                             f"kernel would be at most {(unit**2).shown(found.bound)}, and the distances alone "
+                             f"make it {(unit**2).shown(floor)}", where="method.constraints",
                              hint="set method.constraints to at_most, or use fewer neighbors")
 
 
-def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, exponent: int) -> None:
+def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Unit) -> None:
     """Raises NumericalError where two neighbors are farther apart than a way through other neighbors is long."""
     lengths = np.sqrt(pairs.squared)
     graph = undirected(pairs.size, pairs.left, pairs.right, lengths, "union")
@@ -120,13 +117,13 @@ def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, exponent:
     if excess[worst] > tolerance * lengths[worst]:
         names = f"{str(ids[pairs.left[worst]])[:40]} and {str(ids[pairs.right[worst]])[:40]}"
         raise NumericalError("INFEASIBLE", f"no points have these distances between neighbors: {names} are "
-                             f"{shown(float(lengths[worst]), exponent)} apart, and "
-                             f"{shown(float(shortest[worst]), exponent)} by way of other neighbors",
+                             f"{unit.shown(float(lengths[worst]))} apart, and "
+                             f"{unit.shown(float(shortest[worst]))} by way of other neighbors",
                              where="method.constraints",
                              hint="set method.constraints to at_most, or use fewer neighbors")
 
 
-def require_trust(found: Certificate, equal: bool, exponent: int, accepted: bool, limit: int) -> None:
+def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, limit: int) -> None:
     """Raises NumericalError unless gap and violation are within the tolerance; a warning where that is accepted.
 
     Where distances are kept and rounding, not the limit of iterations, ended the solution near the optimum, the
@@ -134,7 +131,7 @@ def require_trust(found: Certificate, equal: bool, exponent: int, accepted: bool
     """
     if found.converged:
         return
-    trace, bound = shown(found.trace, 2 * exponent), shown(found.bound, 2 * exponent)
+    trace, bound = (unit**2).shown(found.trace), (unit**2).shown(found.bound)
     said = (f"trace {trace}, bound {bound}, relative gap {found.gap:.1e}, violation {found.violation:.1e} "
             f"after {found.iterations} iterations")
     near = equal and found.iterations < limit and found.off <= NEAR

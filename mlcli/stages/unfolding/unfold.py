@@ -87,7 +87,7 @@ class Unfolding:
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
                      else self._whole(pairs, data))
-        require_trust(found.certificate, self.equal, data.exponent, self.accepted, self.limit)
+        require_trust(found.certificate, self.equal, data.unit, self.accepted, self.limit)
         return found
 
     def step(self, graph: Graph, data: Spatial, compute: Compute) -> Step:
@@ -119,7 +119,7 @@ class Unfolding:
         """The best of all kernels; an attempt that does not end well is followed by one that needs less memory."""
         floor = -np.inf
         if self.equal and isinstance(data, Dissimilarities):
-            require_metric(pairs, data.ids, self.tolerance, data.exponent)
+            require_metric(pairs, data.ids, self.tolerance, data.unit)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
         outcomes, tried = [], np.zeros(0, dtype=np.int64)
         for basis, rest, give in self._attempts(pairs, data):
@@ -132,7 +132,7 @@ class Unfolding:
             if self._well(found) or found.bound < floor or found.iterations >= self.limit:
                 break
         best = min(outcomes, key=lambda one: (not self._well(one.certificate), one.certificate.off))
-        require_feasible(best.certificate, floor, data.exponent)
+        require_feasible(best.certificate, floor, data.unit)
         return best
 
     def _well(self, found: Certificate) -> bool:

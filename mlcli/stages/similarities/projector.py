@@ -1,0 +1,95 @@
+"""The projector: new points to coordinates, and coordinates back to features."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.check import EPS
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import Unit
+from mlcli.base.stage import stage
+from mlcli.base.stored import stored
+from mlcli.base.types import AnyArray, Array
+from mlcli.errors import NumericalError
+from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.decoders import Affine, Decoder
+
+FARTHEST = 2.0**500  # size of new points whose squares are safe, in units in which training points are about 1
+
+
+@stored("projector", axes="cp")
+@frozen
+class Projector:
+    """The way from new points to coordinates: rows of similarity, centered, times axes."""
+
+    similarity: Similarity
+    centering: Centering
+    axes: Array  # columns of the rows x p
+    decoder: Decoder | None = None
+    exponent_in: int = 0  # of the units of inputs and of coordinates, under the names that they are stored by
+    exponent_out: int = 0
+
+    @stage("project")
+    def project(self, new: Array) -> Array:
+        """Coordinates (m x p) of new points, in the training data's units; a few rows at a time, but for a sequence."""
+        coordinates = np.empty((len(new), self.axes.shape[1]))
+        for block in self.similarity.batches(new, len(self.axes)):
+            measured = self.input_unit.measured(new[block])
+            if not self.similarity.in_features:
+                require_near(np.abs(measured) > FARTHEST, block.start or 0)
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+                rows = self.centering(self.similarity.rows(measured))
+                coordinates[block] = self.output_unit.plain(rows @ self.axes)
+        require_near(~np.isfinite(coordinates))
+        return coordinates
+
+    @stage("reconstruct")
+    def reconstruct(self, embedding: Array) -> Array:
+        """Features (m x d) of coordinates (m x p); only where there is a decoder."""
+        decode = self.decode
+        if decode is None:
+            raise TypeError("this projector has no decoder")
+        return decode(embedding)
+
+    def rounding(self, points: Array) -> float:
+        """The errors of coordinates of points: large where axes amplify the columns' smallest variation."""
+        rows = self.similarity.rows(points)
+        wrong = EPS * rows.shape[1] * (np.abs(rows) + np.abs(self.centering.means)) + self.similarity.rounding(points)
+        return float((wrong.max(axis=0, initial=0.0) @ np.abs(self.axes)).max(initial=0.0))
+
+    @property
+    def decode(self) -> Callable[[Array], Array] | None:
+        """The map from coordinates back to features in the data's units, where there is one."""
+        decoder = self.decoder
+        if decoder is None:
+            return None
+        return lambda embedding: self.input_unit.plain(decoder(self.output_unit.measured(embedding)))
+
+    @property
+    def affine(self) -> Affine | None:
+        """The decoder where it is affine."""
+        return None if self.decoder is None else self.decoder.affine
+
+    @property
+    def input_unit(self) -> Unit:
+        """What the similarity expects new points to be measured in."""
+        return Unit(self.exponent_in)
+
+    @property
+    def output_unit(self) -> Unit:
+        """What rows times axes are measured in."""
+        return Unit(self.exponent_out)
+
+    def in_units(self, inputs: Unit, outputs: Unit) -> "Projector":
+        """The same for new points and coordinates in these units."""
+        return replace(self, exponent_in=inputs.exponent, exponent_out=outputs.exponent)
+
+
+def require_near(far: AnyArray, first: int = 0) -> None:
+    """Raises NumericalError where something of a new point is too far (m x anything)."""
+    if far.any():
+        row = first + int(np.flatnonzero(far.any(axis=1))[0]) + 1
+        raise NumericalError("PROJECTION", f"new point {row} is too far from the training points for double precision",
+                             hint="check its numbers, or leave it out")

@@ -1,0 +1,131 @@
+"""The one minimization: known minima, when it stops, and going on from a checkpoint."""
+
+import numpy as np
+import pytest
+
+from mlcli.base.types import Array
+from mlcli.errors import NumericalError
+from mlcli.stages.algebra.iterate import Iterated
+from mlcli.stages.algebra.minimize import Descent, Function, Minimize, Point
+from tests.cache import restored, stored
+from tests.support import Notes
+
+SIZES = np.geomspace(1, 1e3, 20)
+CENTER = np.linspace(-1, 2, 20)
+FAR = np.random.default_rng(0).standard_normal(20)
+
+
+def quadratic(values: Array) -> tuple[float, Array]:
+    """Σ s (x - c)², whose minimum is c, and no lower than seven."""
+    off = values - CENTER
+    return float(np.sum(SIZES * off**2)) + 7.0, 2 * SIZES * off
+
+
+def rosenbrock(values: Array) -> tuple[float, Array]:
+    """The curved valley whose minimum is at ones."""
+    x, y = values
+    return (1 - x) ** 2 + 100 * (y - x * x) ** 2, np.array(
+        [-2 * (1 - x) - 400 * x * (y - x * x), 200 * (y - x * x)])
+
+
+def times(factor: float, function: Function) -> Function:
+    def scaled(values: Array) -> tuple[float, Array]:
+        value, slope = function(values)
+        return factor * value, factor * slope
+    return scaled
+
+
+CASES = {"quadratic": (quadratic, FAR, CENTER), "rosenbrock": (rosenbrock, np.array([-1.2, 1.0]), np.ones(2))}
+every_case = pytest.mark.parametrize(("function", "start", "minimum"), CASES.values(), ids=CASES.keys())
+
+
+@every_case
+def test_it_finds_the_known_minimum(function: Function, start: Array, minimum: Array) -> None:
+    with Notes() as notes:
+        found = Minimize(tolerance=1e-14)(function, start)
+    assert not notes.codes and found.converged and np.allclose(found.state.values, minimum, rtol=0, atol=1e-5)
+    assert found.state.objective == found.trace[-1] == function(found.state.values)[0]
+    assert found.trace[0] < function(start)[0] and (np.diff(found.trace) <= 0).all()
+    assert found.facts == {"iterations": len(found.trace), "converged": True}
+
+
+@every_case
+def test_a_minimization_that_is_stopped_and_goes_on_ends_at_the_same_minimum(
+        function: Function, start: Array, minimum: Array) -> None:
+    class Stopped(Exception):
+        pass
+
+    def stop(checkpoint: Descent) -> None:
+        if len(checkpoint.trace) % 10 == 0:
+            raise Stopped(*stored(checkpoint))
+
+    def parts(place: Array | Descent, stops: int = 0) -> tuple[Iterated[Point], int]:
+        try:
+            return Minimize(tolerance=1e-14)(function, place, stop), stops
+        except Stopped as stopped:
+            return parts(restored(*stopped.args), stops + 1)
+
+    found, stops = parts(start)
+    assert stops > 1 and found.converged and np.allclose(found.state.values, minimum, rtol=0, atol=1e-4)
+    assert len(found.trace) >= 10 * stops and (np.diff(found.trace) <= 0).all()
+
+
+def test_a_checkpoint_counts_toward_the_limit() -> None:
+    kept: list[Descent] = []
+    with Notes() as notes:
+        found = Minimize(limit=4)(rosenbrock, np.array([-1.2, 1.0]), kept.append)
+    assert notes.codes == {"W-UNCONVERGED"} and not found.converged and len(found.trace) == 4
+    assert [len(one.trace) for one in kept] == [1, 2, 3, 4]
+    with Notes() as notes:
+        again = Minimize(limit=4)(rosenbrock, kept[-1])
+    assert notes.codes == {"W-UNCONVERGED"} and again.state.values.tolist() == found.state.values.tolist()
+    assert len(Minimize(limit=6)(rosenbrock, kept[-1]).trace) == 6
+
+
+@pytest.mark.parametrize("factor", [2.0**-200, 2.0**200])
+def test_neither_the_unit_nor_the_zero_of_the_objective_matters(factor: float) -> None:
+    def lifted(values: Array) -> tuple[float, Array]:
+        value, slope = rosenbrock(values)
+        return value - 3.0, slope
+
+    start = np.array([-1.2, 1.0])
+    with Notes():
+        one, other = Minimize()(rosenbrock, start), Minimize()(times(factor, rosenbrock), start)
+        moved = Minimize()(lifted, start)
+    assert one.converged and other.converged and moved.converged
+    assert np.allclose(other.state.values, one.state.values, rtol=0, atol=1e-3)
+    assert np.allclose(moved.state.values, one.state.values, rtol=0, atol=1e-3)
+
+
+def test_a_start_at_the_minimum_stays_there() -> None:
+    with Notes() as notes:
+        found = Minimize()(quadratic, CENTER)
+    assert not notes.codes and found.converged and found.state.values.tolist() == CENTER.tolist()
+
+
+def noisy(values: Array) -> tuple[float, Array]:
+    """A quadratic with few digits: near the minimum no step along the slope lowers it."""
+    value, slope = quadratic(values)
+    return value + 1e-5 * float(np.sin(1e9 * values.sum())), slope
+
+
+def wrong(values: Array) -> tuple[float, Array]:
+    """A slope that leads up."""
+    value, slope = quadratic(values)
+    return value, -slope
+
+
+@pytest.mark.parametrize(("function", "codes", "converged"), [
+    (noisy, {"N-ROUNDING"}, True), (wrong, {"W-UNCONVERGED"}, False)])
+def test_a_step_that_fails_is_rounding_only_near_the_minimum(function: Function, codes: set[str],
+                                                             converged: bool) -> None:
+    with Notes() as notes:
+        found = Minimize(tolerance=1e-15)(function, FAR)
+    assert notes.codes == codes and found.converged == converged
+    assert np.allclose(found.state.values, CENTER if converged else FAR, rtol=0, atol=1e-2)
+
+
+@pytest.mark.parametrize("at", [np.nan, np.inf])
+def test_an_objective_that_is_no_number_is_an_error(at: float) -> None:
+    with pytest.raises(NumericalError, match="the objective is"):
+        Minimize()(lambda values: (at, values), FAR)
