@@ -47,11 +47,14 @@ class Correction:
         return corrected
 
 
-@stage("correction")
 def correction_for(squared: Array, rule: Rule, exponent: int) -> Correction:
+    """The correction that a rule asks for."""
+    return Correction("none", 0.0) if rule == "none" else _smallest(squared, rule, exponent)
+
+
+@stage("correction")
+def _smallest(squared: Array, rule: Rule, exponent: int) -> Correction:
     """The smallest constant that makes all eigenvalues nonnegative."""
-    if rule == "none":
-        return Correction("none", 0.0)
     kernel = Dense.of(gower(squared)).matrix
     with threads_for(len(kernel)):
         spectrum = symmetric_eigenvalues(kernel)
