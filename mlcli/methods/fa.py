@@ -9,19 +9,16 @@ from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.signs import leading_signs
-from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Decoder, Loadings, Model, Projector, Units
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
-from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.factored import Factored
-from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.latent.factor_model import Observed, Scores, fit_factors, most_factors, of_covariance, of_points
+from mlcli.stages.latent.factor_scores import factor_steps, scored
 from mlcli.stages.latent.rotations import Rotation, Unrotated
 from mlcli.stages.similarities import Columns
 
@@ -64,16 +61,9 @@ class FA(Method):
         return self.refuse_unused("equal noise has a closed form", "lower", "iterate") if self.noise == "equal" else {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
-        """The covariance or the centered points, and one eigenproblem of the smaller side for each step."""
-        size, side, threads = data.values.size, min(data.values.shape), compute.thread_count()
-        name, how, times = (("eigensolve", "in closed form", 1) if self.noise == "equal"
-                            else ("iterate", "about 20 Newton steps", 20))
-        fit = Step(name, how, times * solve_cost(side, threads), 48.0 * side**2, remedy="leave columns out")
-        if isinstance(data, Covariance):
-            return [fit]
-        scores = 2.0 * size * self.axes.components / product_rate(threads)
-        return [side_steps(data.values.shape, "auto", Eigensolve(), threads)[0], fit,
-                Step("coordinates", f"{self.scores} scores", scores, 8.0 * size)]
+        """The covariance or the centered points, the fit, and scores."""
+        return factor_steps(data.values.shape, isinstance(data, Features), self.noise == "equal", self.axes.components,
+                            compute.thread_count())
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """Λ and Ψ of the largest likelihood; coordinates are scores."""
@@ -86,10 +76,7 @@ class FA(Method):
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
         found = fit_factors(observed, self.axes.components, self.lower, self.rotation, self.scores, self.iterate,
                             data.unit, data.columns)
-        embedding = np.zeros((0, len(found.squares)))
-        if kernel is not None:
-            with running("coordinates"):
-                embedding = kernel.lifted(found.axes)
+        embedding = np.zeros((0, len(found.squares))) if kernel is None else scored(kernel, found.axes)
         found = found.turned(signs := leading_signs(found.loadings if kernel is None else embedding))
         projector = None if kernel is None else Projector(
             Columns(), kernel.centering, found.axes, Decoder(kernel.centering.means, found.loadings))

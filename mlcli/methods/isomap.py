@@ -3,8 +3,6 @@
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
@@ -14,7 +12,6 @@ from mlcli.base.types import Indices
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.distances import gower
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.graph.neighbors import Neighbors
@@ -76,9 +73,7 @@ class Isomap(Method):
     def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
         """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
         landmarks = choose_landmarks(similarity.graph.size, self.landmarks or 0, compute.generator())
-        paths = self.paths.from_landmarks(similarity.graph, landmarks)
-        with running("kernel"):
-            rows = gower(np.square(paths.T))
+        rows = self.paths.from_landmarks(similarity.graph, landmarks)
         kernel = Dense.of(rows[landmarks])
         spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
         similarity = replace(similarity, landmarks=landmarks)

@@ -15,9 +15,8 @@ from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Projector, Units, existing
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence
+from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence, weights_step
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph, graph_steps
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
@@ -61,9 +60,7 @@ class Laplacian(Method):
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """Neighbors, and one sparse factorization, whose fill is not known before."""
         (rows, columns), count = data.values.shape, self.neighbors.count or 10
-        return [*graph_steps(data, self.neighbors, compute),
-                Step("weights", f"{self.weights.name}, of {rows * count} edges at most", 10 * pass_cost(rows * count),
-                     8.0 * 6 * rows * count),
+        return [*graph_steps(data, self.neighbors, compute), weights_step(rows * count),
                 inverse_step(self.eigensolve, rows, count, columns)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:

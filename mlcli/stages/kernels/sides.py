@@ -54,20 +54,29 @@ class Factor(Protocol):
 
 def side_steps(shape: tuple[int, ...], route: str, demand: Demand, threads: int) -> list[Step]:
     """What the centering of the data, the matrix of one of its sides, and its spectrum would cost."""
-    rows, columns = shape
     if route == "svd":
         whole = singular_step("eigensolve", shape, threads)
-        return [centering_step(rows * columns, whole.memory), whole]
-    side = {"covariance": columns, "dual": rows}.get(route, min(rows, columns))
-    held = 8.0 * (side**2 + (0 if side == columns else rows * columns))  # the rows' side takes centered points
-    by_columns = route == "covariance" or (route != "dual" and columns <= rows)
-    how = f"{route}: the side of the {'columns' if by_columns else 'rows'} ({side})"
+        return [centering_step(shape[0] * shape[1], whole.memory), whole]
+    steps = product_steps(shape, route, threads)
+    side = shape[1] if _by_columns(shape, route) else shape[0]
+    return [*steps, demand.step(side, threads, steps[-1].memory, steps[-1].remedy)]
+
+
+def product_steps(shape: tuple[int, ...], route: str, threads: int) -> list[Step]:
+    """What the matrix that is solved would cost: the columns' side at once, the rows' side from centered points."""
+    rows, columns = shape
+    by_columns = _by_columns(shape, route)
+    side, name = (columns, "columns") if by_columns else (rows, "rows")
+    held = 8.0 * (side**2 + (0 if by_columns else rows * columns))
     smaller = "use method.route=auto, which takes the smaller side, or " if side > min(rows, columns) else ""
     remedy = f"{smaller}leave rows or columns out"
-    products = Step("covariance" if by_columns else "kernel", how, 2.0 * rows * columns * side / product_rate(threads),
-                    held, remedy=remedy)
-    centering = [] if by_columns else [centering_step(rows * columns, held, remedy)]
-    return [*centering, products, demand.step(side, threads, held, remedy=remedy)]
+    products = Step("covariance" if by_columns else "kernel", f"{route}: the side of the {name} ({side})",
+                    2.0 * rows * columns * side / product_rate(threads), held, remedy=remedy)
+    return [products] if by_columns else [centering_step(rows * columns, held, remedy), products]
+
+
+def _by_columns(shape: tuple[int, ...], route: str) -> bool:
+    return route == "covariance" or (route != "dual" and shape[1] <= shape[0])
 
 
 def solve_factor(kernel: Factor, demand: Demand, compute: Compute) -> Solved:

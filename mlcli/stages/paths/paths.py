@@ -12,7 +12,7 @@ from mlcli.base.steps import Step
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.costs import PASSES, gower_steps
-from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.algebra.distances import HELD, gower
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import landmark_step
 from mlcli.stages.graph.graph import Graph
@@ -70,10 +70,12 @@ class Paths(Options):
         """Lengths of the shortest paths between all points (n x n); infinite between pieces."""
         return self._distances(graph, self.plan(graph, compute), compute)
 
-    @stage("paths")
     def from_landmarks(self, graph: Graph, landmarks: Indices) -> Array:
-        """Lengths of the shortest paths from some points to all (m x n)."""
-        return dijkstra_rows(graph, landmarks)
+        """-D²/2 (n x m) for the lengths D of the shortest paths from some points to all."""
+        with running("paths"):
+            paths = dijkstra_rows(graph, landmarks)
+        with running("kernel"):
+            return gower(np.square(paths.T))
 
     def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None) -> list[Step]:
         """What `kernel` by a plan and its spectrum would cost; with a share, so many blocks of a pass are timed."""
