@@ -10,7 +10,7 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.publish import writing
 from mlcli.base.scaling import all_finite
-from mlcli.base.stage import note
+from mlcli.base.stage import note, running, stage
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.certify.certificate import Certificate
@@ -64,14 +64,16 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict
         with writing(output):
             write(folder, result, findings)
             certificate = certified(result, folder)
-            files = hashed(folder)
-            (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
+            with running("write"):
+                files = hashed(folder)
+                (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
             require_passed(certificate, output)
             if strict:
                 refuse_warnings(journal)
             manifest = manifest_of(facts(result, journal, certificate))
-            show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
-            write_manifest(folder, manifest, files)
+            with running("write"):
+                show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
+                write_manifest(folder, manifest, files)
     return summary(result, journal, certificate, str(output), findings)
 
 
@@ -83,7 +85,8 @@ def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[st
         require_passed(certificate, None)
         if strict:
             refuse_warnings(journal)
-        write_csv(result.embedding, out)
+        with running("write"):
+            write_csv(result.embedding, out)
     return summary(result, journal, certificate, None)
 
 
@@ -124,9 +127,10 @@ def measured(result: Run) -> Measured | None:
         table, embedding = table.take(whole), embedding[whole]
     if not table.rows:
         return None
-    return quality(table.data(), embedding, kept=result.model.space(result.config.compute), labels=table.labels,
-                   decode=projector.decode, neighbors=asked.neighbors, sample=asked.sample,
-                   generator=result.config.compute.generator())
+    with running("quality"):
+        return quality(table.data(), embedding, kept=result.model.space(result.config.compute), labels=table.labels,
+                       decode=projector.decode, neighbors=asked.neighbors, sample=asked.sample,
+                       generator=result.config.compute.generator())
 
 
 def coordinates(table: Table, values: Array) -> Table:
@@ -135,6 +139,7 @@ def coordinates(table: Table, values: Array) -> Table:
     return replace(table, values=values, columns=columns, kind="features", view=None)
 
 
+@stage("write")
 def write(folder: Path, result: Run, findings: Findings) -> None:
     """All files of a run but its certificate and run.json, which hold the hashes of the others."""
     config, model = result.config, result.model

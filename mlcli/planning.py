@@ -1,12 +1,25 @@
 """What a run would do, and what it would take, without doing it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from mlcli.base.steps import Step
 from mlcli.base.threads import threads_limited
+from mlcli.base.units import memory as bytes_in_words
 from mlcli.config.run_config import RunConfig
 from mlcli.data.read import read
-from mlcli.methods.memory import peak
+from mlcli.data.table import Table
+from mlcli.methods import Method
+from mlcli.methods.memory import checks_memory, peak
+from mlcli.report.quality.sampling import PAIR, automatic
+from mlcli.stages.algebra.costs import pass_cost
+
+BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be parsed
+TEXT_RATE, BINARY_RATE = 7e7, 6e8  # bytes a second of a core that are read, and their hash computed
+COMPARED = 1.3e9  # multiplications a second of a core while quality is measured
+CELL = 1e-7  # seconds for a number to be written
+SMALL = {"dimension": 0.05, "quality": 0.03, "write": 0.02, "certify": 0.03}  # seconds whatever the size
 
 
 def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
@@ -14,12 +27,14 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     config.require_fitting()
     with threads_limited(config.compute.thread_count()):
         source = read(config.input, config.compute)
-        data = config.prepare.apply(source).table.data()
+        table = config.prepare.apply(source).table
+        data = table.data()
         method = config.method.settle(data)
         normalized: Any = data.normalized(method.reach)  # of a kind that the method takes
-        steps = method.steps(normalized, config.compute, measure)
+        fit = method.steps(normalized, config.compute, measure)
     rows, columns = data.values.shape
-    memory, limit = peak(steps, data, method, config.compute), config.compute.allowed_memory()
+    memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
+    steps = [*before(config, source, table), *fit, *after(config, method, table, fit)]
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
@@ -28,3 +43,43 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
             "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
             "fits": memory <= limit.bytes,
             "threads": config.compute.thread_count()}
+
+
+def before(config: RunConfig, source: Table, table: Table) -> list[Step]:
+    """What comes before the fit: reading and preparing, a copy of the table at a time."""
+    size, threads = float(table.values.nbytes), config.compute.thread_count()
+    files = [part.source for part in (source, source.view) if part is not None and part.source is not None]
+    seconds = sum(file.bytes / (BINARY_RATE if file.format in BINARY else TEXT_RATE) for file in files) / threads
+    how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
+    said = [f"scale: {config.prepare.scale}, missing cells: {config.prepare.missing}"] * (source.kind == "features")
+    return [Step("read", how, seconds, size),
+            Step("prepare", "; ".join([*said, "units of a power of two"]), 2 * pass_cost(table.values.size), size)]
+
+
+def after(config: RunConfig, method: Method, table: Table, fit: Sequence[Step]) -> list[Step]:
+    """What comes after the fit: rules, quality, files and certificate."""
+    held, report = checks_memory(method, table.rows, float(table.values.nbytes)), config.report
+    full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
+    points = table.kind != "covariance"
+    return [
+        *([Step("dimension", "rules for the number of axes", SMALL["dimension"], held)] if report.dimension else []),
+        *([quality_step(report.quality.sample, table, config.compute.thread_count(), held)]
+          if report.quality is not None and points else []),
+        Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",
+             SMALL["write"] + points * written(config, method, table) * CELL, float(table.values.nbytes)),
+        Step("certify", "everything" if full else "what a fixed amount of work allows", SMALL["certify"] + full, held)]
+
+
+def quality_step(sample: int | str, table: Table, threads: int, held: float) -> Step:
+    """What measuring the embedding would cost, from all points or from a sample."""
+    rows, columns = table.values.shape
+    count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
+    return Step("quality", f"from {'all' if count == rows else count} of {rows} points",
+                SMALL["quality"] + float(count) * rows * (columns + PAIR) / (COMPARED * threads), held)
+
+
+def written(config: RunConfig, method: Method, table: Table) -> int:
+    """Cells of the embedding in all its files; of a share of the variance, as if all axes were kept."""
+    kept = method.kept.components
+    axes = kept if isinstance(kept, int) else method.limit(table.data())
+    return len(config.report.formats) * table.rows * (axes + 1 + len(table.labels))

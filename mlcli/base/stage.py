@@ -1,14 +1,15 @@
 """The interface between the mathematics and everything around it: timing, progress, warnings, caches.
 
 A stage is a function whose result is a frozen value. The listeners installed here are given each call of a stage, and
-no stage knows of any of them. A pass over a kernel that is never stored, or any other work on live state, is
-not a stage: it is only `running`, so that it is timed and shows its progress.
+no stage knows of any of them. Work on live state is a stage that is only `running`: it is watched, and nothing answers
+in its place. Stages do not lie inside one another: what runs inside a stage, another one or a pass over a kernel, is a
+`part` of it, which shows its progress. `base/vocabulary.py` holds their names.
 """
 
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import field
 from typing import Any, ParamSpec, Protocol, TypeVar
@@ -42,14 +43,14 @@ class Listener(Protocol):
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
         """The result of a stage: `call` computes it from the inputs, which have the names of its parameters."""
 
-    def begin(self, work: str) -> None:
-        """A stage is being computed, or another piece of work begins."""
+    def begin(self, name: str) -> None:
+        """A stage is being computed."""
 
-    def end(self, work: str) -> None:
+    def end(self, name: str) -> None:
         """It has ended, well or not."""
 
-    def advance(self, work: str, done: int, total: int) -> None:
-        """How far it has come, in its own units (blocks, iterations)."""
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """How far it, or the part of it that is named, has come, in units of its own (blocks, iterations)."""
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""
@@ -62,13 +63,13 @@ class Watcher:
         """The result of the call."""
         return call()
 
-    def begin(self, work: str) -> None:
+    def begin(self, name: str) -> None:
         """Not watched."""
 
-    def end(self, work: str) -> None:
+    def end(self, name: str) -> None:
         """Not watched."""
 
-    def advance(self, work: str, done: int, total: int) -> None:
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
         """Not watched."""
 
     def note(self, note: Note) -> None:
@@ -76,7 +77,7 @@ class Watcher:
 
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
-_running: ContextVar[str] = ContextVar("stage", default="")
+_running: ContextVar[tuple[str, str]] = ContextVar("stage", default=("", ""))  # and the part of it, where it has any
 
 
 @contextmanager
@@ -100,24 +101,40 @@ def unheard() -> Iterator[None]:
 
 
 @contextmanager
-def running(work: str) -> Iterator[None]:
-    """Names what is done inside the block, for those who watch."""
-    token = _running.set(work)
+def running(name: str) -> Iterator[None]:
+    """Names the stage that the block is, for those who watch; inside another one it is a part of that."""
+    if _running.get()[0]:
+        with part("" if name == _running.get()[0] else name):
+            yield
+        return
+    token = _running.set((name, ""))
     for listener in _listeners.get():
-        listener.begin(work)
+        listener.begin(name)
     try:
         yield
     finally:
         _running.reset(token)
         for listener in _listeners.get():
-            listener.end(work)
+            listener.end(name)
 
 
-def stage(name: str, version: int | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
+@contextmanager
+def part(name: str) -> Iterator[None]:
+    """Names a part of the stage that is running, which is told with its progress."""
+    token = _running.set((_running.get()[0], name))
+    try:
+        yield
+    finally:
+        _running.reset(token)
+
+
+def stage(name: str, version: int | None = None, *, composed: bool = False,
+          ) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Declares a function or method as the stage `name`.
 
     With a version it is pure: what it returns, and what it notes, follows from its arguments alone. Then a listener
-    may answer in its place. A version that was raised makes it another stage.
+    may answer in its place. A version that was raised makes it another stage. One that is `composed` of other stages
+    is not watched itself: they are.
     """
     declared = Stage(name, version)
 
@@ -125,7 +142,7 @@ def stage(name: str, version: int | None = None) -> Callable[[Callable[P, R]], C
         @functools.wraps(function)
         def run(*args: P.args, **kwargs: P.kwargs) -> R:
             def call() -> R:
-                with running(name):
+                with nullcontext() if composed else running(name):
                     return function(*args, **kwargs)
 
             return _around(declared, _named(function, *args, **kwargs), call) if _listeners.get() else call()
@@ -153,9 +170,9 @@ _signature = functools.cache(inspect.signature)
 
 
 def advance(done: int, total: int) -> None:
-    """Reports how far the running stage has come, in its own units (blocks, iterations)."""
+    """Reports how far the running stage, or the part of it, has come, in its own units (blocks, iterations)."""
     for listener in _listeners.get():
-        listener.advance(_running.get(), done, total)
+        listener.advance(*_running.get(), done, total)
 
 
 def note(code: str, message: str, **facts: Any) -> None:

@@ -11,7 +11,7 @@ from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 from mlcli.stages.kernels.corrections import is_euclidean
 
 
-@stage("kernel")
+@stage("definiteness")
 def kernel_of(values: Array, ids: Ids) -> Kernel:
     """Symmetry, and the ends of the spectrum where every number is there."""
     missing, symmetry = unknown_of(values, ids), symmetry_of(values, ids, largest_size(values))

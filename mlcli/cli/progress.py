@@ -35,14 +35,14 @@ class Shown(Listener, Protocol):
 class Pace:
     """How long what goes on has taken, and will take if it goes on like this."""
 
-    begun: dict[str, tuple[float, int]] = field(default_factory=dict)  # stage -> when first reported, and how far
+    begun: dict[tuple[str, str], tuple[float, int]] = field(default_factory=dict)  # when first reported, and how far
 
-    def left(self, stage: str, done: int, total: int) -> float | None:
+    def left(self, stage: str, part: str, done: int, total: int) -> float | None:
         """Seconds until `total`; None where nothing is known yet."""
         now = time.monotonic()
-        started, before = self.begun.setdefault(stage, (now, done))
+        started, before = self.begun.setdefault((stage, part), (now, done))
         if done < before:  # the same stage again
-            self.begun[stage] = (now, done)
+            self.begun[stage, part] = (now, done)
             return None
         return (now - started) * (total - done) / (done - before) if done > before and now > started else None
 
@@ -55,7 +55,7 @@ class Silent(Watcher):
 
 
 class Bar(Watcher):
-    """A bar for each running stage, gone when the run ends."""
+    """A bar for the running stage, gone when the run ends."""
 
     def __init__(self) -> None:
         from rich import progress
@@ -74,19 +74,19 @@ class Bar(Watcher):
         """Gives the terminal back."""
         self.progress.stop()
 
-    def begin(self, work: str) -> None:
+    def begin(self, name: str) -> None:
         """Adds a bar."""
-        self.tasks[work] = self.progress.add_task(work, total=None)
+        self.tasks[name] = self.progress.add_task(name, total=None)
 
-    def end(self, work: str) -> None:
+    def end(self, name: str) -> None:
         """Removes a bar."""
-        if work in self.tasks:
-            self.progress.remove_task(self.tasks.pop(work))
+        if name in self.tasks:
+            self.progress.remove_task(self.tasks.pop(name))
 
-    def advance(self, work: str, done: int, total: int) -> None:
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
         """Moves a bar."""
-        if work in self.tasks:
-            self.progress.update(self.tasks[work], completed=done, total=total)
+        if name in self.tasks:
+            self.progress.update(self.tasks[name], description=titled(name, part), completed=done, total=total)
 
 
 @dataclass
@@ -95,8 +95,7 @@ class Log(Watcher):
 
     seconds: float = HEARTBEAT
     started: float = field(default_factory=time.monotonic)
-    running: list[str] = field(default_factory=list)
-    far: str = ""
+    running: str = ""  # the stage, the part of it, and how far it is
     pace: Pace = field(default_factory=Pace)
     over: threading.Event = field(default_factory=threading.Event)
 
@@ -116,23 +115,22 @@ class Log(Watcher):
     def line(self) -> str:
         """The state of the run in one line."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S")
-        stage = self.running[-1] if self.running else "starting"
-        return f"{now} mlcli: {stage}{self.far}, {time.monotonic() - self.started:.0f} s, {resident_memory():.0f} MiB"
+        stage, seconds = self.running or "starting", time.monotonic() - self.started
+        return f"{now} mlcli: {stage}, {seconds:.0f} s, {resident_memory():.0f} MiB"
 
-    def begin(self, work: str) -> None:
+    def begin(self, name: str) -> None:
         """A stage starts."""
-        self.running.append(work)
-        self.far = ""
+        self.running = name
 
-    def end(self, work: str) -> None:
+    def end(self, name: str) -> None:
         """A stage is over."""
-        self.running[:] = self.running[:-1]
-        self.far = ""
+        self.running = ""
 
-    def advance(self, work: str, done: int, total: int) -> None:
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
         """A stage has come further."""
-        left = self.pace.left(work, done, total)
-        self.far = f" {done}/{total}" + ("" if left is None else f", about {duration(left)} left of it")
+        left = self.pace.left(name, part, done, total)
+        ahead = "" if left is None else f", about {duration(left)} left of it"
+        self.running = f"{titled(name, part)} {done}/{total}{ahead}"
 
 
 @dataclass
@@ -140,7 +138,7 @@ class Events(Watcher):
     """A JSON line for everything that happens."""
 
     started: float = field(default_factory=time.monotonic)
-    last: dict[str, float] = field(default_factory=dict)  # when a stage last said how far it is
+    last: dict[tuple[str, str], float] = field(default_factory=dict)  # when a stage last said how far it is
     pace: Pace = field(default_factory=Pace)
 
     def start(self) -> None: ...
@@ -154,21 +152,22 @@ class Events(Watcher):
         seconds = round(time.monotonic() - self.started, 3)
         say(json.dumps(plain({"event": event, "seconds": seconds, **facts}), allow_nan=False))
 
-    def begin(self, work: str) -> None:
+    def begin(self, name: str) -> None:
         """A stage starts."""
-        self.emit("begin", stage=work)
+        self.emit("begin", stage=name)
 
-    def end(self, work: str) -> None:
+    def end(self, name: str) -> None:
         """A stage is over."""
-        self.emit("end", stage=work)
+        self.emit("end", stage=name)
 
-    def advance(self, work: str, done: int, total: int) -> None:
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
         """A stage has come further; reported at most ten times a second, and at its end."""
         now = time.monotonic()
-        if work and (done >= total or now - self.last.get(work, 0.0) >= FASTEST):
-            self.last[work] = now
-            left = self.pace.left(work, done, total)
-            self.emit("advance", stage=work, done=done, total=total, left=None if left is None else round(left, 1))
+        if name and (done >= total or now - self.last.get((name, part), 0.0) >= FASTEST):
+            self.last[name, part] = now
+            left = self.pace.left(name, part, done, total)
+            self.emit("advance", stage=name, part=part or None, done=done, total=total,
+                      left=None if left is None else round(left, 1))
 
     def note(self, note: Note) -> None:
         """A warning or a fact."""
@@ -200,6 +199,11 @@ def watching(mode: Mode, quiet: bool, *, tell: bool = False) -> Iterator[None]:
     if tell and not quiet and mode != "json":
         for item in (*journal.told("W-"), *journal.told("N-")):
             say(told(item["code"], item["message"]))
+
+
+def titled(stage: str, part: str) -> str:
+    """A stage, and the part of it that is running."""
+    return f"{stage}, {part}" if part else stage
 
 
 def told(code: str, message: str) -> str:

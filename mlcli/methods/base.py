@@ -7,6 +7,7 @@ from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Given, Input, TwoViews
 from mlcli.base.options import Options
+from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
@@ -14,6 +15,7 @@ from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import Way, way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.pieces import graph_steps
 
 
 class Method(Options):
@@ -44,7 +46,8 @@ class Method(Options):
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
-        normalized = data.normalized(self.reach)
+        with running("prepare"):
+            normalized = data.normalized(self.reach)
         self.require_memory(self.known(normalized, compute), normalized, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)
         return model.in_units(normalized, self.powers_of(data))
@@ -131,7 +134,7 @@ class Method(Options):
     def known(self, data: Any, compute: Compute) -> list[Step]:
         """The steps whose memory the data alone decide; where a graph decides on the rest, `solve` checks them."""
         rule = getattr(self, "neighbors", None) if hasattr(self, "graph") else None
-        return self.steps(data, compute, None) if rule is None else [rule.step(data, compute)]
+        return self.steps(data, compute, None) if rule is None else graph_steps(data, rule, compute)
 
     def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
         """Refuses a fit of these steps before it starts; raises RefusedByPlan."""

@@ -12,12 +12,12 @@ from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.latent.factor_model import Observed, Scores, fit_factors, most_factors, of_covariance, of_points
+from mlcli.stages.latent.factor_scores import factor_steps, scored
 from mlcli.stages.latent.rotations import Rotation, Unrotated
 from mlcli.stages.similarities import Affine, Columns, Projector
 
@@ -60,11 +60,9 @@ class FA(Method):
         return self.refuse_unused("equal noise has a closed form", "lower", "iterate") if self.noise == "equal" else {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
-        """One product, and one eigenproblem of the smaller side for each step."""
-        size, side, threads = data.values.size, min(data.values.shape), compute.thread_count()
-        product, newton = 2.0 * size * side / product_rate(threads), 20 * solve_cost(side, threads)
-        return [Step("covariance", f"the smaller side is {side}", product, 8.0 * (size + side**2)),
-                Step("iterate", "about 20 Newton steps", newton, 48.0 * side**2, remedy="leave columns out")]
+        """The covariance or the centered points, the fit, and scores."""
+        return factor_steps(data.values.shape, isinstance(data, Features), self.noise == "equal", self.axes.components,
+                            compute.thread_count())
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """Λ and Ψ of the largest likelihood; coordinates are scores."""
@@ -77,7 +75,7 @@ class FA(Method):
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
         found = fit_factors(observed, self.axes.components, self.lower, self.rotation, self.scores, self.iterate,
                             data.columns)
-        embedding = np.zeros((0, len(found.squares))) if kernel is None else kernel.lifted(found.axes)
+        embedding = np.zeros((0, len(found.squares))) if kernel is None else scored(kernel, found.axes)
         found = found.turned(signs := leading_signs(found.loadings if kernel is None else embedding))
         projector = None if kernel is None else Projector(
             Columns(), kernel.centering, found.axes, Affine(kernel.centering.means, found.loadings))

@@ -59,7 +59,7 @@ class ICA(Method):
         """The singular values, and some dozens of passes over the white points."""
         rows, threads = len(data.values), compute.thread_count()
         passes = singular_step("iterate", (rows, self.axes.components), threads, passes=30)
-        return [singular_step("whiten", data.values.shape, threads), passes]
+        return [singular_step("whitening", data.values.shape, threads), passes]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Of white principal components, the directions w of extreme E G(wᵀ z)."""

@@ -3,21 +3,19 @@
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
+from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.distances import gower
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.graph.pieces import connected_graph, graph_steps
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
 from mlcli.stages.similarities import Geodesics
@@ -56,7 +54,7 @@ class Isomap(Method):
         """The graph is computed, because its fill decides the rest."""
         graph = connected_graph(data, self.neighbors, self.graph)[0]
         plan = self.paths.plan(graph, compute, self.landmarks)
-        return [self.neighbors.step(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
+        return [*graph_steps(data, self.neighbors, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
@@ -75,11 +73,12 @@ class Isomap(Method):
     def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
         """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
         landmarks = choose_landmarks(similarity.graph.size, self.landmarks or 0, compute.generator())
-        rows = gower(np.square(self.paths.from_landmarks(similarity.graph, landmarks).T))
+        rows = self.paths.from_landmarks(similarity.graph, landmarks)
         kernel = Dense.of(rows[landmarks])
         spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
         similarity = replace(similarity, landmarks=landmarks)
-        return Model.of_kernel(spectrum, similarity, kept=kept).placing(rows)
+        with running("coordinates"):
+            return Model.of_kernel(spectrum, similarity, kept=kept).placing(rows)
 
     def reproduces(self) -> bool:
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""

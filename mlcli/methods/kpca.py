@@ -12,11 +12,12 @@ from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import PASSES, kernel_cost, tiles_cost
+from mlcli.stages.algebra.costs import PASSES, centering_step, kernel_cost, tiles_cost
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Gaussian, KernelFunction, Linear
+from mlcli.stages.kernels.median_distance import rate_step
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.similarities import Columns, KernelValues, linear_decoder
 
@@ -45,13 +46,17 @@ class KernelPCA(Method):
     def steps(self, data: Features | Similarities, compute: Compute, share: float | None) -> list[Step]:
         """The kernel, kept or streamed, and its spectrum."""
         count, threads, square = len(data.values), compute.thread_count(), 8.0 * len(data.values) ** 2
-        one = 0.0 if isinstance(data, Similarities) else kernel_cost(count, data.values.shape[1], threads)
-        if isinstance(data, Similarities) or fits_in_memory(count, compute):
-            return [Step("kernel", f"{count} x {count}, in memory", one, square + 8.0 * min(count**2, BLOCK)),
-                    self.eigensolve.step(count, threads, square, square=True)]
+        solved = [centering_step(count**2, square), self.eigensolve.step(count, threads, square, square=True)]
+        if isinstance(data, Similarities):
+            return solved
+        columns = data.values.shape[1]
+        rate = [rate_step(count, columns, threads)] if self.kernel.adapts else []
+        if fits_in_memory(count, compute):
+            return [*rate, Step("kernel", f"{count} x {count}, in memory", kernel_cost(count, columns, threads),
+                                square + 8.0 * min(count**2, BLOCK)), *solved]
         stored = 3 * square if self.eigensolve.components == "all" else 8.0 * count * 128
-        return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a kernel computed anew in each",
-                     PASSES * tiles_cost(count, data.values.shape[1], threads), stored)]
+        return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
+                            "computed and centered", PASSES * tiles_cost(count, columns, threads), stored)]
 
     def solve(self, data: Features | Similarities, compute: Compute) -> Model:
         """H K H; coordinates are V √λ."""

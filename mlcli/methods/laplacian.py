@@ -9,15 +9,16 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
 from mlcli.base.signs import leading_signs
+from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence
+from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence, weights_step
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.graph.pieces import connected_graph, graph_steps
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.similarities import Projector
 from mlcli.stages.similarities.weights import Affinities
@@ -60,18 +61,21 @@ class Laplacian(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """Neighbors, and one sparse factorization, whose fill is not known before."""
-        return [self.neighbors.step(data, compute), inverse_step(
-            self.eigensolve, len(data.values), self.neighbors.count or 10, data.values.shape[1])]
+        (rows, columns), count = data.values.shape, self.neighbors.count or 10
+        return [*graph_steps(data, self.neighbors, compute), weights_step(rows * count),
+                inverse_step(self.eigensolve, rows, count, columns)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
-        affinity = self.weights.for_graph(graph, data.unit)
-        weights = affinity(graph.lengths)
-        scale = np.sqrt(degrees(graph, weights)) if self.normalized else np.ones(graph.size)
+        with running("weights"):
+            affinity = self.weights.for_graph(graph, data.unit)
+            weights = affinity(graph.lengths)
+            scale = np.sqrt(degrees(graph, weights)) if self.normalized else np.ones(graph.size)
+            root = incidence(graph, weights, scale)
         size = float(np.linalg.norm(scale))
-        kernel = Inverse(incidence(graph, weights, scale), scale / size if self.normalized else None,
+        kernel = Inverse(root, scale / size if self.normalized else None,
                          where="method.weights", hint="choose a smaller rate, or more neighbors")
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         embedding = spectrum.vectors * (size / scale)[:, None]

@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
+from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model, Powers
@@ -14,7 +15,7 @@ from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_lists
+from mlcli.stages.graph.pieces import connected_lists, graph_steps
 from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.similarities import Barycenters, Projector
@@ -53,16 +54,17 @@ class LLE(Method):
         (rows, columns), threads = data.values.shape, compute.thread_count()
         count = self.neighbors.count or 10
         local = rows * count**2 * (columns + count) * 4 / product_rate(threads)
-        return [self.neighbors.step(data, compute), Step("weights", f"{rows} systems of {count}", local,
-                                                         8.0 * min(rows * count * (columns + count), 2**22)),
+        return [*graph_steps(data, self.neighbors, compute), Step("weights", f"{rows} systems of {count}", local,
+                                                                  8.0 * min(rows * count * (columns + count), 2**22)),
                 inverse_step(self.eigensolve, rows, count, columns)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Bottom vectors of M = (I - W)ᵀ(I - W), scaled to unit variance."""
         lists, kept = connected_lists(data, self.neighbors)
         data = data if kept is None else data.take(kept)
-        weights = barycentric_weights(data.values, data.values, lists, self.ridge)
-        kernel = Inverse(residual_matrix(weights, lists), where="method.ridge",
+        with running("weights"):
+            root = residual_matrix(barycentric_weights(data.values, data.values, lists, self.ridge), lists)
+        kernel = Inverse(root, where="method.ridge",
                          hint="use a larger ridge or more neighbors")
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         embedding = spectrum.vectors * np.sqrt(len(data.values))

@@ -13,7 +13,6 @@ from mlcli.methods.base import Method
 from mlcli.methods.model import Loadings, Model
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.factored import Factored, Route
 from mlcli.stages.kernels.forms import Dense
@@ -65,9 +64,9 @@ class PCA(Method):
         return self.refuse_unused("power iteration is a solver", "eigensolve.solver") if self.route == "power" else {}
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
-        """One product and the eigenproblem of a side."""
-        if self.route == "svd":
-            return [singular_step("eigensolve", data.values.shape, compute.thread_count())]
+        """One product and the eigenproblem of a side; of a covariance, only that."""
+        if isinstance(data, Covariance):
+            return [self.eigensolve.step(len(data.values), compute.thread_count(), float(data.values.nbytes))]
         return side_steps(data.values.shape, self.route, self.eigensolve, compute.thread_count())
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
@@ -76,7 +75,7 @@ class PCA(Method):
             spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
             return Model(embedding=np.zeros((0, len(spectrum.kept))), spectrum=spectrum,
                          loadings=Loadings(spectrum.coordinates(), data.columns))
-        kernel = Factored.of(data.values, self.route)
+        kernel = Factored.of(data.values, self.route).with_products()
         spectrum = replace(self.eigensolve(kernel, self.limit(data), compute), divisor=self.over(len(data.values)))
         directions = spectrum.feature_directions()
         projector = Projector(Columns(), kernel.centering, directions, Affine(kernel.centering.means, directions))

@@ -13,9 +13,10 @@ from mlcli.methods.base import Method
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.costs import product_rate, solve_cost
+from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.latent.probabilistic import by_em, in_closed_form
 from mlcli.stages.similarities import Affine, Completed, Projector
 
@@ -60,12 +61,13 @@ class PPCA(Method):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """One eigenproblem of the smaller side; by em, a pass over the data for each iteration."""
-        (rows, columns), rate = data.values.shape, product_rate(compute.thread_count())
-        side, count = min(rows, columns), self.eigensolve.wanted(min(rows, columns))
-        seconds = 2.0 * rows * columns * side / rate + solve_cost(side, compute.thread_count())
-        found = Step("eigensolve", f"the smaller side ({side})", seconds, 8.0 * (rows * columns + 4 * side**2))
-        em = Step("iterate", "em, 100 iterations", 2000.0 * rows * columns * count / rate, 32.0 * rows * columns)
-        return [found, em] if self.solver == "em" else [found]
+        threads, size, held = compute.thread_count(), data.values.size, 32.0 * data.values.size
+        steps = side_steps(data.values.shape, "auto", self.eigensolve, threads)
+        if self.solver != "em":
+            return steps
+        once = 20.0 * size * self.eigensolve.wanted(min(data.values.shape)) / product_rate(threads)
+        return [*steps, Step("iterate", "em, about 100 iterations", 100 * once, held),
+                Step("coordinates", "posterior means and covariances", once, held)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Loadings W and noise σ² of the largest likelihood; coordinates are posterior means."""

@@ -14,7 +14,7 @@ from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.graph.pieces import connected_graph, graph_steps
 from mlcli.stages.similarities import Barycenters, GivenBarycenters, Projector
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 
@@ -67,13 +67,14 @@ class SDE(Method):
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its pairs decide the rest."""
         graph = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0]
-        return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
+        return [*graph_steps(data, self.neighbors, compute),
+                *self.unfolding().steps(graph, data, self.eigensolve, compute)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
         graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
         data = data if kept is None else data.take(kept)
-        self.require_memory([self.unfolding().step(graph, data, compute)], data, compute)
+        self.require_memory(self.unfolding().steps(graph, data, self.eigensolve, compute), data, compute)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(

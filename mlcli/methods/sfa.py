@@ -13,7 +13,7 @@ from mlcli.methods.identities.second_moments import regressed, steps_of, uncorre
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.costs import singular_step
+from mlcli.stages.algebra.costs import singular_step, together
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.slowness import monomials, slow_features
@@ -55,8 +55,9 @@ class SFA(Method):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of the monomials, and those of their steps."""
-        rows, columns = len(data.values), self._expanded(data.values.shape[1])
-        return [singular_step(name, (rows, columns), compute.thread_count()) for name in ("whiten", "slow features")]
+        whole, threads = (len(data.values), self._expanded(data.values.shape[1])), compute.thread_count()
+        return [together([singular_step("whitening", shape, threads) for shape in (data.values.shape, whole)]),
+                singular_step("slow features", whole, threads)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Of white coordinates, the directions in which their steps are smallest."""

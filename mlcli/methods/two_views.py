@@ -7,7 +7,7 @@ from mlcli.base.inputs import Input, TwoViews
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Powers
-from mlcli.stages.algebra.costs import singular_step
+from mlcli.stages.algebra.costs import product_rate, singular_step, together
 from mlcli.stages.linear.canonical import most_pairs
 
 
@@ -25,4 +25,8 @@ class OfTwoViews(Method):
 
     def steps(self, data: TwoViews, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of each view."""
-        return [singular_step("whiten", part.values.shape, compute.thread_count()) for part in (data, data.view)]
+        shapes, threads = [part.values.shape for part in (data, data.view)], compute.thread_count()
+        pairs = 2.0 * len(data.values) * shapes[0][1] * shapes[1][1] / product_rate(threads)
+        return [together([singular_step("whitening", shape, threads) for shape in shapes]),
+                Step("correlations", f"singular values of {shapes[0][1]} x {shapes[1][1]}", pairs,
+                     8.0 * shapes[0][1] * shapes[1][1])]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from mlcli.base.vocabulary import STAGES
 from mlcli.config.differences import differences
 from mlcli.report.contents import Contents
 from mlcli.report.html import Html, Part, badge, facts, joined, section, sentence, table, verbatim
@@ -91,9 +92,11 @@ def _figure(value: float | None) -> str:
 def timings(run: Contents) -> Part:
     """Seconds and peak memory of each stage."""
     stages = [stage for stage in run.manifest.get("stages", ()) if isinstance(stage, Mapping)]
-    rows = [(stage["stage"], f"{stage['seconds']:.3f}", f"{stage.get('peak_memory_mib', 0):,.0f}") for stage in stages]
-    whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; stages may lie inside one another.", "soft")
-    return section("Timings", table(("stage", "seconds", "peak memory, MiB"), rows, (1, 2)), whole) if rows else None
+    rows = [(stage["stage"], f"{stage['seconds']:.3f}", f"{stage.get('peak_memory_mib', 0):,.0f}",
+             STAGES.get(stage["stage"], "")) for stage in stages]
+    whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; memory is the most so far.", "soft")
+    head = ("stage", "seconds", "peak memory, MiB", "what it does")
+    return section("Timings", table(head, rows, (1, 2), (0,)), whole) if rows else None
 
 
 def repeating(run: Contents) -> Part:

@@ -16,18 +16,24 @@ class Journal(Watcher):
     """Watches the stages of one run and keeps times, peak memory and notes."""
 
     started: float = field(default_factory=time.perf_counter)
-    stages: list[dict[str, Any]] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
-    _open: list[float] = field(default_factory=list)
+    _timed: dict[str, tuple[float, float]] = field(default_factory=dict)  # seconds and peak memory of each stage
+    _begun: float = 0.0
 
-    def begin(self, work: str) -> None:
-        """A stage begins, or another piece of work."""
-        self._open.append(time.perf_counter())
+    def begin(self, name: str) -> None:
+        """A stage begins; its place in the list is that of its first time."""
+        self._timed.setdefault(name, (0.0, 0.0))
+        self._begun = time.perf_counter()
 
-    def end(self, work: str) -> None:
+    def end(self, name: str) -> None:
         """It has ended."""
-        seconds = time.perf_counter() - self._open.pop()
-        self.stages.append({"stage": work, "seconds": round(seconds, 4), "peak_memory_mib": peak_memory()})
+        self._timed[name] = self._timed[name][0] + time.perf_counter() - self._begun, peak_memory()
+
+    @property
+    def stages(self) -> list[dict[str, Any]]:
+        """The stages in their order, each with its seconds, all times together, and the peak memory at its end."""
+        return [{"stage": name, "seconds": round(seconds, 4), "peak_memory_mib": memory}
+                for name, (seconds, memory) in self._timed.items()]
 
     def note(self, note: Note) -> None:
         """A note, kept once however often it is made."""

@@ -19,7 +19,7 @@ class Told(Notes):
     def __init__(self) -> None:
         self.told: list[tuple[int, int]] = []
 
-    def advance(self, stage: str, done: int, total: int) -> None:
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
         self.told.append((done, total))
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import mlcli
-from mlcli.base.stage import Note, Stage, Watcher, advance, listening, note, running, stage, tell, unheard
+from mlcli.base.stage import Note, Stage, Watcher, advance, listening, note, part, running, stage, tell, unheard
 
 
 class Heard(Watcher):
@@ -18,14 +18,14 @@ class Heard(Watcher):
     def __init__(self, log: list[Any], name: str = "") -> None:
         self.log, self.name = log, name
 
-    def begin(self, work: str) -> None:
-        self.log.append((f"{self.name}begin", work))
+    def begin(self, name: str) -> None:
+        self.log.append((f"{self.name}begin", name))
 
-    def end(self, work: str) -> None:
-        self.log.append((f"{self.name}end", work))
+    def end(self, name: str) -> None:
+        self.log.append((f"{self.name}end", name))
 
-    def advance(self, work: str, done: int, total: int) -> None:
-        self.log.append((f"{self.name}advance", work, done, total))
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        self.log.append((f"{self.name}advance", name, part, done, total))
 
     def note(self, note: Note) -> None:
         self.log.append((f"{self.name}note", note.code))
@@ -55,10 +55,42 @@ def halved(value: int, *, times: int = 1) -> int:
 
 def test_watchers_see_what_is_computed() -> None:
     log: list[Any] = []
-    with listening(Heard(log)), running("all"):
+    with listening(Heard(log)):
         assert halved(8, times=2) == 2
-    assert log == [("begin", "all"), ("begin", "halving"), ("advance", "halving", 1, 2), ("advance", "halving", 2, 2),
-                   ("note", "N-HALVED"), ("end", "halving"), ("end", "all")]
+    assert log == [("begin", "halving"), ("advance", "halving", "", 1, 2), ("advance", "halving", "", 2, 2),
+                   ("note", "N-HALVED"), ("end", "halving")]
+
+
+def test_a_stage_inside_another_is_a_part_of_it() -> None:
+    log: list[Any] = []
+    with listening(Heard(log)), running("all"):
+        halved(8)
+        with running("all"):
+            advance(1, 2)
+        with part("pass 1"):
+            advance(3, 4)
+        advance(2, 2)
+    assert log == [("begin", "all"), ("advance", "all", "halving", 1, 1), ("note", "N-HALVED"),
+                   ("advance", "all", "", 1, 2), ("advance", "all", "pass 1", 3, 4), ("advance", "all", "", 2, 2),
+                   ("end", "all")]
+
+
+def test_of_a_composed_stage_its_parts_are_watched() -> None:
+    """It may be answered for as a whole all the same."""
+
+    @stage("both", version=1, composed=True)
+    def both(value: int) -> int:
+        return halved(halved(value))
+
+    log: list[Any] = []
+    answering = Answering()
+    with listening(Heard(log)):
+        assert both(8) == 2
+        assert [entry[:2] for entry in log if entry[0] in ("begin", "end")] == [
+            ("begin", "halving"), ("end", "halving")] * 2
+        with listening(answering):
+            assert both(8) == 7
+    assert answering.asked == [(Stage("both", 1), {"value": 8})]
 
 
 def test_a_listener_may_answer_and_the_stage_is_not_computed() -> None:

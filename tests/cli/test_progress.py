@@ -18,8 +18,8 @@ from tests.processes import neutral
 
 
 def work() -> None:
-    """Two stages, one inside the other."""
-    with stage.running("fit"), stage.running("paths"):
+    """A stage with a part."""
+    with stage.running("eigensolve"), stage.part("pass 1"):
         stage.advance(1, 2)
         stage.advance(2, 2)
         stage.note("W-TEST", "look\nout", row=3)
@@ -32,10 +32,10 @@ def test_json_lines_tell_everything(capsys: pytest.CaptureFixture[str]) -> None:
     events = [json.loads(line) for line in err.splitlines()]
     assert out == ""
     assert [(event["event"], event.get("stage")) for event in events] == [
-        ("begin", "fit"), ("begin", "paths"), ("advance", "paths"), ("advance", "paths"), ("note", None),
-        ("end", "paths"), ("end", "fit"), ("done", None)]
-    assert (events[3]["done"], events[3]["total"]) == (2, 2)
-    assert (events[4]["code"], events[4]["facts"]) == ("W-TEST", {"row": 3})
+        ("begin", "eigensolve"), ("advance", "eigensolve"), ("advance", "eigensolve"), ("note", None),
+        ("end", "eigensolve"), ("done", None)]
+    assert (events[2]["part"], events[2]["done"], events[2]["total"]) == ("pass 1", 2, 2)
+    assert (events[3]["code"], events[3]["facts"]) == ("W-TEST", {"row": 3})
 
 
 def test_json_lines_of_a_fast_stage_are_thinned(capsys: pytest.CaptureFixture[str]) -> None:
@@ -55,7 +55,7 @@ def test_nothing_is_shown(capsys: pytest.CaptureFixture[str], mode: progress.Mod
 def test_a_log_has_a_line_a_beat(capsys: pytest.CaptureFixture[str]) -> None:
     log = Log(seconds=0.05)
     log.start()
-    with stage.listening(log), stage.running("fit"), stage.running("paths"):
+    with stage.listening(log), stage.running("paths"):
         stage.advance(120, 698)
         time.sleep(0.25)
     log.stop()
@@ -70,28 +70,28 @@ def test_a_log_and_events_tell_the_time_left_at_the_pace_so_far(
     monkeypatch.setattr("mlcli.cli.progress.time.monotonic", lambda: now[0])
     log, events = Log(), Events()
     for shown in (log, events):
-        with stage.listening(shown), stage.running("pass 1"):
+        with stage.listening(shown), stage.running("paths"), stage.part("pass 1"):
             for done in (10, 40):
                 stage.advance(done, 100)
                 now[0] += 15.0
             stage.advance(41, 100)
             if shown is log:  # 31 in 30 s, so 59 more
-                assert "pass 1 41/100, about 57 s left of it, " in log.line()
+                assert "paths, pass 1 41/100, about 57 s left of it, " in log.line()
         now[0] += 15.0
-        with stage.listening(shown), stage.running("pass 1"):  # begun anew
+        with stage.listening(shown), stage.running("paths"), stage.part("pass 1"):  # begun anew
             stage.advance(5, 100)
     told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
     left = [event["left"] for event in told if event["event"] == "advance"]
     assert left[:3] == [None, pytest.approx(15 * 60 / 30), pytest.approx(30 * 59 / 31, abs=0.1)] and left[3] is None
 
 
-def test_a_log_falls_back_to_the_outer_stage() -> None:
+def test_a_log_names_the_stage_and_the_part_that_has_come_further() -> None:
     log = Log()
-    with stage.listening(log), stage.running("fit"):
-        assert "mlcli: fit, " in log.line()
-        with stage.running("paths"):
-            assert "mlcli: paths, " in log.line()
-        assert "mlcli: fit, " in log.line()
+    with stage.listening(log), stage.running("eigensolve"):
+        assert "mlcli: eigensolve, " in log.line()
+        with stage.running("kernel"):
+            stage.advance(1, 2)
+        assert "mlcli: eigensolve, kernel 1/2, " in log.line()
     assert "mlcli: starting, " in log.line()
 
 

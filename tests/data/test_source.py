@@ -94,7 +94,7 @@ class Meddling(Watcher):
     def __init__(self, path: Path, change: str) -> None:
         self.path, self.change, self.done = path, change, False
 
-    def advance(self, work: str, done: int, total: int) -> None:
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
         if self.done:
             return
         self.done = True

@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given
-from mlcli.base.stage import advance, note, stage
+from mlcli.base.stage import advance, note
 from mlcli.base.types import Array
 from mlcli.report.quality.distances import Distances
 from mlcli.report.quality.labels import Labels
@@ -37,7 +37,6 @@ class Measured:
     pairs: Array  # m x 2: distances to keep and distances in the embedding
 
 
-@stage("quality")
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
             neighbors: int = 12, sample: int | Literal["auto"] = "auto",

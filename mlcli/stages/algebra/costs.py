@@ -4,6 +4,9 @@ Rates were measured once on a 2-core machine with AVX-512 (`benchmarks/`) and ar
 one; they only choose between algorithms and show a user whether to expect minutes or hours.
 """
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from mlcli.base.frozen import frozen
@@ -19,6 +22,7 @@ CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ rel
 RELAXATION = {"v4": 2.7e-11, "v3": 4.5e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
 ENTRY = {"v4": 4.5e-10, "v3": 6e-10, "base": 1.5e-9}  # half a pair's distance, squared and multiplied into the product
 PRODUCT = {"v4": 6e10, "v3": 3e10, "base": 8e9}  # operations a second of a core in OpenBLAS's products of doubles
+MOVED = 8e9  # bytes a second of a pass over memory
 LAPACK = 2.2  # matrices besides the given one while its whole spectrum is computed
 VECTORS = 2.0  # further ones where all eigenvectors are
 LANDMARKS = 750  # rows of the matrix, or similar vectors, that block Krylov begins with
@@ -76,14 +80,37 @@ def solve_cost(size: int, threads: int) -> float:
     return 9.0 * size**3 / product_rate(threads) * 2
 
 
-def eigensolve_step(size: int, threads: int, *, whole: bool, vectors: bool, held: float, times: int = 1,
-                    remedy: str = "", square: bool = False) -> Step:
+def eigensolve_step(size: int, threads: int, *, whole: bool, vectors: bool, held: float, remedy: str = "",
+                    square: bool = False) -> Step:
     """The spectrum of a matrix in memory, whole or its top, with all eigenvectors or a few, beside `held` bytes."""
     if not whole:
-        return Step("eigensolve", "block Krylov on the matrix in memory", times * 10 * 8.0 * size**2 / 8e9,
+        return Step("eigensolve", "block Krylov on the matrix in memory", 10 * pass_cost(size**2),
                     held + 8.0 * LANDMARKS * size, remedy=remedy, square=square)
-    return Step("eigensolve", "the whole spectrum by LAPACK", times * solve_cost(size, threads),
+    return Step("eigensolve", "the whole spectrum by LAPACK", solve_cost(size, threads),
                 held + 8.0 * (LAPACK + VECTORS * vectors) * size**2, remedy=remedy, square=square)
+
+
+def pass_cost(numbers: float) -> float:
+    """Seconds of a pass over so many doubles, each of which little is done with."""
+    return 8.0 * numbers / MOVED
+
+
+def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = False) -> list[Step]:
+    """A kernel of so many distances in memory, beside `held` bytes, themselves included, and its centering."""
+    return [Step("kernel", "-D²/2 of the distances", 2 * pass_cost(size), held, remedy=remedy, square=square),
+            centering_step(size, held, remedy, square=square)]
+
+
+def centering_step(size: float, held: float, remedy: str = "", *, square: bool = False) -> Step:
+    """The centering of so many numbers, by rows and columns, in their place."""
+    return Step("centering", "means of rows and columns taken away", 3 * pass_cost(size), held, remedy=remedy,
+                square=square)
+
+
+def together(steps: Sequence[Step]) -> Step:
+    """One stage that runs several times."""
+    return replace(steps[0], how=", ".join(dict.fromkeys(step.how for step in steps)),
+                   seconds=sum(step.seconds for step in steps), memory=max(step.memory for step in steps))
 
 
 def kernel_cost(points: int, columns: int, threads: int) -> float:

@@ -42,11 +42,10 @@ class Demand(Kept):
         return (self.components == "all" or self.solver == "dense" or (self.solver == "auto" and size <= WHOLE)
                 or self.wanted(size) + SPARE > size // 4)
 
-    def step(self, size: int, threads: int, held: float, times: int = 1, remedy: str = "", *,
-             square: bool = False) -> Step:
+    def step(self, size: int, threads: int, held: float, remedy: str = "", *, square: bool = False) -> Step:
         """What the spectrum of a matrix in memory would cost, beside `held` bytes, itself included."""
         return eigensolve_step(size, threads, whole=self.whole(size), vectors=self.wanted(size) > size // 4,
-                               held=held, times=times, remedy=remedy, square=square)
+                               held=held, remedy=remedy, square=square)
 
     def wanted(self, size: int) -> int:
         """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""

@@ -2,7 +2,9 @@
 
 import numpy as np
 
+from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.linalg import symmetric_eigen
 
 MOST = 500  # landmarks for a start; more give little for their rows
@@ -12,6 +14,12 @@ ROOM = 2**25  # numbers that their rows may take: 256 MiB
 def choose_landmarks(size: int, count: int, generator: np.random.Generator) -> Indices:
     """Some of the points at random, in their order."""
     return np.sort(generator.choice(size, min(count, size), replace=False))
+
+
+def landmark_step(count: int, points: int) -> Step:
+    """What placing all points by so many landmarks would cost."""
+    return Step("coordinates", f"{points} points placed by {count} landmarks", 3 * pass_cost(count * points),
+                8.0 * 2 * count * points, remedy="use fewer landmarks")
 
 
 def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np.random.Generator) -> Array:

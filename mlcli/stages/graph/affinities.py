@@ -8,9 +8,11 @@ from pydantic import Field
 from mlcli.base.options import Options, option
 from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
+from mlcli.base.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.errors import GeometryError
+from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.graph.graph import Graph
 
 if TYPE_CHECKING:
@@ -57,6 +59,11 @@ class Heat(Options):
 
 
 Affinity = Annotated[Binary | Heat, Field(discriminator="name")]
+
+
+def weights_step(edges: int) -> Step:
+    """What the weights of the edges, and the matrix that is solved, would cost."""
+    return Step("weights", f"of {edges} edges at most", 10 * pass_cost(edges), 8.0 * 6 * edges)
 
 
 def degrees(graph: Graph, weights: Array) -> Array:

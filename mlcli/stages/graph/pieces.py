@@ -6,7 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from mlcli.base.stage import note
+from mlcli.base.compute import Compute
+from mlcli.base.stage import note, running
+from mlcli.base.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import GeometryError
 from mlcli.stages.graph.connecting import connecting_count, nearest_outside
@@ -15,7 +17,17 @@ from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighbors import Neighbors, Spatial, fewer, nearest_lists
 from mlcli.stages.graph.weights import basins, closed_groups
 
+USUAL = 10  # neighbors of a point within a radius, as far as is known before
+SORTED, WORKING = 4e-7, 12  # seconds for a neighbor in a list to become an edge, and numbers that are held for it
+
 Edges = tuple[Indices, Indices, Array]
+
+
+def graph_steps(data: Spatial, neighbors: Neighbors, compute: Compute) -> list[Step]:
+    """What the neighbor graph would cost, the search for neighbors included."""
+    entries = len(data.values) * (neighbors.count or USUAL)
+    return [neighbors.step(data, compute), Step("graph", f"about {entries} neighbors sorted into one graph",
+                                                entries * SORTED, 8.0 * WORKING * entries)]
 
 
 def connected_graph(data: Spatial, neighbors: Neighbors, rule: Literal["union", "mutual"],
@@ -26,7 +38,13 @@ def connected_graph(data: Spatial, neighbors: Neighbors, rule: Literal["union", 
     """
     if rule == "mutual" and neighbors.radius is not None:
         note("N-GRAPH", "within a radius points are neighbors of each other: mutual and union are the same graph")
-    graph = graph_of(neighbors.lists(data), rule)
+    lists = neighbors.lists(data)
+    with running("graph"):
+        return _in_one_piece(data, neighbors, graph_of(lists, rule), rule, consequence)
+
+
+def _in_one_piece(data: Spatial, neighbors: Neighbors, graph: Graph, rule: Literal["union", "mutual"],
+                  consequence: str) -> tuple[Graph, Indices | None]:
     pieces = graph.pieces()
     if pieces.max() == 0:
         return graph, None
@@ -49,6 +67,11 @@ def connected_lists(data: Spatial, neighbors: Neighbors) -> tuple[Lists, Indices
     graph holds at least one. Raises GeometryError under the policy `error`.
     """
     lists = neighbors.lists(data)
+    with running("graph"):
+        return _with_one_group(data, neighbors, lists)
+
+
+def _with_one_group(data: Spatial, neighbors: Neighbors, lists: Lists) -> tuple[Lists, Indices | None]:
     if _closed_count(lists) == 1:
         return lists, None
     pieces = graph_of(lists, "union").pieces()

@@ -47,11 +47,14 @@ class Correction:
         return corrected
 
 
-@stage("correction")
 def correction_for(squared: Array, rule: Rule, unit: Unit) -> Correction:
-    """The smallest constant that makes all eigenvalues nonnegative; dissimilarities are measured in `unit`."""
-    if rule == "none":
-        return Correction("none", 0.0)
+    """The correction that a rule asks for; dissimilarities are measured in `unit`."""
+    return Correction("none", 0.0) if rule == "none" else _smallest(squared, rule, unit)
+
+
+@stage("correction")
+def _smallest(squared: Array, rule: Rule, unit: Unit) -> Correction:
+    """The smallest constant that makes all eigenvalues nonnegative."""
     kernel = Dense.of(gower(squared)).matrix
     with threads_for(len(kernel)):
         spectrum = symmetric_eigenvalues(kernel)

@@ -12,6 +12,7 @@ import numpy as np
 from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.stage import running
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.linalg import EPS, triangle_of
@@ -67,9 +68,23 @@ class Factored:
     def of(cls, points: Array, route: Route = "auto") -> "Factored":
         """The kernel of points with their mean removed: twice, for data far from the origin."""
         plain = cls(points, route, uncentered(points.shape[1]), digits=True)
-        kernel = plain._centered_at_once() or plain._centered_twice()
-        kernel = replace(kernel, centering=Centering(kernel.means[0] + kernel.means[1], across=False))
-        return kernel if kernel.by_columns and route != "svd" else kernel.whole()
+        if route == "svd" or not plain.by_columns:
+            with running("centering"):
+                return plain._centered().whole()
+        with running("covariance"):
+            kernel = plain._centered()
+            return replace(kernel, held=kernel.side)
+
+    def with_products(self) -> "Factored":
+        """The same kernel, with the matrix that is solved computed now, as a stage of its own."""
+        if self.route == "svd" or self.held is not None:
+            return self
+        with running("kernel"):
+            return replace(self, held=self.side)
+
+    def _centered(self) -> "Factored":
+        kernel = self._centered_at_once() or self._centered_twice()
+        return replace(kernel, centering=Centering(kernel.means[0] + kernel.means[1], across=False))
 
     @cached_property
     def side(self) -> Array:

@@ -5,6 +5,7 @@ import numpy as np
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.stage import running
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import WHOLE
@@ -88,9 +89,10 @@ class Dense:
             part -= (means[rows] - grand)[:, None]
 
         few = row_blocks(len(kernel), CACHED)
-        each(average, few)
-        grand = means.mean()
-        each(center, few)
+        with running("centering"):
+            each(average, few)
+            grand = means.mean()
+            each(center, few)
         return cls(kernel, Centering(means, across=True), tolerance)
 
 

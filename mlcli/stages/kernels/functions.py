@@ -23,6 +23,7 @@ class Linear(Options):
 
     name: Literal["linear"] = "linear"
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
+    adapts: ClassVar[bool] = False  # whether a parameter is chosen by the data
 
     @property
     def unit_power(self) -> int:
@@ -60,6 +61,7 @@ class Polynomial(Options):
 
     name: Literal["polynomial"] = "polynomial"
     movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
+    adapts: ClassVar[bool] = False  # whether a parameter is chosen by the data
     degree: int = option(3, "Degree of the polynomial.", ge=1)
     gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
@@ -110,6 +112,11 @@ class Gaussian(Options):
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).",
         power=-2, gt=0)
+
+    @property
+    def adapts(self) -> bool:
+        """Whether the rate is chosen by the data."""
+        return self.rate is None
 
     @property
     def unit_power(self) -> int:

@@ -5,7 +5,9 @@ import numpy as np
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import stage
+from mlcli.base.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.algebra.costs import kernel_cost
 from mlcli.stages.algebra.distances import pair_distances, squared_distances
 
 FEW = 1000  # points whose distances are found all at once
@@ -17,6 +19,7 @@ ROUGH = 1e-4  # share of the median up to which single precision may be off
 TIES = TILE**2 // 16  # near pairs of a tile from which on equal ones are counted rather than listed
 
 
+@stage("rate")
 def median_squared_distance(points: Array) -> float:
     """The median of ‖xᵢ - xⱼ‖² over all pairs of points (n x d) that differ; 0 where none do.
 
@@ -31,6 +34,15 @@ def median_squared_distance(points: Array) -> float:
     return _of_ranks(points, np.array([(pairs - equal - 1) // 2, (pairs - equal) // 2]) + equal)
 
 
+def rate_step(rows: int, columns: int, threads: int) -> Step:
+    """What the median would cost: a pass in single precision, and what is listed of it."""
+    pairs = rows * (rows - 1) // 2
+    drawn = _drawn(pairs)
+    near = min(pairs, SURE * pairs / np.sqrt(drawn))
+    return Step("rate", "the median distance of all pairs, in one pass", kernel_cost(rows, columns, threads) / 2,
+                8.0 * (4 * drawn + 3 * near + 4 * rows * (columns + 2)))
+
+
 def pairs_of_equals(points: Array) -> int:
     """How many pairs of points coincide."""
     rows = np.ascontiguousarray(points + 0.0).view(f"V{8 * points.shape[1]}").ravel()  # + 0.0: zeros have one sign
@@ -38,7 +50,6 @@ def pairs_of_equals(points: Array) -> int:
     return int((counts * (counts - 1) // 2).sum())
 
 
-@stage("rate")
 def _of_ranks(points: Array, ranks: Indices) -> float:
     """The mean of the squared distances of two successive ranks, counted from 0."""
     low, high = _about(points, ranks[0])
@@ -57,13 +68,18 @@ def _about(points: Array, rank: int) -> tuple[float, float]:
     """Squared distances between which the one of a rank lies almost surely, from pairs that are always the same."""
     size = len(points)
     pairs = size * (size - 1) // 2
-    count = int(np.clip((SURE * pairs / NEAR) ** 2, DRAWN, MOST))
+    count = _drawn(pairs)
     first, apart = np.random.default_rng(0).integers([[0], [1]], [[size], [size]], (2, count))
     squared = pair_distances(points, points, first, (first + apart) % size)
     share = (rank + 0.5) / pairs
     error = SURE * np.sqrt(share * (1 - share) / count) + 1 / count
     low, high = np.quantile(squared, np.clip([share - error, share + error], 0, 1))
     return float(low), float(high)
+
+
+def _drawn(pairs: int) -> int:
+    """How many pairs are drawn, so that few lie as near to the median as the estimate is off."""
+    return int(np.clip((SURE * pairs / NEAR) ** 2, DRAWN, MOST))
 
 
 def _kind(points: Array, low: float) -> type[np.float32] | type[np.float64]:

@@ -9,7 +9,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.algebra.costs import centering_step, product_rate, singular_step
 from mlcli.stages.algebra.linalg import EPS, orthonormal, singular
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Solved, Take
@@ -53,15 +53,30 @@ class Factor(Protocol):
 
 
 def side_steps(shape: tuple[int, ...], route: str, demand: Demand, threads: int) -> list[Step]:
-    """What the matrix of one side of the data, the columns' or the rows', and its spectrum would cost."""
+    """What the centering of the data, the matrix of one of its sides, and its spectrum would cost."""
+    if route == "svd":
+        whole = singular_step("eigensolve", shape, threads)
+        return [centering_step(shape[0] * shape[1], whole.memory), whole]
+    steps = product_steps(shape, route, threads)
+    side = shape[1] if _by_columns(shape, route) else shape[0]
+    return [*steps, demand.step(side, threads, steps[-1].memory, steps[-1].remedy)]
+
+
+def product_steps(shape: tuple[int, ...], route: str, threads: int) -> list[Step]:
+    """What the matrix that is solved would cost: the columns' side at once, the rows' side from centered points."""
     rows, columns = shape
-    side = {"covariance": columns, "dual": rows}.get(route, min(rows, columns))
-    held = 8.0 * (side**2 + (0 if side == columns else rows * columns))  # the rows' side takes centered points
-    how = f"{route}: the side of the {'columns' if side == columns else 'rows'} ({side})"
+    by_columns = _by_columns(shape, route)
+    side, name = (columns, "columns") if by_columns else (rows, "rows")
+    held = 8.0 * (side**2 + (0 if by_columns else rows * columns))
     smaller = "use method.route=auto, which takes the smaller side, or " if side > min(rows, columns) else ""
     remedy = f"{smaller}leave rows or columns out"
-    return [Step("covariance", how, 2.0 * rows * columns * side / product_rate(threads), held, remedy=remedy),
-            demand.step(side, threads, held, remedy=remedy)]
+    products = Step("covariance" if by_columns else "kernel", f"{route}: the side of the {name} ({side})",
+                    2.0 * rows * columns * side / product_rate(threads), held, remedy=remedy)
+    return [products] if by_columns else [centering_step(rows * columns, held, remedy), products]
+
+
+def _by_columns(shape: tuple[int, ...], route: str) -> bool:
+    return route == "covariance" or (route != "dual" and shape[1] <= shape[0])
 
 
 def solve_factor(kernel: Factor, demand: Demand, compute: Compute) -> Solved:

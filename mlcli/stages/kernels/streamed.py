@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.stage import note, running, stage
+from mlcli.base.stage import note, part, running, stage
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.engine.executor import results
 from mlcli.stages.algebra.centering import Centering
@@ -99,12 +99,12 @@ class Streamed:
     def _pass(self, kernel: KernelRows, block: Array) -> Array:
         product, sums, squares, trace = np.zeros_like(block), np.zeros(self.size), 0.0, 0.0
         first = self._moments is None and kernel is self._kernel
-        with running(f"pass {self.passes + 1}"), closing(results(Pass(kernel, block, first))) as every:
-            for parts in every:
-                for part in parts:
-                    product[part.rows] += part.product
-                    sums[part.rows] += part.sums
-                    squares, trace = squares + part.squares, trace + part.trace
+        with part(f"pass {self.passes + 1}"), closing(results(Pass(kernel, block, first))) as every:
+            for folded in every:
+                for some in folded:
+                    product[some.rows] += some.product
+                    sums[some.rows] += some.sums
+                    squares, trace = squares + some.squares, trace + some.trace
         if first:
             self._moments = self._by_number(sums), squares, trace
         self.passes += 1
@@ -149,12 +149,14 @@ def fits_in_memory(size: int, compute: Compute) -> bool:
     return 8 * size * size <= min(STORED, compute.memory_bytes() / 3)
 
 
-@stage("kernel", version=1)
+@stage("kernel", version=1, composed=True)
 def kernel_of(function: Linear | Polynomial | Gaussian, points: Array, compute: Compute) -> Dense | Streamed:
     """The centered kernel of a function of two points: kept where it is small, streamed where it is not."""
     size = len(points)
     if fits_in_memory(size, compute):
-        return Dense.of(function(points, points))
+        with running("kernel"):
+            values = function(points, points)
+        return Dense.of(values)
     rough = Tiles(function, points, np.float32) if function.narrow(points) else None
     note("F-STREAMED", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored"
          + (", in single precision before the last pass" if rough else ""))

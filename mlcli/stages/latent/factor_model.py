@@ -9,7 +9,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.quantity import Quantity
-from mlcli.base.stage import note
+from mlcli.base.stage import note, running
 from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.iterate import Iterate, Iterated
@@ -137,7 +137,8 @@ def identified(count: int, observed: Observed) -> int:
 def estimated(observed: Observed, factors: int, lower: float, iterate: Iterate) -> Iterated[Estimate]:
     """The maximum of the likelihood, with a note on factors that carry nothing."""
     if observed.equal:
-        state = equal_noise(observed.moments, factors)
+        with running("eigensolve"):
+            state = equal_noise(observed.moments, factors)
         result = Iterated(state, np.zeros(0), True)
         if state.noiseless:
             note_no_noise()

@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.signs import leading_signs
+from mlcli.base.stage import stage
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.iterate import Iterate
@@ -43,7 +44,7 @@ class Fitted:
 
 def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: Compute) -> Fitted:
     """W = U (Λ - σ²)^½ from the eigenpairs of the covariance."""
-    kernel = Factored.of(points)
+    kernel = Factored.of(points).with_products()
     rows, columns = points.shape
     spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
     noise, kept = mean_of_discarded(spectrum, columns), spectrum.kept / rows
@@ -74,6 +75,7 @@ def by_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, c
     return ended(result.state.model.principal(), data, center, complete, result.trace, result.facts)
 
 
+@stage("coordinates")
 def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
           facts: dict[str, Any]) -> Fitted:
     """The fit of a model of centered points with orthogonal loadings, its signs by the sign rule."""

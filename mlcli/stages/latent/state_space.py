@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.quantity import Quantity
 from mlcli.base.signs import leading_signs
-from mlcli.base.stage import note
+from mlcli.base.stage import note, running
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterate, objective_change
@@ -78,8 +78,9 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
         return Found(means, nothing, np.zeros((len(points), size)), np.tile(np.eye(size), (len(points), 1, 1)),
                      0.0, 0, 0.0, np.zeros(0), {"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
-    start = settled(sequence, first_guess(sequence, axes.components))
-    ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
+    with running("iterate"):
+        start = settled(sequence, first_guess(sequence, axes.components))
+        ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
     fitted = as_read(sequence, ended.state)
     noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
     if noiseless:

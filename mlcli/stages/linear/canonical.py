@@ -35,7 +35,7 @@ def most_pairs(data: Input) -> int:
     return min(len(data.values) - 1, data.values.shape[1], others)
 
 
-@stage("correlate")
+@stage("correlations")
 def canonical(first: Whitening, second: Whitening) -> Canonical:
     """The canonical pairs of two views (Hotelling), from the singular values of U₁ᵀU₂ (Björck and Golub)."""
     rows = len(first.points)

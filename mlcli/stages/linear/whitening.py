@@ -4,6 +4,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.signs import leading_signs
+from mlcli.base.stage import stage
 from mlcli.base.types import Array
 from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import EPS, require_finite, singular
@@ -33,6 +34,7 @@ class Whitening:
         return float(np.sqrt(self.variances[0] / self.variances[-1])) if self.rank else 1.0
 
 
+@stage("whitening")
 def whitened(points: Array, *, equal_columns: bool) -> Whitening:
     """The whitening of points (n x d) by singular values, in the directions that stand above rounding.
 

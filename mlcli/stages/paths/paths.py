@@ -7,13 +7,14 @@ import numpy as np
 from mlcli.base.blocks import AHEAD, each, in_order, one_by_one, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
-from mlcli.base.stage import note, stage
+from mlcli.base.stage import note, running, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.costs import PASSES
-from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.algebra.costs import PASSES, gower_steps
+from mlcli.stages.algebra.distances import HELD, gower
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.eigen.landmarks import landmark_step
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.kernels.forms import CACHED, Dense
@@ -51,7 +52,7 @@ class Paths(Options):
         "auto", "Precision of distances (auto: double where they are stored; streamed, single with sums in double); "
         "only elimination has float32.")
 
-    @stage("paths", version=1)
+    @stage("paths", version=1, composed=True)
     def kernel(self, graph: Graph, compute: Compute, plan: PathPlan | None = None) -> Dense | Streamed:
         """The centered kernel -H D² H / 2 of the graph's geodesic distances, by a plan made before or a new one."""
         plan = plan or self.plan(graph, compute)
@@ -60,7 +61,8 @@ class Paths(Options):
         if plan.store == "streamed":
             return Streamed(_source(graph, plan), TOLERANCE[plan.precision])
         kernel = self._distances(graph, plan, compute)
-        each(lambda rows: halved_squares(kernel[rows]), row_blocks(len(kernel), CACHED))
+        with running("kernel"):
+            each(lambda rows: halved_squares(kernel[rows]), row_blocks(len(kernel), CACHED))
         return Dense.of(kernel, TOLERANCE[plan.precision] if plan.precision == "float32" else 0.0)
 
     @stage("paths")
@@ -68,29 +70,41 @@ class Paths(Options):
         """Lengths of the shortest paths between all points (n x n); infinite between pieces."""
         return self._distances(graph, self.plan(graph, compute), compute)
 
-    @stage("paths")
     def from_landmarks(self, graph: Graph, landmarks: Indices) -> Array:
-        """Lengths of the shortest paths from some points to all (m x n)."""
-        return dijkstra_rows(graph, landmarks)
+        """-D²/2 (n x m) for the lengths D of the shortest paths from some points to all."""
+        with running("paths"):
+            paths = dijkstra_rows(graph, landmarks)
+        with running("kernel"):
+            return gower(np.square(paths.T))
 
     def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None) -> list[Step]:
         """What `kernel` by a plan and its spectrum would cost; with a share, so many blocks of a pass are timed."""
         if plan.store == "landmarks":
-            return [Step("paths", plan.reason, plan.seconds, 3 * plan.memory, remedy=FEWER),
-                    eigensolve.step(plan.landmarks, allowed(), plan.memory + 8.0 * plan.landmarks**2, remedy=FEWER)]
+            return self._from_landmarks_steps(graph, plan, eigensolve)
         measured = None if share is None or plan.algorithm == "floyd" else _measured(_source(graph, plan), share)
-        once = plan.cost.preparation
-        steps = [Step("paths", plan.reason, once if plan.store == "streamed" else once + plan.cost.seconds, plan.memory,
-                      None if plan.store == "streamed" else measured, REMEDY, square=plan.store != "streamed")]
-        if plan.store != "streamed":
-            return [*steps, eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
+        stored = plan.store != "streamed"
+        steps = [Step("paths", plan.reason, plan.cost.seconds if stored else 0.0, plan.memory,
+                      measured if stored else None, REMEDY, square=stored)]
+        if plan.elimination is not None:
+            steps += [Step("elimination", "in nested-dissection order", plan.cost.preparation, plan.memory,
+                           remedy=REMEDY, square=stored)]
+        if stored:
+            return [*steps, *gower_steps(graph.size**2, plan.memory, REMEDY, square=True),
+                    eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
         held = WIDTH * (2.0 * (PASSES + 1) + BESIDE) + LANDMARKS + (WIDTH + 1) * (allowed() + AHEAD + 1)
-        stored = 3.0 * graph.size if eigensolve.components == "all" else 0.0
-        return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes", plan.passes * plan.cost.seconds,
-                             plan.memory + 8.0 * graph.size * max(held, stored),
+        whole = 3.0 * graph.size if eigensolve.components == "all" else 0.0
+        return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which paths are found and "
+                             "the kernel is computed and centered", plan.passes * plan.cost.seconds,
+                             plan.memory + 8.0 * graph.size * max(held, whole),
                              None if measured is None else plan.passes * measured, REMEDY)]
 
-    @stage("choose paths")
+    def _from_landmarks_steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve) -> list[Step]:
+        return [Step("paths", plan.reason, plan.seconds, 3 * plan.memory, remedy=FEWER),
+                *gower_steps(plan.landmarks * graph.size, 3 * plan.memory, FEWER),
+                eigensolve.step(plan.landmarks, allowed(), plan.memory + 8.0 * plan.landmarks**2, remedy=FEWER),
+                landmark_step(plan.landmarks, graph.size)]
+
+    @stage("paths")
     def plan(self, graph: Graph, compute: Compute, landmarks: int | None = None) -> PathPlan:
         """What `kernel`, or `from_landmarks`, will do, and at what cost."""
         if landmarks is not None:
@@ -99,12 +113,14 @@ class Paths(Options):
 
     def _distances(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
         distances = square_array(graph.size, plan.store, compute)
-        if plan.algorithm == "floyd":
-            floyd_warshall(graph, distances)
-        else:
-            all_rows(_source(graph, plan), distances)
-        if plan.precision == "float32":
-            lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
+        source = None if plan.algorithm == "floyd" else _source(graph, plan)
+        with running("paths"):
+            if source is None:
+                floyd_warshall(graph, distances)
+            else:
+                all_rows(source, distances)
+            if plan.precision == "float32":
+                lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
         return distances
 
 

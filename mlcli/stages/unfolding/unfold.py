@@ -16,6 +16,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighbors import Spatial
 from mlcli.stages.kernels.factored import Factored
@@ -90,19 +91,23 @@ class Unfolding:
         require_trust(found.certificate, self.equal, data.unit, self.accepted, self.limit)
         return found
 
-    def step(self, graph: Graph, data: Spatial, compute: Compute) -> Step:
-        """What the program would cost."""
-        pairs = len(neighbor_pairs(graph, data, self.common))
-        count, rate = self._vectors(pairs), product_rate(compute.thread_count())
+    def steps(self, graph: Graph, data: Spatial, demand: Demand, compute: Compute) -> list[Step]:
+        """What the program and the spectrum of its kernel would cost."""
+        pairs, threads = len(neighbor_pairs(graph, data, self.common)), compute.thread_count()
+        size = self._vectors(pairs) or graph.size
+        solved = demand.step(size, threads, 8.0 * size * (graph.size + size))
+        return [self._step(pairs, graph.size, product_rate(threads)), solved]
+
+    def _step(self, pairs: int, size: int, rate: float) -> Step:
+        count = self._vectors(pairs)
         if count:
             unknowns = count * (count + 1) / 2
             return Step("unfold", f"semidefinite program over {count} vectors, {pairs} pairs, about {USUAL} iterations",
                         USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count),
                         remedy="set method.basis lower")
-        work = pairs**3 / 3 + 2.0 * pairs**2 * graph.size + 20.0 * graph.size**3
-        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations",
-                    USUAL * work / rate, _whole_memory(pairs, graph.size),
-                    remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
+        work = pairs**3 / 3 + 2.0 * pairs**2 * size + 20.0 * size**3
+        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations", USUAL * work / rate,
+                    _whole_memory(pairs, size), remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
 
     def _refuse_softness(self) -> None:
         """Distances that are kept are not softened: a contradiction where no basis was asked for, else not needed."""

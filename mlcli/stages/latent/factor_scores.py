@@ -1,0 +1,29 @@
+"""Scores of a factor model, and what the fit and they would cost."""
+
+from mlcli.base.stage import stage
+from mlcli.base.steps import Step
+from mlcli.base.types import Array
+from mlcli.stages.algebra.costs import product_rate, solve_cost
+from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.sides import product_steps
+
+NEWTON = 20  # steps of most fits
+
+
+@stage("coordinates")
+def scored(kernel: Factored, axes: Array) -> Array:
+    """The scores (n x q) of centered points on axes (d x q)."""
+    return kernel.lifted(axes)
+
+
+def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int, threads: int) -> list[Step]:
+    """What the moments of points, the fit, in closed form for equal noise, and scores would cost."""
+    size, side = shape[0] * shape[1], min(shape)
+    seconds, memory, remedy = solve_cost(side, threads), 48.0 * side**2, "leave columns out"
+    fit = (Step("eigensolve", "in closed form", seconds, memory, remedy=remedy) if equal else
+           Step("iterate", f"about {NEWTON} Newton steps", NEWTON * seconds, memory, remedy=remedy))
+    if not points:
+        return [fit]
+    scores = Step("coordinates", f"scores on {factors} factors", 2.0 * size * factors / product_rate(threads),
+                  8.0 * size)
+    return [product_steps(shape, "auto", threads)[0], fit, scores]  # without the products of the rows' side
