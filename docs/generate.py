@@ -39,7 +39,7 @@ def method_page(name: str, kind: type[Method]) -> str:
     paragraphs = [" ".join(part.split()) for part in (kind.__doc__ or "").split("\n\n")]
     inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
-    takes = f"Takes: {inputs}. `spectrum.csv` holds {kind.ranked_by}."
+    takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
     called = [f"Also called {' or '.join(f'`{alias}`' for alias in kind.aliases)}."] if kind.aliases else []
     return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"

@@ -67,7 +67,7 @@ def test_runs_and_leaves_a_complete_directory(
     assert [Path(document["run"]) for document in documents] == (
         [output] if runs_of(path) == 1 else [output / f"{number:03}" for number in range(1, runs_of(path) + 1)])
     formats = content(path).get("report", {}).get("formats", ["csv"])
-    always = ALWAYS
+    always = ALWAYS if METHODS[content(path)["method"]["name"]].ranked_by else ALWAYS - {"spectrum.csv", "scree.svg"}
     if content(path)["input"].get("kind") == "covariance":
         formats, always = [], ALWAYS - {"scatter.svg", "quality.json", "shepard.csv"}  # no rows to embed
     for document in documents:

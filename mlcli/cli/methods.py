@@ -44,7 +44,7 @@ def listing() -> str:
 def page(name: str) -> str:
     """A method's page: what it is, what it takes, its options."""
     accepts = ", ".join(dict.fromkeys(kind.described() for kind in METHODS[name].accepts))
-    takes = f"Takes {accepts}; spectrum.csv holds {METHODS[name].ranked_by}."
+    takes = f"Takes {accepts}. {METHODS[name].holds()}"
     other = [f"Also called {' or '.join(METHODS[name].aliases)}."] if METHODS[name].aliases else []
     parts = [f"{name}: {paragraphs(name)[0]}", *paragraphs(name)[1:], takes, *other, "Options:"]
     return "\n\n".join([*parts, *(option(row) for row in options_of(name))])

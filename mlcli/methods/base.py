@@ -29,7 +29,7 @@ class Method(Options):
     # the data most likely; or only what `identities` says.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
-    ranked_by: ClassVar[str] = "eigenvalues"  # what spectrum.csv holds
+    ranked_by: ClassVar[str | None] = "eigenvalues"  # what spectrum.csv holds; None: there is no spectrum
     decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # that may say how many axes, best first
@@ -43,6 +43,11 @@ class Method(Options):
         name: str
         eigensolve: Eigensolve = Eigensolve()  # or, of a method without an eigenproblem:
         axes: Axes = Axes()
+
+    @classmethod
+    def holds(cls) -> str:
+        """What spectrum.csv holds, in a sentence."""
+        return f"spectrum.csv holds {cls.ranked_by}." if cls.ranked_by else "There is no spectrum.csv."
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""

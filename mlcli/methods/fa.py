@@ -36,7 +36,7 @@ class FA(Method):
 
     accepts: ClassVar = (Features, Covariance)
     proof: ClassVar = "latent"
-    ranked_by: ClassVar[str] = "sums of squared loadings"
+    ranked_by: ClassVar = "sums of squared loadings"
     rules: ClassVar = ("fa_cross_validation", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "own noise"
     ways: ClassVar = (

@@ -20,7 +20,6 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes, first
-from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.independence import Contrast, Order, unmixed
 from mlcli.stages.linear.whitening import whitened
 from mlcli.stages.similarities import Affine, Columns, Projector
@@ -32,8 +31,8 @@ class ICA(Method):
     The leading principal components are whitened and rotated by FastICA's fixed point: all directions at once
     (symmetric) or one after the other (deflation). Coordinates have variance one (divisor n) and are uncorrelated.
     Axes are in descending order of J = (E G(y) - E G(ν))² with ν Gaussian, the estimate of negentropy that the
-    contrast G stands for (`fit.negentropy`); signs follow the common rule, as sources have none. `spectrum.csv` is
-    empty: nothing is decomposed. `loadings.csv` holds the mixing matrix, which also reconstructs features.
+    contrast G stands for (`fit.negentropy`); signs follow the common rule, as sources have none.
+    `loadings.csv` holds the mixing matrix, which also reconstructs features.
 
     It fails where two or more sources are Gaussian, and then does not converge or finds other directions from
     another `compute.seed`. logcosh serves in general, exp with heavy tails and outliers, cube with light tails.
@@ -42,7 +41,7 @@ class ICA(Method):
 
     accepts: ClassVar = (Features,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
-    ranked_by: ClassVar = "nothing"
+    ranked_by: ClassVar = None
     rules: ClassVar = ()
     ways: ClassVar = (way(), way("deflation", "quick", algorithm="deflation", contrast="cube"))
     name: Literal["ica"] = "ica"
@@ -69,10 +68,10 @@ class ICA(Method):
         turn = first(np.eye(white.rank, len(found.directions)) @ found.directions.T, count)
         turn = turn * leading_signs(white.points @ turn)
         mixing = (turn.T @ white.back).T
-        return Model(embedding=white.points @ turn, spectrum=Spectrum.given(np.zeros(0)),
-                     projector=Projector(Columns(), Centering(white.means, across=False), white.into @ turn,
-                                         Affine(white.means, mixing)),
-                     fit={"negentropy": found.negentropy.tolist(), **found.facts}, objective=Quantity(found.trace),
+        projector = Projector(Columns(), Centering(white.means, across=False), white.into @ turn,
+                              Affine(white.means, mixing))
+        return Model(embedding=white.points @ turn, projector=projector, objective=Quantity(found.trace),
+                     fit={"negentropy": found.negentropy.tolist(), **found.facts},
                      loadings=Loadings(mixing, data.columns))
 
     def identities(self, data: Features, model: Model) -> list[Check]:

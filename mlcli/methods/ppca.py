@@ -35,7 +35,7 @@ class PPCA(Method):
     missing: ClassVar[bool] = True
     proof: ClassVar = "latent"
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
-    ranked_by: ClassVar[str] = "eigenvalues of the covariance"
+    ranked_by: ClassVar = "eigenvalues of the covariance"
     rules: ClassVar = ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "equal noise"
     ways: ClassVar = (way("", "constant column"), way("em", "constant column", "share", "quick", solver="em",

@@ -23,7 +23,8 @@ BROKEN = {f"{method} {way.name}".strip(): way.broken for method, kind in METHODS
 NEEDS_NEIGHBORS = [method for method, kind in METHODS.items() if "neighbors" in kind.model_fields]
 NEEDS_CLASSES = [method for method, kind in METHODS.items() if Labeled in kind.accepts]
 # what axes are ranked by is no decomposition of a variance
-RANKED = [name for name, (method, _) in CONFIGURATIONS.items() if not METHODS[method].ranked_by.startswith("eigenval")]
+RANKED = [name for name, (method, _) in CONFIGURATIONS.items()
+          if not (METHODS[method].ranked_by or "").startswith("eigenvalues")]
 
 every_configuration = pytest.mark.parametrize("name", CONFIGURATIONS)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -60,7 +61,7 @@ def test_every_method_says_what_it_is_for(method: str) -> None:
 def test_the_same_run_gives_the_same_bits(name: str) -> None:
     first, second = model_of(name), model_of(name)
     assert np.array_equal(first.embedding, second.embedding)
-    assert np.array_equal(first.spectrum.values, second.spectrum.values)
+    assert np.array_equal(first.ranks.values, second.ranks.values)
 
 
 @every_configuration
@@ -165,7 +166,7 @@ def test_new_points_far_outside_are_projected_or_refused(name: str) -> None:
 
 @every_configuration
 def test_the_spectrum_descends_and_its_shares_add_up(name: str) -> None:
-    spectrum = model_of(name).spectrum
+    spectrum = model_of(name).ranks
     if "descending" not in BROKEN[name]:
         assert (np.diff(spectrum.values) <= 0).all()
     if name in RANKED:
@@ -174,6 +175,12 @@ def test_the_spectrum_descends_and_its_shares_add_up(name: str) -> None:
     if spectrum.complete:
         assert spectrum.proportions.sum() == pytest.approx(1, abs=1e-9)
         assert spectrum.frobenius == pytest.approx(np.linalg.norm(spectrum.values), rel=1e-12)
+
+
+@every_configuration
+def test_there_is_a_spectrum_where_the_method_says_what_it_holds(name: str) -> None:
+    kind = METHODS[CONFIGURATIONS[name][0]]
+    assert (model_of(name).spectrum is None) == (kind.ranked_by is None) == (kind.holds().startswith("There is no "))
 
 
 @every_configuration

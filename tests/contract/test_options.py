@@ -51,7 +51,7 @@ def written(method: str, options: dict[str, Any]) -> list[Any]:
     report = METHODS[method].model_validate({"name": method, **options}).kept.report
     told = sorted(repr(_choices(note.facts) if note.code == "F-PATHS" else note) for note in notes.notes)
     return [*(None if array is None else np.asarray(array).tobytes() for array in arrays), repr(dict(model.fit)),
-            spectrum_table(model.spectrum, report), repr(spectrum_facts(model.spectrum)), told]
+            spectrum_table(model.ranks, report), repr(spectrum_facts(model.ranks)), told]
 
 
 def _choices(facts: dict[str, Any]) -> list[Any]:

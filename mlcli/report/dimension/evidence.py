@@ -26,7 +26,7 @@ Pairs = Callable[[Indices, Indices], Array]  # distances from some points to som
 
 def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> Evidence:
     """The evidence of a run; `data` holds the rows that were embedded."""
-    spectrum, reason, seed = model.ranks, without_eigenvalues(method, model), compute.seed
+    spectrum, reason, seed = model.ranks, without_eigenvalues(method), compute.seed
     if isinstance(data, Covariance):
         return of_matrix(method, model, data, seed)
     if not all_finite(data.values):  # distances do not distinguish rows
@@ -46,9 +46,9 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
     return replace(found, no_eigenvalues=THE_MODELS) if modeled else found
 
 
-def without_eigenvalues(method: Method, model: Model) -> str:
+def without_eigenvalues(method: Method) -> str:
     """Why the spectrum of a method does not say how many axes to keep; empty where it holds eigenvalues."""
-    if model.spectrum is None:
+    if method.ranked_by is None:
         return f"{method.name} has no spectrum"
     if method.ranked_by.startswith("eigenvalues"):
         return ""

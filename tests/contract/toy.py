@@ -1,0 +1,97 @@
+"""A method without a spectrum and with a decoder of its own, in the table beside the others; runs commands with it.
+
+As a program, with a JSON list of command lines as its argument, it prints the exit code of each.
+"""
+
+import contextlib
+import json
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any, ClassVar, Literal, Union
+
+import numpy as np
+from pydantic import Field
+
+from mlcli import methods
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Features, Input
+from mlcli.base.quantity import Quantity
+from mlcli.base.steps import Step
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.methods.model import Model
+from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.minimize import Minimize
+from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.similarities import Columns, Decoder, Projector
+
+
+@stored("parabola", mean="d", slope="d", bend="d")
+@frozen
+class Parabola(Decoder):
+    """A curve in the space of the features: mean + slope y + bend y²."""
+
+    mean: Array  # d
+    slope: Array  # d
+    bend: Array  # d
+
+    def __call__(self, embedding: Array) -> Array:
+        """The points of the curve."""
+        return self.mean + embedding * self.slope + embedding**2 * self.bend
+
+
+class Toy(methods.Method):
+    """The first column as the coordinate, and the parabola in it nearest to the points.
+
+    Source: this test.
+    """
+
+    accepts: ClassVar = (Features,)
+    ranked_by: ClassVar = None
+    rules: ClassVar = ()
+    name: Literal["toy"] = "toy"
+    axes: Axes = Axes()
+    minimize: Minimize = Minimize()
+
+    def limit(self, data: Input) -> int:
+        """One axis."""
+        return 1
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """One minimization."""
+        return [Step("minimize", "some dozens of iterations", 1e-6 * data.values.size, 8.0 * data.values.size)]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """min Σ ‖x - mean - slope y - bend y²‖²."""
+        mean = data.values.mean(axis=0)
+        axes = np.eye(len(mean), 1)
+        embedding = (data.values - mean) @ axes
+        basis = np.column_stack([embedding, embedding**2])
+
+        def errors(parameters: Array) -> tuple[float, Array]:
+            off = basis @ parameters.reshape(2, -1) - (data.values - mean)
+            return float(np.sum(off**2)), 2 * (basis.T @ off).ravel()
+
+        found = self.minimize(errors, compute.generator().standard_normal(2 * len(mean)))
+        slope, bend = found.state.values.reshape(2, -1)
+        projector = Projector(Columns(), Centering(mean, across=False), axes, Parabola(mean, slope, bend))
+        return Model(embedding=embedding, projector=projector, objective=Quantity(found.trace, 2),
+                     fit={"left": Quantity(found.state.objective, 2), **found.facts})
+
+
+def main(commands: Sequence[Sequence[str]]) -> list[Any]:
+    """The exit codes of commands, where the toy is one of the methods; what they print goes to standard error."""
+    methods.METHODS["toy"] = Toy
+    methods.AnyMethod = Annotated[Union[tuple(methods.METHODS.values())], Field(discriminator="name")]  # noqa: UP007
+    from mlcli.cli.program import run
+
+    codes = []
+    for command in commands:
+        with contextlib.redirect_stdout(sys.stderr):
+            codes.append(run([*command]))
+    return codes
+
+
+if __name__ == "__main__":
+    print(json.dumps(main(json.loads(sys.argv[1]))))
