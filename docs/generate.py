@@ -1,7 +1,7 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/config.md, docs/errors.md, configs/mlcli.schema.json, and the table of methods
-in the README.
+Made here: docs/methods/*.md, docs/config.md, docs/errors.md, docs/stages.md, configs/mlcli.schema.json, and the
+table of methods in the README.
 """
 
 import ast
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import mlcli
 from mlcli import errors
+from mlcli.base.vocabulary import STAGES
 from mlcli.config.describe import Row, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
@@ -29,6 +30,7 @@ def pages() -> dict[Path, str]:
     made = {ROOT / "docs" / "methods" / f"{name}.md": method_page(name, kind) for name, kind in METHODS.items()}
     made[ROOT / "docs" / "config.md"] = config_page()
     made[ROOT / "docs" / "errors.md"] = errors_page()
+    made[ROOT / "docs" / "stages.md"] = stages_page()
     made[ROOT / "README.md"] = readme()
     made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
     return made
@@ -80,6 +82,21 @@ def table(described: list[Row]) -> str:
         default = f"`{row.default}`" if row.default else ""
         lines.append(f"| `{row.path}` | {words} | {default} | {row.sentence} |")
     return "\n".join(lines)
+
+
+def stages_page() -> str:
+    """What each stage of a run does."""
+    intro = ("`mlcli plan`, progress, `run.json` (under `stages`) and the report list the same stages of a run, by the "
+             "same names and in the same order: the plan with the seconds and bytes that it predicts, `run.json` and "
+             "the report with the seconds that a stage took and the most memory that the process had held by its end. "
+             "A stage that does nothing is not listed. One that runs several times is listed once, with all its "
+             "seconds.")
+    passes = ("Of a kernel that is never stored, paths, kernel and centering are computed within each pass of the "
+              "eigensolve, which the plan says. The passes themselves are parts of a stage, as is every other piece of "
+              "work inside one: progress names them (`eigensolve, pass 2 17/36`), with `--progress json` under `part`. "
+              "Work on the report comes after `run.json` has been filled in, and its seconds are not in there.")
+    lines = ["| stage | what it does |", "|---|---|", *(f"| `{name}` | {text} |" for name, text in STAGES.items())]
+    return "\n\n".join(["# Stages", intro, passes, "\n".join(lines)]) + "\n"
 
 
 def errors_page() -> str:

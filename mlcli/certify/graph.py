@@ -29,7 +29,8 @@ def _shape(graph: Graph, size: int) -> Check:
     """The graph has a vertex for every row, is undirected, without loops, and connected."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     there, back = rows * graph.size + graph.indices, graph.indices * graph.size + rows
-    turned = np.argsort(back, kind="stable")  # those of a row stand in the order of their indices
+    ends = graph.indices.astype(np.min_scalar_type(graph.size))  # narrow numbers are sorted in less time
+    turned = np.argsort(ends, kind="stable")  # those of a row stand in the order of their indices
     wrong = abs(graph.size - size) + int(np.sum(rows == graph.indices))
     wrong += int(np.sum(there != back[turned])) + int(np.sum(graph.lengths != graph.lengths[turned]))
     wrong += int(np.sum(~np.isfinite(shortest(graph, np.zeros(1, dtype=np.int64))))) if graph.size else 0

@@ -88,9 +88,10 @@ def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan:
         return count("rows", abs(len(left) - len(embedding.ids)) or 1,
                      "rows of the input that are neither in the embedding nor dropped")
     chosen = plan.sample(0.1, ID, len(left), least=SAMPLE)
-    wrong = sum(source.ids[row] != embedding.ids[place] or any(
-        texts[row] != embedding.labels[name][place] for name, texts in source.labels.items())
-        for place, row in zip(chosen.tolist(), left[chosen].tolist(), strict=True))
+    pairs = [(source.ids, embedding.ids), *((texts, embedding.labels[name]) for name, texts in source.labels.items())]
+    differing = [(read, kept) for read, kept in pairs if read is not kept]  # rather than one object that is both
+    places = list(zip(left[chosen].tolist(), chosen.tolist(), strict=True)) if differing else []
+    wrong = sum(any(read[row] != kept[place] for read, kept in differing) for row, place in places)
     return count("rows", wrong, "ids and labels that are not the input's, in order", exact=len(chosen) == len(left))
 
 
