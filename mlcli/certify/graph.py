@@ -88,15 +88,15 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
         squares, there = squares_of(subject, own), joined(block)
         rough = _rounding(subject, squares)
         surely, perhaps = squares < reach[own, None] - rough, squares <= reach[own, None] + rough
-        if asked.radius is None and rule == "union":
-            missing += int(np.maximum(min(asked.count, size - 1) - (there & perhaps).sum(axis=1), 0).sum())
+        if rule == "union":
+            missing += int(np.maximum(min(asked.least, size - 1) - (there & perhaps).sum(axis=1), 0).sum())
         if rule != "lists":
             others, possibly = squares < reach - rough, np.isnan(reach) | (squares <= reach + rough)
             surely, perhaps = (surely & others, perhaps & possibly) if rule == "mutual" else (
                 surely | others, perhaps | possibly)
         missing += int(np.sum(surely & ~there))
         extra += int(np.sum(there & ~perhaps))
-    if asked.pieces == "connect":
+    if subject.method.neighbors.pieces == "connect":
         extra = 0  # links between pieces are longer than any neighbor
     return count("neighbors", missing + extra, f"neighbors that are not joined: {missing}; joined points that are not "
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
@@ -104,10 +104,10 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
 
 def _reaches(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices]) -> Array:
     """How far the neighbors of each row given may be, squared; NaN for one that was not checked."""
-    size, radius = len(subject.given.values), subject.similarity.radius
-    reach = np.full(size, np.nan if radius is None else radius**2)
-    k = min(subject.similarity.neighbors.count or 1, size - 1)
-    for block in blocks if radius is None else ():
+    size, asked = len(subject.given.values), subject.similarity.neighbors
+    k = min(asked.least, size - 1)
+    reach = np.full(size, np.nan if k else asked.farthest**2)
+    for block in blocks if k else ():
         own = _given(subject, block)
         squares = squares_of(subject, own)
         reach[own] = np.partition(squares, k - 1, axis=1)[:, k - 1]

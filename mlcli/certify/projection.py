@@ -12,6 +12,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.subject import Subject, most
+from mlcli.stages.graph.neighbors import FARTHEST
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
@@ -108,11 +109,12 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
 def parameters(subject: Subject) -> Iterator[Check]:
     """The model's kernel function, correction and neighbors are those that were asked for."""
     similarity, method, exponent = subject.similarity, subject.method, subject.data.exponent
-    asked: dict[str, Any] = {name: getattr(method, name) for name in ("neighbors", "ridge") if hasattr(method, name)}
-    if "neighbors" in asked:
-        radius = asked["neighbors"].radius
-        asked["radius"] = None if radius is None else float(np.ldexp(radius, -exponent))
-    wrong = [name for name, value in asked.items() if getattr(similarity, name, value) != value]
+    wrong = ["ridge"] if getattr(similarity, "ridge", None) != getattr(method, "ridge", None) else []
+    if hasattr(similarity, "neighbors"):
+        asked, held = method.neighbors, similarity.neighbors
+        with np.errstate(over="ignore"):
+            farthest = np.inf if asked.radius is None else min(float(np.ldexp(asked.radius, -exponent)), FARTHEST)
+        wrong += ["neighbors"] if (held.least, held.farthest) != (asked.count or 0, farthest) else []
     function, correction = getattr(similarity, "function", None), getattr(similarity, "correction", None)
     if function is not None:
         kernel: Any = getattr(method, "kernel", function)

@@ -48,11 +48,12 @@ def solved(points: Array, neighbors: Array, ridge: float) -> Array:
 def weight_checks(subject: Subject) -> Iterator[Check]:
     """All checks of this page."""
     similarity = subject.similarity
-    width, columns = similarity.neighbors.count or 1, subject.data.values.shape[1]
+    width, columns = similarity.neighbors.usual, subject.data.values.shape[1]
     if not subject.plan.allows(0.5, subject.size * (ROW + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
         return
-    lists, _ = connected_lists(subject.data, similarity.neighbors)  # proven by `neighbors`
+    policy = subject.method.neighbors.pieces
+    lists, _ = connected_lists(subject.data, similarity.neighbors, policy)  # proven by `neighbors`
     root = residual_matrix(subject.data.values, lists, similarity.ridge)
     sizes = abs(root)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)

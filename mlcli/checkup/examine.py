@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.inputs import Features as Points
 from mlcli.base.stage import running
 from mlcli.base.threads import threads_limited
@@ -26,7 +26,8 @@ from mlcli.data.square import look_like_similarities
 from mlcli.data.symmetry import merge
 from mlcli.data.table import Table
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.stages.graph.neighborhoods import nearest_lists
+from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.kernels.forms import square_memory
 
 LARGEST = 20_000  # points whose pairs are all examined; of more, a seeded sample
@@ -121,7 +122,7 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
         return _without_geometry(report, "all points are equal" if size > 1 else "there is one point")
     neighbors = neighbors.settled(size)
     with running("neighbors"):
-        lists: Lists = nearest_lists(data, min(neighbors.count or 10, size - 1))
+        lists: Lists = nearest_lists(data, min(neighbors.neighborhood(data).usual, size - 1))
     sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(data, lists), "hubness": hubness_of(data, lists),
                                 "graph": graph_facts(data, neighbors, lists)}
     if isinstance(data, Points):

@@ -131,10 +131,9 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
     if any(skipped.reason == "all points are equal" for skipped in report.skipped):
         yield Finding("C-ALL-EQUAL", "warning", "all points are equal", "check that the right columns were read")
     if graph and graph.pieces > 1:
-        asked = counted(graph.neighbors, "neighbor") if graph.neighbors else f"radius {graph.radius:g}"
         enough = (f"-k {graph.connecting_k}" if graph.neighbors
                   else f"--radius {Context(prec=7, rounding=ROUND_UP).create_decimal(graph.connecting_radius):g}")
-        yield Finding("C-PIECES", "warning", f"the neighbor graph of {asked} is in {graph.pieces} pieces; isomap and "
+        yield Finding("C-PIECES", "warning", f"the neighbor graph of {graph.rule} is in {graph.pieces} pieces; isomap and "
                       "lle would stop", f"use {enough}, or --set method.neighbors.pieces=largest or "
                       "connect")
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.scaling import scaled_number
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
@@ -11,7 +11,8 @@ from mlcli.report.dimension.neighbor_growth import maximum_likelihood, two_nn, t
 from mlcli.stages.graph.connecting import connecting_count, connecting_radius
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.stages.graph.neighborhoods import nearest_lists
+from mlcli.stages.graph.neighbors import Neighbors
 
 LISTED = 10
 
@@ -22,7 +23,7 @@ def graph_facts(data: Spatial, neighbors: Neighbors, lists: Lists) -> GraphFacts
 
     `lists` hold equally many nearest neighbors of every point.
     """
-    graph = graph_of(lists if neighbors.radius is None else neighbors.lists(data), "union")
+    graph = graph_of(neighbors.neighborhood(data).from_nearest(data, lists), "union")
     sizes = np.bincount(graph.pieces())
     radius, left, right = connecting_radius(data, lists)
     return GraphFacts(neighbors.count, neighbors.radius, graph.edges, len(sizes), tuple(sizes[:LISTED].tolist()),

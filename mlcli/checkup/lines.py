@@ -155,10 +155,9 @@ def _kernel(found: Kernel) -> list[tuple[str, str]]:
 
 
 def _graph(found: GraphFacts) -> list[tuple[str, str]]:
-    rule = counted(found.neighbors, "neighbor") if found.neighbors else f"radius {found.radius:g}"
     sizes = ", ".join(f"{size:,}" for size in found.piece_sizes) + (", ..." if found.pieces > len(found.piece_sizes)
                                                                     else "")
-    return [(f"graph of {rule}", f"{counted(found.edges, 'edge')}, {counted(found.pieces, 'piece')}"
+    return [(f"graph of {found.rule}", f"{counted(found.edges, 'edge')}, {counted(found.pieces, 'piece')}"
              + (f" of {sizes} points" if found.pieces > 1 else "")),
             ("connects all", f"{counted(found.connecting_k, 'neighbor')} or more; a radius of "
              f"{found.connecting_radius:.6g} or more (the gap between {' and '.join(map(shown, found.widest_gap))})")]

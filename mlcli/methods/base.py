@@ -129,8 +129,10 @@ class Method(Options):
 
     def known(self, data: Any, compute: Compute) -> list[Step]:
         """The steps whose memory the data alone decide; where a graph decides on the rest, `solve` checks them."""
-        rule = getattr(self, "neighbors", None) if hasattr(self, "graph") else None
-        return self.steps(data, compute, None) if rule is None else [rule.step(data, compute)]
+        neighbors = getattr(self, "neighbors", None) if hasattr(self, "graph") else None
+        if neighbors is None:
+            return self.steps(data, compute, None)
+        return [neighbors.neighborhood(data).step(data, compute)]
 
     def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
         """Refuses a fit of these steps before it starts; raises RefusedByPlan."""

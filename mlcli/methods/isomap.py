@@ -54,18 +54,18 @@ class Isomap(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its fill decides the rest."""
-        graph = connected_graph(data, self.neighbors, self.graph)[0]
+        graph = connected_graph(data, self.neighbors.neighborhood(data), self.neighbors.pieces, self.graph)[0]
         plan = self.paths.plan(graph, compute, self.landmarks)
-        return [self.neighbors.step(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
+        return [*self.known(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
-        graph, kept = connected_graph(data, self.neighbors, self.graph)
+        neighbors = self.neighbors.neighborhood(data)
+        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph)
         data = data if kept is None else data.take(kept)
         plan = self.paths.plan(graph, compute, self.landmarks)
         self.require_memory(self.paths.steps(graph, plan, self.eigensolve), data, compute)
-        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph,
-                               data.values if isinstance(data, Features) else None)
+        similarity = Geodesics(neighbors, graph, data.values if isinstance(data, Features) else None)
         if self.landmarks is not None:
             return self._by_landmarks(similarity, kept, compute)
         kernel = self.paths.kernel(graph, compute, plan)

@@ -58,12 +58,13 @@ class Laplacian(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """Neighbors, and one sparse factorization, whose fill is not known before."""
-        return [self.neighbors.step(data, compute), inverse_step(
-            self.eigensolve, len(data.values), self.neighbors.count or 10, data.values.shape[1])]
+        neighbors, (rows, columns) = self.neighbors.neighborhood(data), data.values.shape
+        return [neighbors.step(data, compute), inverse_step(self.eigensolve, rows, neighbors.usual, columns)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
-        graph, kept = connected_graph(data, self.neighbors, self.graph)
+        neighbors = self.neighbors.neighborhood(data)
+        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph)
         data = data if kept is None else data.take(kept)
         affinity = self.weights.for_graph(graph, data.exponent)
         weights = affinity(graph.lengths)
@@ -74,8 +75,8 @@ class Laplacian(Method):
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         embedding = spectrum.vectors * (size / scale)[:, None]
         embedding *= leading_signs(embedding)
-        similarity = Affinities(self.neighbors, self.neighbors.scaled_radius(data), affinity, graph,
-                                data.values if isinstance(data, Features) else None, self.normalized)
+        similarity = Affinities(neighbors, affinity, graph, data.values if isinstance(data, Features) else None,
+                                walking=self.normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
         return Model(embedding, spectrum, Projector(similarity, kernel.centering, axes), kept)

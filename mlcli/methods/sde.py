@@ -15,7 +15,7 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph
-from mlcli.stages.similarities import Barycenters, GivenBarycenters
+from mlcli.stages.similarities import Barycenters
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 
 
@@ -66,18 +66,19 @@ class SDE(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its pairs decide the rest."""
-        graph = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0]
-        return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
+        neighbors = self.neighbors.neighborhood(data)
+        graph = connected_graph(data, neighbors, self.neighbors.pieces, self.graph, UNBOUNDED)[0]
+        return [neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
-        graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
+        neighbors = self.neighbors.neighborhood(data)
+        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph, UNBOUNDED)
         data = data if kept is None else data.take(kept)
         self.require_memory([self.unfolding().step(graph, data, compute)], data, compute)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
-            self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
+        similarity = Barycenters(neighbors, data.values, self.ridge, square=isinstance(data, Dissimilarities))
         projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
         return Model(projector.axes, spectrum, projector, kept, found.certificate.facts(data.exponent),
                      scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)

@@ -3,12 +3,13 @@
 import numpy as np
 
 from mlcli.base.blocks import one_by_one, row_blocks
-from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import HELD, squared_distances
 from mlcli.stages.graph.graph import Graph, by_size, graph_of, undirected
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighbors import Spatial
+
+Edges = tuple[Indices, Indices, Array]  # both ends, and the length
 
 
 def connecting_count(data: Spatial, lists: Lists) -> int:
@@ -46,6 +47,28 @@ def connecting_radius(data: Spatial, lists: Lists) -> tuple[float, int, int]:
         joined = undirected(int(groups.max()) + 1, groups[firsts], groups[columns[firsts]], ones, "union")
         groups = by_size(joined.pieces()[groups])
     return max(longest, 0.0), *ends
+
+
+def shortest_links(data: Spatial, pieces: Indices) -> Edges:
+    """The shortest edges that make the graph whole: a minimum spanning tree of the pieces (Borůvka's rule)."""
+    links: list[tuple[int, int, float]] = []
+    while pieces.max() > 0:
+        for left, right, length in zip(*leaving_edges(data, pieces, np.arange(len(pieces))), strict=True):
+            if pieces[left] != pieces[right]:
+                pieces = np.where(pieces == pieces[right], pieces[left], pieces)
+                links.append((int(left), int(right), float(length)))
+        pieces = by_size(pieces)
+    left, right, lengths = zip(*links, strict=True)
+    return np.array(left), np.array(right), np.array(lengths)
+
+
+def leaving_edges(data: Spatial, groups: Indices, rows: Indices) -> Edges:
+    """For every group the shortest edge from one of its points among `rows` to a point outside, shortest first."""
+    columns, lengths = nearest_outside(data, groups, rows)
+    order = np.lexsort((rows, lengths, groups[rows]))
+    firsts = order[np.unique(groups[rows][order], return_index=True)[1]]
+    firsts = firsts[np.argsort(lengths[firsts], kind="stable")]
+    return rows[firsts], columns[firsts], lengths[firsts]
 
 
 def nearest_outside(data: Spatial, groups: Indices, rows: Indices) -> tuple[Indices, Array]:

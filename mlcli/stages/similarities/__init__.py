@@ -3,7 +3,7 @@
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smoother
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
-from mlcli.stages.similarities.weights import Barycenters, GivenBarycenters
+from mlcli.stages.similarities.weights import Barycenters
 
-__all__ = ["Barycenters", "Columns", "Completed", "Distances", "Geodesics", "GivenBarycenters", "GivenDistances",
-           "KernelValues", "Monomials", "Similarity", "Smoother"]
+__all__ = ["Barycenters", "Columns", "Completed", "Distances", "Geodesics", "GivenDistances", "KernelValues",
+           "Monomials", "Similarity", "Smoother"]

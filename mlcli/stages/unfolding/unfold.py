@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Features
+from mlcli.base.inputs import Dissimilarities, Features, Spatial
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
@@ -17,7 +17,6 @@ from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Spatial
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.paths.paths import Paths
 from mlcli.stages.unfolding.basis import Penalized, laplacian_basis, maximize_over_basis
