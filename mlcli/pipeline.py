@@ -102,7 +102,8 @@ def compute(config: RunConfig) -> Run:
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
-    return Run(config, source, prepared.table, table, embedding, prepared.preparation, dropped, model)
+    return Run(config=config, source=source, given=prepared.table, prepared=table, embedding=embedding,
+               preparation=prepared.preparation, dropped=dropped, model=model)
 
 
 def assess(result: Run) -> Findings:

@@ -111,7 +111,8 @@ def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     if subject.method.noise == "equal":
         return Fitted(loadings[varying], factors, np.ones(len(varying)), float(noise.mean()), varying)
     weights = np.sqrt(noise)
-    return Fitted(loadings[varying] / weights[:, None], factors, weights, 1.0, varying, shares[varying])
+    return Fitted(loadings=loadings[varying] / weights[:, None], factors=factors, weights=weights, level=1.0,
+                  varying=varying, shares=shares[varying])
 
 
 def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterator[Check]:

@@ -133,9 +133,8 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
     if graph and graph.pieces > 1:
         enough = (f"-k {graph.connecting_k}" if graph.neighbors
                   else f"--radius {Context(prec=7, rounding=ROUND_UP).create_decimal(graph.connecting_radius):g}")
-        yield Finding("C-PIECES", "warning", f"the neighbor graph of {graph.rule} is in {graph.pieces} pieces; isomap and "
-                      "lle would stop", f"use {enough}, or --set method.neighbors.pieces=largest or "
-                      "connect")
+        yield Finding("C-PIECES", "warning", f"the neighbor graph of {graph.rule} is in {graph.pieces} pieces; isomap "
+                      "and lle would stop", f"use {enough}, or --set method.neighbors.pieces=largest or connect")
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
         yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
                       "as the farthest point: distances hardly distinguish near from far", "reduce the columns "

@@ -26,9 +26,10 @@ def graph_facts(data: Spatial, neighbors: Neighbors, lists: Lists) -> GraphFacts
     graph = graph_of(neighbors.neighborhood(data).from_nearest(data, lists), "union")
     sizes = np.bincount(graph.pieces())
     radius, left, right = connecting_radius(data, lists)
-    return GraphFacts(neighbors.count, neighbors.radius, graph.edges, len(sizes), tuple(sizes[:LISTED].tolist()),
-                      connecting_count(data, lists), scaled_number(radius, data.exponent),
-                      (str(data.ids[left]), str(data.ids[right])))
+    return GraphFacts(neighbors=neighbors.count, radius=neighbors.radius, edges=graph.edges, pieces=len(sizes),
+                      piece_sizes=tuple(sizes[:LISTED].tolist()), connecting_k=connecting_count(data, lists),
+                      connecting_radius=scaled_number(radius, data.exponent),
+                      widest_gap=(str(data.ids[left]), str(data.ids[right])))
 
 
 def hubness_of(data: Spatial, lists: Lists) -> Hubness:

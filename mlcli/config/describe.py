@@ -43,10 +43,11 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
         if name == TAG and here != TAG:
             continue  # stands with the section that it chooses
         default, sentence = shown_default(info), sentence_of(name, info)
-        yield Row(here, in_words(info.annotation), limits(info.metadata), default, sentence, only)
+        yield Row(path=here, type=in_words(info.annotation), range=limits(info.metadata), default=default,
+                  sentence=sentence, only=only)
         if len(found) > 1:
             names = listed([show(tag_of(kind)) for kind in found], "or")
-            yield Row(f"{here}.{TAG}", names, "", default, sentence, only)
+            yield Row(path=f"{here}.{TAG}", type=names, range="", default=default, sentence=sentence, only=only)
         for kind in found:
             yield from rows(kind, here, {**only, here: tag_of(kind)} if len(found) > 1 else only)
 

@@ -36,7 +36,7 @@ def read_head(text: Text) -> Head:
         raise DataError("EMPTY", "the file holds no rows and no columns", where=place(text.path),
                         hint="at least one row and one column of numbers are needed")
     end = top_bytes + sum(len(line.encode()) for line in taken)
-    head = Head(tuple(first[1]), top_bytes, len(top), end, len(top) + len(taken))
+    head = Head(cells=tuple(first[1]), top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
     _require_separated(text, head.cells)
     return head
 

@@ -76,8 +76,8 @@ class FA(Method):
 
     def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | None) -> Model:
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
-        found = fit_factors(observed, self.axes.components, self.lower, self.rotation, self.scores, self.iterate,
-                            data.unit, data.columns)
+        found = fit_factors(observed, count=self.axes.components, lower=self.lower, rotation=self.rotation,
+                            scores=self.scores, iterate=self.iterate, unit=data.unit, names=data.columns)
         embedding = np.zeros((0, len(found.squares))) if kernel is None else kernel.lifted(found.axes)
         found = found.turned(signs := leading_signs(found.loadings if kernel is None else embedding))
         projector = None if kernel is None else Projector(

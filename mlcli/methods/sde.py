@@ -61,8 +61,9 @@ class SDE(Method):
 
     def unfolding(self) -> Unfolding:
         """The semidefinite program that the options ask for."""
-        return Unfolding(self.constraints == "equal", self.common_neighbors, self.basis, self.softness, self.tolerance,
-                         self.iterations, self.accept_uncertified)
+        return Unfolding(equal=self.constraints == "equal", common=self.common_neighbors, basis=self.basis,
+                         softness=self.softness, tolerance=self.tolerance, limit=self.iterations,
+                         accepted=self.accept_uncertified)
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its pairs decide the rest."""

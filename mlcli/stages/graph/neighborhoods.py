@@ -81,7 +81,8 @@ class Nearest:
         if isinstance(data, Dissimilarities):
             return _matrix_step(len(data.values))
         (rows, columns), tree = data.values.shape, data.values.shape[1] <= TREE_COLUMNS
-        seconds = neighbors_cost(rows, columns, self.count, tree, compute.thread_count(), native.available())
+        seconds = neighbors_cost(points=rows, columns=columns, count=self.count, tree=tree,
+                                 threads=compute.thread_count(), native=native.available())
         return Step("neighbors", "k-d tree" if tree else "products of all pairs, refined", seconds,
                     8.0 * (rows * (columns + 4 * self.count) + (0 if tree or native.available() else BLOCK)))
 

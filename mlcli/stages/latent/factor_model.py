@@ -98,7 +98,7 @@ class Factors:
         return replace(self, loadings=self.loadings * signs, axes=self.axes * signs, correlations=correlations, fit=fit)
 
 
-def fit_factors(observed: Observed, count: int, lower: float, rotation: Rotation, scores: Scores, iterate: Iterate,
+def fit_factors(observed: Observed, *, count: int, lower: float, rotation: Rotation, scores: Scores, iterate: Iterate,
                 unit: int, names: Sequence[str]) -> Factors:
     """The factor model of largest likelihood, its figures in the units of data 2**unit times what is observed."""
     if not observed.size:
@@ -162,9 +162,10 @@ def rotated(state: Estimate, observed: Observed, factors: int, rotation: Rotatio
     correlations[: state.active, : state.active] = (back.T @ back)[np.ix_(order, order)]
     uniquenesses = np.full(len(observed.deviations), np.nan)
     uniquenesses[observed.columns] = state.uniquenesses / observed.moments.variances
-    return Factors(widened(loadings[:, order] * deviations, observed, factors),
-                   widened(weights[:, order] / deviations, observed, factors),
-                   np.pad(squares[order] * observed.unit**2, (0, factors - state.active)), uniquenesses, correlations)
+    return Factors(loadings=widened(loadings[:, order] * deviations, observed, factors),
+                   axes=widened(weights[:, order] / deviations, observed, factors),
+                   squares=np.pad(squares[order] * observed.unit**2, (0, factors - state.active)),
+                   uniquenesses=uniquenesses, correlations=correlations)
 
 
 def widened(values: Array, observed: Observed, factors: int) -> Array:
@@ -178,7 +179,8 @@ def nothing(observed: Observed) -> Factors:
     """One factor without loadings, for data that does not vary."""
     note("W-RANK", "no column varies: the embedding is zero")
     zeros = np.zeros((len(observed.deviations), 1))
-    return Factors(zeros, zeros, np.zeros(1), np.full(len(zeros), np.nan), np.eye(1))
+    return Factors(loadings=zeros, axes=zeros, squares=np.zeros(1), uniquenesses=np.full(len(zeros), np.nan),
+                   correlations=np.eye(1))
 
 
 def note_heywood(found: Factors, lower: float, names: Sequence[str]) -> None:

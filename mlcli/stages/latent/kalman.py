@@ -109,8 +109,8 @@ def smoothed(sequence: Sequence, model: StateSpace) -> Smoothed:
     means = forward.means + np.einsum("tij,tj->ti", before, push)
     covariances = before - before @ force[:count] @ before
     following = (np.eye(size) - before[1:] @ force[1:count]) @ forward.step[:-1] @ before[:-1]
-    return Smoothed(means, (covariances + covariances.transpose(0, 2, 1)) / 2, following, forward.start,
-                    forward.log_likelihood)
+    return Smoothed(means=means, covariances=(covariances + covariances.transpose(0, 2, 1)) / 2, following=following,
+                    start=forward.start, log_likelihood=forward.log_likelihood)
 
 
 def filtered(sequence: Sequence, evidence: Evidence, model: StateSpace) -> Filtered:
@@ -120,10 +120,10 @@ def filtered(sequence: Sequence, evidence: Evidence, model: StateSpace) -> Filte
     gains = model.transition @ covariances @ shrink
     drift = np.einsum("tij,tj->ti", gains, evidence.pull)
     origin = _propagated(np.zeros(len(model.transition)), step, drift)
-    start = _start(evidence, precisions, shrink, step, origin)
+    start = _start(evidence=evidence, precisions=precisions, shrink=shrink, step=step, origin=origin)
     means = _propagated(start, step, drift)
-    return Filtered(means, covariances, shrink, step, start,
-                    _log_likelihood(sequence, model, means, covariances, shrink))
+    return Filtered(means=means, covariances=covariances, shrink=shrink, step=step, start=start,
+                    log_likelihood=_log_likelihood(sequence, model, means, covariances, shrink))
 
 
 def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> tuple[Array, Array, Array]:

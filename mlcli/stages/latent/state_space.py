@@ -77,9 +77,11 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
     cells = int(np.sum(~np.isnan(inner)))
     if not cells:
         size = axes.kept(0)
-        nothing = StateSpace(np.zeros((size, size)), np.eye(size), np.zeros((len(means), size)), np.zeros(len(means)))
-        return Found(means, nothing, np.zeros((len(points), size)), np.tile(np.eye(size), (len(points), 1, 1)),
-                     0.0, 0, 0.0, np.zeros(0), {"iterations": 0, "converged": True})
+        nothing = StateSpace(transition=np.zeros((size, size)), innovation=np.eye(size),
+                             loadings=np.zeros((len(means), size)), noise=np.zeros(len(means)))
+        return Found(means=means, model=nothing, states=np.zeros((len(points), size)),
+                     spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0, log_likelihood=0.0,
+                     trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     start = settled(sequence, first_guess(sequence, axes.components))
     ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
@@ -93,9 +95,9 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
     loadings[varying] = fitted.model.loadings
     noise = np.zeros(len(means))
     noise[varying] = fitted.model.noise
-    return Found(means, replace(fitted.model, loadings=loadings, noise=noise), fitted.states.means,
-                 fitted.states.covariances, float(sequence.variances.sum()), cells, fitted.objective,
-                 ended.trace, ended.facts)
+    return Found(means=means, model=replace(fitted.model, loadings=loadings, noise=noise), states=fitted.states.means,
+                 spreads=fitted.states.covariances, variance=float(sequence.variances.sum()), cells=cells,
+                 log_likelihood=fitted.objective, trace=ended.trace, facts=ended.facts)
 
 
 def centered_sequence(points: Array) -> tuple[Array, Array]:
@@ -134,7 +136,8 @@ def first_guess(sequence: Sequence, size: int) -> StateSpace:
     transition = np.linalg.lstsq(states[:-1], states[1:], rcond=None)[0].T
     steps = states[1:] - states[:-1] @ transition.T
     noise = np.maximum(sequence.variances - np.einsum("ij,ij->i", loadings, loadings), 0.1 * sequence.variances)
-    return StateSpace(transition, steps.T @ steps / len(steps) + 0.01 * np.eye(size), loadings, noise)
+    return StateSpace(transition=transition, innovation=steps.T @ steps / len(steps) + 0.01 * np.eye(size),
+                      loadings=loadings, noise=noise)
 
 
 def accelerated(sequence: Sequence, fitted: Fitted) -> Fitted:
@@ -181,8 +184,8 @@ def unpacked(numbers: Array, like: StateSpace) -> StateSpace:
     root = root.reshape(size, size)
     with np.errstate(over="ignore", divide="ignore"):
         root = np.tril(root, -1) + np.diag(np.exp(np.diag(root)))
-        model = StateSpace(transition.reshape(size, size), root @ root.T, loadings.reshape(columns, size),
-                           np.exp(noise))
+        model = StateSpace(transition=transition.reshape(size, size), innovation=root @ root.T,
+                           loadings=loadings.reshape(columns, size), noise=np.exp(noise))
         require_finite(np.concatenate([model.innovation.ravel(), model.noise, 1 / model.noise]), "the model")
     return model
 
@@ -205,7 +208,8 @@ def maximized(sequence: Sequence, states: Smoothed) -> StateSpace:
     steps = moments[1:].sum(axis=0) - transition @ crossed.T
     innovation = (first + steps) / len(means)
     loadings, noise = _regressions(sequence, states, moments)
-    return floored(StateSpace(transition, (innovation + innovation.T) / 2, loadings, noise), sequence)
+    return floored(StateSpace(transition=transition, innovation=(innovation + innovation.T) / 2, loadings=loadings,
+                              noise=noise), sequence)
 
 
 def floored(model: StateSpace, sequence: Sequence) -> StateSpace:
@@ -263,8 +267,8 @@ def canonical_form(fitted: Fitted) -> Fitted:
     back = np.linalg.inv(into)
     turned = replace(states, means=states.means @ into.T, covariances=into @ states.covariances @ into.T,
                      following=into @ states.following @ into.T, start=into @ states.start)
-    return Fitted(StateSpace(into @ model.transition @ back, into @ model.innovation @ into.T,
-                             model.loadings @ back, model.noise), turned)
+    return Fitted(StateSpace(transition=into @ model.transition @ back, innovation=into @ model.innovation @ into.T,
+                             loadings=model.loadings @ back, noise=model.noise), turned)
 
 
 def _solved(moments: Array, targets: Array) -> Array:

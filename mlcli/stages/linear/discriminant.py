@@ -73,7 +73,8 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
     _, sizes, right = singular(weighted)
     kept = sizes > negligible(points @ np.abs(sphere), np.ones(sphere.shape[1]), float(sizes.max(initial=0.0)))
     scaling = sphere @ right[kept].T
-    return Discriminants(mean, scaling, sizes[kept] ** 2, centers @ scaling, counts / len(points))
+    return Discriminants(mean=mean, scaling=scaling, ratios=sizes[kept] ** 2, centers=centers @ scaling,
+                         shares=counts / len(points))
 
 
 def _sphering(points: Array, within: Array, freedom: int) -> Array:

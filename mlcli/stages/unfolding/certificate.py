@@ -84,8 +84,9 @@ def certificate(program: Program, solution: Solution, factor: Array, pairs: Pair
     bound = program.bound(solution.weights, least) if least > 0 else float("inf")
     terms = float(program.squared @ np.abs(solution.weights)) / max(least, np.finfo(float).tiny)
     off = pairs.misses(factor, program.equal)
-    return Certificate(float(np.sum(factor**2)), bound, float(off.max(initial=0.0)), len(solution.trace), tolerance,
-                       terms / max(abs(bound), np.finfo(float).tiny), len(pairs))
+    return Certificate(trace=float(np.sum(factor**2)), bound=bound, violation=float(off.max(initial=0.0)),
+                       iterations=len(solution.trace), tolerance=tolerance,
+                       runaway=terms / max(abs(bound), np.finfo(float).tiny), pairs=len(pairs))
 
 
 def softened(found: Certificate, program: Penalized, solution: Solution, reach: float, misses: Array) -> Certificate:
