@@ -95,7 +95,7 @@ def compute(config: RunConfig) -> Run:
     source = read(config.input, config.compute)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
-    method = config.method.settle(data)
+    method = config.method.resolve(data)
     model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))

@@ -15,7 +15,7 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     with threads_limited(config.compute.thread_count()):
         source = read(config.input, config.compute)
         data = config.prepare.apply(source).table.data()
-        method = config.method.settle(data)
+        method = config.method.resolve(data)
         normalized: Any = data.normalized(method.reach)  # of a kind that the method takes
         steps = method.steps(normalized, config.compute, measure)
     rows, columns = data.values.shape

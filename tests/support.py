@@ -45,7 +45,7 @@ def fit(method: str, data: Input | Array, **options: Any) -> Model:
         options[section] = {**options.get(section, {}), "components": options.pop("components")}
     if isinstance(options.get("neighbors"), int):
         options["neighbors"] = {"count": options["neighbors"]}
-    return METHODS[method](**options).settle(data).fit(data, Compute())
+    return METHODS[method](**options).resolve(data).fit(data, Compute())
 
 
 def furnished(data: Features, accepts: tuple[type[Given], ...]) -> Features:

@@ -139,19 +139,19 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
     rough = float(np.linalg.norm(seen.rough[fitted.varying] / fitted.weights))
     allowed = rounding * top + rough * np.sqrt(top) + rough**2
     lost = rounding + (rough**2 / fitted.level if fitted.level > 0 else 0.0)  # about rounded means
-    settled, loose = subject.model.fit.get("converged", True), _loose(subject)
+    converged, loose = subject.model.fit.get("converged", True), _loose(subject)
     own = fitted.shares is not None  # then loadings are exact for the uniquenesses at which an iteration ended
-    if own or settled:
+    if own or converged:
         yield ratio("stationarity", float(np.linalg.norm(images - u @ inner)),
                     (allowed + (0.0 if own else loose) * top) * max(float(np.linalg.norm(u)), np.sqrt(fitted.level)),
                     "A U = U (Φ UᵀU + σ² I), with A the covariance in units of the noise")
-    if settled:
+    if converged:
         yield _variances(subject, fitted, variances, allowed + loose * top)
     else:
         yield skipped("variances", "the iteration stopped before it converged")
     if not subject.plan.full:
         yield later("count")
-    elif settled and u.shape[1] < len(u):
+    elif converged and u.shape[1] < len(u):
         yield nothing_above(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
                             allowed + loose * top)
     if fitted.level > 0:

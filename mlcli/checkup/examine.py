@@ -120,7 +120,7 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
     data = data.normalized()
     if size < 2 or not np.ptp(data.values, axis=0).any():
         return _without_geometry(report, "all points are equal" if size > 1 else "there is one point")
-    neighbors = neighbors.settled(size)
+    neighbors = neighbors.resolved(size)
     with running("neighbors"):
         lists: Lists = nearest_lists(data, min(neighbors.neighborhood(data).usual, size - 1))
     sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(data, lists), "hubness": hubness_of(data, lists),

@@ -42,7 +42,7 @@ def facts() -> dict[str, Any]:
     return {
         "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": system(),
         "packages": packages(), "blas": libraries(),
-        "blas_settings": blas.settled().facts(), "cores": machine.affinity(), "threads": threads.count,
+        "blas_settings": blas.settings().facts(), "cores": machine.affinity(), "threads": threads.count,
         "threads_source": threads.source, "threads_found": {t.source: t.count for t in blas.environment_limits()},
         "memory": memory.bytes, "memory_source": memory.source,
         "memory_found": {m.source: m.bytes for m in (*machine.memory_limits(), *limits.memory(threads.count))},

@@ -48,11 +48,11 @@ class Method(Options):
         model = self.solve(normalized, compute)
         return model.in_units(self.units(normalized))
 
-    def settle(self, data: Input) -> Self:
+    def resolve(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
         self.require(data)
-        resolved = self.kept.settled(self.limit(data), self.eigenvalues(data))
-        return self.replace(**{self.kept_in(): resolved}, **self.settled_stages(data))
+        resolved = self.kept.resolved(self.limit(data), self.eigenvalues(data))
+        return self.replace(**{self.kept_in(): resolved}, **self.resolved_stages(data))
 
     def require_kind(self, kind: str, missing: str = "error") -> None:
         """Raises ConfigError where the method cannot take this kind of input, or missing cells left in it."""
@@ -103,7 +103,7 @@ class Method(Options):
         """Statements of this method's own for the certificate; data and model in the units of the computation."""
         return []
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Stages other than the eigensolve whose defaults depend on the data."""
         return {}
 

@@ -56,7 +56,7 @@ class FA(Method):
         """As many factors as the columns can determine, and fewer than there are points."""
         return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but with one noise for all columns there is a closed form."""
         return self.refuse_unused("equal noise has a closed form", "lower", "iterate") if self.noise == "equal" else {}
 

@@ -85,8 +85,8 @@ class Isomap(Method):
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""
         return self.graph == "union"
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
         if self.landmarks is not None:
             self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return {"neighbors": self.neighbors.resolved(len(data.values))}

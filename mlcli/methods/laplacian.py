@@ -85,9 +85,9 @@ class Laplacian(Method):
         """L y = λ D y with weights computed again."""
         return of_laplacian(existing(model.projector).similarity, model.embedding, model.spectrum, self.normalized)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return {"neighbors": self.neighbors.resolved(len(data.values))}
 
     def units(self, data: Input) -> Units:
         """Coordinates carry no unit."""

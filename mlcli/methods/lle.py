@@ -70,9 +70,9 @@ class LLE(Method):
         similarity = Barycenters(neighbors, data.values, self.ridge)
         return Model(embedding, spectrum, Projector(similarity, kernel.centering, embedding), kept)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return {"neighbors": self.neighbors.resolved(len(data.values))}
 
     def units(self, data: Input) -> Units:
         """Coordinates carry no unit."""

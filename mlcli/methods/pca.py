@@ -57,7 +57,7 @@ class PCA(Method):
         """The smaller of n and d."""
         return min(data.values.shape)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""
         if isinstance(data, Covariance):
             return self.refuse_unused("the covariance is given", "route", "divisor")

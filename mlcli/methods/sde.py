@@ -84,6 +84,6 @@ class SDE(Method):
         return Model(projector.axes, spectrum, projector, kept, found.certificate.facts(data.exponent),
                      scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return {"neighbors": self.neighbors.resolved(len(data.values))}

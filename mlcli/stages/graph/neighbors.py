@@ -35,7 +35,7 @@ class Neighbors(Options):
             raise ValueError("give either a count of neighbors or a radius, not both")
         return self
 
-    def settled(self, size: int) -> "Neighbors":
+    def resolved(self, size: int) -> "Neighbors":
         """With a default count clipped to n - 1; raises ConfigError for an explicit one, or where none is left."""
         if size < 2:
             raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")

@@ -130,11 +130,11 @@ def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> t
     """Predicted covariances P, (I + J P)⁻¹ and the steps A (I + P J)⁻¹, none computed again once they repeat."""
     count, size = evidence.pull.shape
     covariances, shrink, step = (np.empty((count, size, size)) for _ in range(3))
-    now, identity, settled = model.innovation, np.eye(size), False
+    now, identity, steady = model.innovation, np.eye(size), False
     for t in range(count):
         kind = sequence.kind[t]
-        settled = settled and kind == sequence.kind[t - 1]
-        if settled:
+        steady = steady and kind == sequence.kind[t - 1]
+        if steady:
             covariances[t], shrink[t], step[t] = covariances[t - 1], shrink[t - 1], step[t - 1]
             continue
         precision = evidence.precisions[kind]
@@ -142,7 +142,7 @@ def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> t
         step[t] = model.transition @ shrink[t].T
         after = step[t] @ now @ model.transition.T + model.innovation
         after = (after + after.T) / 2
-        settled = bool(np.abs(after - now).max() <= EPS * np.abs(now).max())
+        steady = bool(np.abs(after - now).max() <= EPS * np.abs(now).max())
         now = after
     require_finite(now, "the predicted covariance of the state")
     return covariances, shrink, step

@@ -83,7 +83,7 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
                      spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0, log_likelihood=0.0,
                      trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
-    start = settled(sequence, first_guess(sequence, axes.components))
+    start = with_states(sequence, first_guess(sequence, axes.components))
     ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
     fitted = as_read(sequence, ended.state)
     noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
@@ -146,11 +146,11 @@ def accelerated(sequence: Sequence, fitted: Fitted) -> Fitted:
     try:
         past = (*fitted.past[-MEMORY:], (packed(fitted.model), packed(plain)))
         with np.errstate(over="ignore", invalid="ignore"):  # states that overflow are not better
-            bold = settled(sequence, floored(unpacked(bent(past), plain), sequence)) if len(past) > 1 else None
+            bold = with_states(sequence, floored(unpacked(bent(past), plain), sequence)) if len(past) > 1 else None
     except (np.linalg.LinAlgError, NumericalError):
         past, bold = (), None
     better = bold is not None and bold.objective > fitted.objective
-    best = bold if bold is not None and better else settled(sequence, plain)
+    best = bold if bold is not None and better else with_states(sequence, plain)
     gains = (*fitted.gains[1 - STEADY:], objective_change(fitted, best))
     return replace(best, past=past if better else past[-1:], gains=gains)
 
@@ -190,7 +190,7 @@ def unpacked(numbers: Array, like: StateSpace) -> StateSpace:
     return model
 
 
-def settled(sequence: Sequence, model: StateSpace) -> Fitted:
+def with_states(sequence: Sequence, model: StateSpace) -> Fitted:
     """A model with its smoothed states."""
     return Fitted(model, smoothed(sequence, model))
 
@@ -240,7 +240,7 @@ def as_read(sequence: Sequence, fitted: Fitted) -> Fitted:
     Where rows hardly determine the start, a new basis determines another part of it, and is computed again.
     """
     for _ in range(TURNS):
-        fitted = settled(sequence, canonical_form(fitted).model)
+        fitted = with_states(sequence, canonical_form(fitted).model)
         if float(np.abs(moments_of(fitted.states) - np.eye(len(fitted.model.transition))).max()) < NEAR:
             break
     return fitted
