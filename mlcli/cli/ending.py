@@ -79,11 +79,11 @@ def can_show(text: str) -> bool:
     return True
 
 
-def quality(found: Mapping[str, Any]) -> str:
+def quality(measures: Mapping[str, Any]) -> str:
     """The leading measures of quality, with standard errors where they come from a sample."""
     words = []
     for name, shown in MEASURES.items():
-        value, error = found.get(name), found.get(f"{name}_se")
+        value, error = measures.get(name), measures.get(f"{name}_se")
         if isinstance(value, float):
             words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
     text = ", ".join(words)

@@ -36,9 +36,9 @@ def draft7(node: Any) -> Any:
 def require_names(options: type[Options], definitions: dict[str, Any]) -> None:
     """Every alternative of a section but the default one must be named."""
     for info in options.model_fields.values():
-        found = alternatives(info)
-        for kind in found:
-            if len(found) > 1 and tag_of(kind) != tag_of(type(info.default)):
+        classes = alternatives(info)
+        for kind in classes:
+            if len(classes) > 1 and tag_of(kind) != tag_of(type(info.default)):
                 definition = definitions[kind.__name__]
                 definition["required"] = sorted({TAG, *definition.get("required", [])})
             require_names(kind, definitions)

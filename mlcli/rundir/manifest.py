@@ -126,9 +126,9 @@ def _manifest_path(folder: Path) -> Path:
         raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder),
                            hint="name a directory that `mlcli embed` or `mlcli run` wrote")
     document = raw_json(path)
-    found = document.get("format") if isinstance(document, dict) else None
-    if isinstance(found, int) and found != FORMAT:
-        raise UnsafeFile("MANIFEST", f"run.json has format {str(found)[:40]}; this version reads {FORMAT}",
+    known = document.get("format") if isinstance(document, dict) else None
+    if isinstance(known, int) and known != FORMAT:
+        raise UnsafeFile("MANIFEST", f"run.json has format {str(known)[:40]}; this version reads {FORMAT}",
                          where=str(path), hint="use the version of mlcli that made it")
     return path
 
