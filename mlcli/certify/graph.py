@@ -41,8 +41,8 @@ def _lengths(subject: Subject, graph: Graph) -> Check:
     wide = 1 if isinstance(subject.data, Dissimilarities) else subject.data.values.shape[1]
     chosen = subject.plan.sample(0.1, EDGE + 4e-9 * wide, len(graph.indices), least=64)
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))[chosen]
-    found, lengths = apart(subject, rows, graph.indices[chosen]), graph.lengths[chosen]
-    gap, scale = np.abs(found - lengths), EPS * (8 + np.sqrt(wide)) * np.maximum(found, lengths)
+    distances, lengths = apart(subject, rows, graph.indices[chosen]), graph.lengths[chosen]
+    gap, scale = np.abs(distances - lengths), EPS * (8 + np.sqrt(wide)) * np.maximum(distances, lengths)
     return ratio("edge lengths", worst(gap, scale), 1.0, "lengths of edges are distances in the input",
                  exact=len(chosen) == len(graph.indices))
 
@@ -52,11 +52,11 @@ def apart(subject: Subject, left: Indices, right: Indices) -> Array:
     values = subject.data.values
     if isinstance(subject.data, Dissimilarities):
         return np.asarray(values[left, right])
-    found, step = np.empty(len(left)), max(1, ROOM // max(values.shape[1], 1))
+    distances, step = np.empty(len(left)), max(1, ROOM // max(values.shape[1], 1))
     for start in range(0, len(left), step):
         gaps = values[left[start : start + step]] - values[right[start : start + step]]
-        found[start : start + step] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
-    return found
+        distances[start : start + step] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+    return distances
 
 
 def joined_in(subject: Subject, starts: Indices, indices: Indices) -> Joined:
@@ -64,10 +64,10 @@ def joined_in(subject: Subject, starts: Indices, indices: Indices) -> Joined:
     size = len(subject.given.values)
 
     def joined(rows: Indices) -> AnyArray:
-        found = np.zeros((len(rows), size), dtype=bool)
+        marks = np.zeros((len(rows), size), dtype=bool)
         columns = np.concatenate([indices[starts[i] : starts[i + 1]] for i in rows])
-        found[np.repeat(np.arange(len(rows)), np.diff(starts)[rows]), _given(subject, columns)] = True
-        return found
+        marks[np.repeat(np.arange(len(rows)), np.diff(starts)[rows]), _given(subject, columns)] = True
+        return marks
 
     return joined
 
@@ -127,9 +127,9 @@ def squares_of(subject: Subject, own: Indices) -> Array:
     """Squared distances from some of the rows given to all of them; infinite to themselves."""
     values = subject.given.values
     given = isinstance(subject.given, Dissimilarities)
-    found = values[own] ** 2 if given else squared(values[own], values)
-    found[np.arange(len(own)), own] = np.inf
-    return np.asarray(found)
+    squares = values[own] ** 2 if given else squared(values[own], values)
+    squares[np.arange(len(own)), own] = np.inf
+    return np.asarray(squares)
 
 
 def _rounding(subject: Subject, squares: Array) -> Array | float:

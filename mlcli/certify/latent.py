@@ -164,11 +164,11 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: int) -> Iterat
 
 def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: float) -> Check:
     """Variances of the model are those of the data: in sum, or column by column where no bound is in the way."""
-    found = np.einsum("ij,ij->i", fitted.loadings @ fitted.factors, fitted.loadings) + fitted.level
+    predicted = np.einsum("ij,ij->i", fitted.loadings @ fitted.factors, fitted.loadings) + fitted.level
     if fitted.shares is None:
-        return ratio("variances", abs(float(found.sum() - variances.sum())), allowed * len(found),
+        return ratio("variances", abs(float(predicted.sum() - variances.sum())), allowed * len(predicted),
                      "tr (Λ Φ Λᵀ) + d σ² = tr S")
-    gap = (found - variances) / variances  # of columns with the smallest uniqueness allowed, the model's is no smaller
+    gap = (predicted - variances) / variances  # with the smallest uniqueness allowed, the model's is no smaller
     low = fitted.shares <= subject.method.lower * (1 + AT_BOUND)
     error = np.where(low, np.maximum(-gap, 0.0), np.abs(gap))
     return ratio("variances", float(error.max(initial=0.0)), allowed,
@@ -262,11 +262,11 @@ def _with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
                 "the likelihood has no slope in μ, W and σ²")
 
 
-def _stated(subject: Subject, found: float, scale: float) -> Iterator[Check]:
+def _stated(subject: Subject, likelihood: float, scale: float) -> Iterator[Check]:
     """The log-likelihood is as stated, and no step of an iteration lowered it."""
     stated, trace = subject.model.fit.get("log_likelihood"), subject.model.trace
     if stated is not None:
-        yield ratio("log-likelihood", abs(found - stated), scale, "the sum of the rows' log-densities, as stated")
+        yield ratio("log-likelihood", abs(likelihood - stated), scale, "the sum of the rows' log-densities, as stated")
     if trace is not None and len(trace):
         trace = trace if stated is None else np.append(trace, stated)
         yield ratio("ascent", float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0)),

@@ -67,11 +67,11 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
 
 def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
     """The conditions of a metric; then, made symmetric, the other checks that the numbers allow."""
-    found, ids = table.values, table.ids
+    values, ids = table.values, table.ids
     with running("metric"):
-        completed = _completed(found, config)
-        report = replace(report, metric=metric_of(found, completed, ids))
-    reason = _obstacle(report, found)
+        completed = _completed(values, config)
+        report = replace(report, metric=metric_of(values, completed, ids))
+    reason = _obstacle(report, values)
     if reason:
         return _without_geometry(report, reason, "euclidean", "corrections")
     euclidean, corrections = euclidean_of(completed)
@@ -83,9 +83,9 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
     return _geometry(report, Dissimilarities(completed, ids), config.compute, neighbors)
 
 
-def _completed(found: Array, config: RunConfig) -> Array:
+def _completed(given: Array, config: RunConfig) -> Array:
     """Symmetric, as the options say or by means, with a zero diagonal; roots where the numbers are squares."""
-    values = found.copy()
+    values = given.copy()
     merge(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
     np.fill_diagonal(values, 0.0)
     if config.input.squared:
@@ -93,12 +93,12 @@ def _completed(found: Array, config: RunConfig) -> Array:
     return values
 
 
-def _obstacle(report: Report, found: Array) -> str:
+def _obstacle(report: Report, values: Array) -> str:
     """Why a matrix cannot be examined further, where that is so."""
     assert report.metric is not None
     if report.metric.missing.cells:
         return "there are pairs without a number"
-    if look_like_similarities(found):
+    if look_like_similarities(values):
         return "the numbers look like similarities"
     return "there are dissimilarities below zero" if report.metric.nonnegative.violations else ""
 

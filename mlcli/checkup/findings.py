@@ -18,9 +18,9 @@ SKEWED = 1.4  # skewness of how often points are neighbors
 
 def findings_of(report: Report, config: RunConfig, table: Table) -> Iterator[Finding]:
     """All findings, those first that `embed` would stop at."""
-    found = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report, table),
-             *_of_features(report.features, config, table), *_of_geometry(report)]
-    yield from sorted(found, key=lambda finding: finding.severity)
+    findings = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report, table),
+                *_of_features(report.features, config, table), *_of_geometry(report)]
+    yield from sorted(findings, key=lambda finding: finding.severity)
 
 
 def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
@@ -66,12 +66,12 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
 
 
 def _of_euclidean(report: Report) -> Iterator[Finding]:
-    found, corrections = report.euclidean, report.corrections
-    if found is not None and corrections is not None and not found.is_euclidean:
+    euclidean, corrections = report.euclidean, report.corrections
+    if euclidean is not None and corrections is not None and not euclidean.is_euclidean:
         cailliez = ("; Cailliez' constant was not computed" if corrections.cailliez is None else
                     f"; Cailliez' constant is {corrections.cailliez:.6g}")
         yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the "
-                      f"smallest eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
+                      f"smallest eigenvalue is {euclidean.smallest_eigenvalue:.6g}{cailliez}",
                       "mds leaves the negative part out; --set method.correction=cailliez or lingoes corrects it")
 
 
