@@ -52,11 +52,11 @@ class Contents:
     def eigenvalues(self) -> Eigenvalues:
         """The spectrum to show."""
         values, shares = self.spectrum.numbers("eigenvalue"), self.spectrum.numbers("cumulative")
-        found = self.manifest.get("spectrum", {})
-        computed = found.get("computed") or len(values)
+        summary = self.manifest.get("spectrum", {})
+        computed = summary.get("computed") or len(values)
         return Eigenvalues(values, [None if share != share else share for share in shares],
-                           self.embedding.values.shape[1], computed, found.get("ranked_by", "eigenvalues"),
-                           found.get("further_at_least", ()) if len(values) == computed else ())
+                           self.embedding.values.shape[1], computed, summary.get("ranked_by", "eigenvalues"),
+                           summary.get("further_at_least", ()) if len(values) == computed else ())
 
     @property
     def name(self) -> str:

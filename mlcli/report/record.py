@@ -77,10 +77,10 @@ def certificate(run: Contents) -> Part:
         _checks(run.certificate))
 
 
-def _checks(found: Mapping[str, Any]) -> Part:
+def _checks(certificate: Mapping[str, Any]) -> Part:
     rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")),
              "" if check.get("verdict") == "skipped" else number(check.get("tolerance")),
-             check.get("verdict"), check.get("how") or "") for check in found.get("checks", ())]
+             check.get("verdict"), check.get("how") or "") for check in certificate.get("checks", ())]
     return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2), (0, 3))
 
 

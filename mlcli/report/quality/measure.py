@@ -88,13 +88,13 @@ def scale_of(spaces: Spaces) -> float:
     return float(np.ldexp(1.0, int(np.clip(spaces.embedded.exponent - spaces.kept.exponent, -FARTHEST, FARTHEST))))
 
 
-def in_full(found: Mapping[str, Array]) -> dict[str, Any]:
+def in_full(values: Mapping[str, Array]) -> dict[str, Any]:
     """Every measure by its name, each followed by its standard error where there is one."""
     full: dict[str, Any] = {}
     for name in NAMES:
-        full[name] = shown(found[name]) if name in found else None
-        if f"{name}_se" in found:
-            full[f"{name}_se"] = shown(found[f"{name}_se"])
+        full[name] = shown(values[name]) if name in values else None
+        if f"{name}_se" in values:
+            full[f"{name}_se"] = shown(values[f"{name}_se"])
     return full
 
 
@@ -107,10 +107,10 @@ def shown(value: Array) -> float | dict[str, list[float]]:
 
 def estimated(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[Sums]) -> dict[str, Array]:
     """The measures with their standard errors, from what the anchors add."""
-    found: dict[str, Array] = {}
+    estimates: dict[str, Array] = {}
     for measure, sums in zip(measures, parts, strict=True):
-        found |= anchors.estimates(measure.values, measure.pooled(sums))
-    return found
+        estimates |= anchors.estimates(measure.values, measure.pooled(sums))
+    return estimates
 
 
 def walked(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:

@@ -91,11 +91,11 @@ class Order:
         Beyond the points sorted they are lower bounds, but for the first `exact` points of each row.
         """
         wanted = np.take_along_axis(self.keys, named, axis=1)
-        found = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
+        ranks = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
         far = np.argwhere(wanted[:, :exact] >= self.bounds[:, None])
         for row, place in far.tolist():
-            found[row, place] = before(self.keys[row], int(wanted[row, place]), self.bits)
-        return found + 1
+            ranks[row, place] = before(self.keys[row], int(wanted[row, place]), self.bits)
+        return ranks + 1
 
 
 def smallest(keys: Indices, count: int, bits: int) -> tuple[Indices, Indices]:

@@ -38,8 +38,8 @@ def in_units(sums: Sums, kept: int, embedded: int) -> Array:
     pairs = np.column_stack([np.sqrt(sums["distance"]), np.sqrt(sums["embedded"])])
     with np.errstate(over="ignore"):
         pairs = np.ldexp(pairs, [kept, embedded])
-    found: Array = pairs[np.isfinite(pairs).all(axis=1)]
-    return found
+    finite: Array = pairs[np.isfinite(pairs).all(axis=1)]
+    return finite
 
 
 def shepard_table(pairs: Array) -> str:
