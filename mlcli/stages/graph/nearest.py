@@ -112,8 +112,8 @@ def _select(new: Array, points: Array, count: int, own: Indices | None) -> Lists
         indices[block], squared[block] = refined(new[block], points, candidates, count, mine)
         for row in np.flatnonzero(~(squared[block][:, -1] < beyond)) + block.start:  # also where that is not a number
             everyone = np.arange(len(points))[None, :]
-            found = refined(new[row : row + 1], points, everyone, count, None if own is None else own[row : row + 1])
-            indices[row], squared[row] = found[0][0], found[1][0]
+            again = refined(new[row : row + 1], points, everyone, count, None if own is None else own[row : row + 1])
+            indices[row], squared[row] = again[0][0], again[1][0]
 
     each(work, _blocks(len(new), width), progress=True)
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())

@@ -45,8 +45,8 @@ def _of_ranks(points: Array, ranks: Indices) -> float:
     kind = _kind(points, low)
     while True:
         rounding = _rounding(points, kind)
-        found = _near(points, kind, low - 4 * rounding, high + 4 * rounding)
-        middle = found.of_ranks(points, ranks, rounding)
+        near = _near(points, kind, low - 4 * rounding, high + 4 * rounding)
+        middle = near.of_ranks(points, ranks, rounding)
         if middle is not None:
             return middle
         wide = max(high - low, high / 8, rounding)

@@ -183,9 +183,9 @@ def nothing(observed: Observed) -> Factors:
                    correlations=np.eye(1))
 
 
-def note_heywood(found: Factors, lower: float, names: Sequence[str]) -> None:
+def note_heywood(factors: Factors, lower: float, names: Sequence[str]) -> None:
     """Notes the columns whose uniqueness is the smallest allowed."""
-    at_bound = [names[column] for column in np.flatnonzero(found.uniquenesses <= lower * (1 + 1e-9)).tolist()]
+    at_bound = [names[column] for column in np.flatnonzero(factors.uniquenesses <= lower * (1 + 1e-9)).tolist()]
     if at_bound:
         more = ", ..." if len(at_bound) > 5 else ""
         note("W-HEYWOOD", f"uniquenesses at their lower bound {lower:g}: {', '.join(at_bound[:5])}{more}; there may be "

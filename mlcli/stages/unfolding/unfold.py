@@ -127,16 +127,16 @@ class Unfolding:
                 continue  # the same program again
             tried = places if give else tried
             outcomes.append(self._solved(program, places, pairs, basis, floor))
-            found = outcomes[-1].certificate
-            if self._well(found) or found.bound < floor or found.iterations >= self.limit:
+            proof = outcomes[-1].certificate
+            if self._well(proof) or proof.bound < floor or proof.iterations >= self.limit:
                 break
         best = min(outcomes, key=lambda one: (not self._well(one.certificate), one.certificate.off))
         require_feasible(best.certificate, floor, data.exponent)
         return best
 
-    def _well(self, found: Certificate) -> bool:
+    def _well(self, proof: Certificate) -> bool:
         """Whether a solution has converged to a trace within its bound: one above is paid for by violations."""
-        return found.converged and found.trace <= (1 + GIVE * self.tolerance) * found.bound
+        return proof.converged and proof.trace <= (1 + GIVE * self.tolerance) * proof.bound
 
     def _attempts(self, pairs: Pairs, data: Spatial) -> Iterator[tuple[Array, float, float]]:
         """Bases (n x r) of the kernels, what of a pair others imply, and how far distances may give way.
@@ -190,10 +190,10 @@ class Unfolding:
                             penalty=reach / (self.softness * len(squared) * float(squared.mean()) ** 2))
         solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root
-        found = certificate(program, solution, factor, pairs, self.tolerance)
-        found = softened(found, program, solution, reach, pairs.misses(factor, self.equal))
+        proof = certificate(program, solution, factor, pairs, self.tolerance)
+        proof = softened(proof, program, solution, reach, pairs.misses(factor, self.equal))
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, basis, program.penalty)
-        return Outcome(unfolded, found, solution.trace)
+        return Outcome(unfolded, proof, solution.trace)
 
 
 def _whole_memory(pairs: int, size: int) -> float:
