@@ -208,7 +208,7 @@ def fit_texts(result: Run) -> dict[str, str]:
 
 def refuse_warnings(journal: Journal) -> None:
     """Makes an error of the first warning; raises NumericalError where something did not converge, else DataError."""
-    warnings = journal.told("W-")
+    warnings = journal.noted("W-")
     stopped = [warning for warning in warnings if warning["code"] == "W-UNCONVERGED"]
     for warning in stopped or warnings:
         raise (NumericalError if stopped else DataError)(
@@ -231,7 +231,7 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
         "certificate": certificate.verdict,
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
         "seconds": journal.seconds, "stages": journal.stages,
-        "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),
+        "warnings": journal.noted("W-"), "notes": journal.noted("N-"), "facts": journal.noted("F-"),
     }
 
 

@@ -82,16 +82,16 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
-    reach, missing, extra = _reaches(subject, joined, rule, blocks), 0, 0
+    bounds, missing, extra = _bounds(subject, joined, rule, blocks), 0, 0
     for block in blocks:
         own = _given(subject, block)
         squares, there = squares_of(subject, own), joined(block)
         rough = _rounding(subject, squares)
-        surely, perhaps = squares < reach[own, None] - rough, squares <= reach[own, None] + rough
+        surely, perhaps = squares < bounds[own, None] - rough, squares <= bounds[own, None] + rough
         if rule == "union":
             missing += int(np.maximum(min(asked.least, size - 1) - (there & perhaps).sum(axis=1), 0).sum())
         if rule != "lists":
-            others, possibly = squares < reach - rough, np.isnan(reach) | (squares <= reach + rough)
+            others, possibly = squares < bounds - rough, np.isnan(bounds) | (squares <= bounds + rough)
             surely, perhaps = (surely & others, perhaps & possibly) if rule == "mutual" else (
                 surely | others, perhaps | possibly)
         missing += int(np.sum(surely & ~there))
@@ -102,20 +102,20 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
 
 
-def _reaches(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices]) -> Array:
+def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices]) -> Array:
     """How far the neighbors of each row given may be, squared; NaN for one that was not checked."""
     size, asked = len(subject.given.values), subject.similarity.neighbors
     k = min(asked.least, size - 1)
-    reach = np.full(size, np.nan if k else asked.farthest**2)
+    bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():
         own = _given(subject, block)
         squares = squares_of(subject, own)
-        reach[own] = np.partition(squares, k - 1, axis=1)[:, k - 1]
+        bounds[own] = np.partition(squares, k - 1, axis=1)[:, k - 1]
         if rule != "lists" and len(blocks) == 1:  # of a sample: the other side's as well, for a few where it matters
-            matter = joined(block) | (squares <= reach[own, None] if rule == "mutual" else False)
-            few = np.flatnonzero(matter.any(axis=0) & np.isnan(reach))[: max(4, 2 * len(block))]
-            reach[few] = np.partition(squares_of(subject, few), k - 1, axis=1)[:, k - 1]
-    return reach
+            matter = joined(block) | (squares <= bounds[own, None] if rule == "mutual" else False)
+            few = np.flatnonzero(matter.any(axis=0) & np.isnan(bounds))[: max(4, 2 * len(block))]
+            bounds[few] = np.partition(squares_of(subject, few), k - 1, axis=1)[:, k - 1]
+    return bounds
 
 
 def _given(subject: Subject, rows: Indices) -> Indices:

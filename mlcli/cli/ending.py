@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlcli.cli.failure import escaped
-from mlcli.cli.progress import on_terminal, told
+from mlcli.cli.progress import line_of, on_terminal
 
 MOST = 10  # eigenvalues shown
 WIDTH = 30  # characters of the longest bar
@@ -23,7 +23,7 @@ def ending(summary: Mapping[str, Any]) -> list[str]:
     lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
     lines += [f"mlcli: {escaped(line)}" for line in (quality(summary.get("quality") or {}),
                                                      (summary.get("dimension") or {}).get("sentence", "")) if line]
-    lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
+    lines += [line_of(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
     return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]
 
 

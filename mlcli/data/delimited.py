@@ -45,7 +45,7 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
 
 
 @dataclass
-class Found:
+class Rows:
     """What has been read so far."""
 
     values: Array  # the rows read, then room
@@ -55,11 +55,11 @@ class Found:
     labels: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _filled(text: Text, layout: Layout, compute: Compute) -> Found:
+def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
     """Reads everything; where Arrow fails, the slow scan finds the reason."""
     arrow = pyarrow()
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
-    filled = Found(np.empty((room, len(layout.choice.values))))
+    filled = Rows(np.empty((room, len(layout.choice.values))))
     try:
         for batch in _batches(arrow, text, layout, compute):
             _take(batch, text, layout, filled)
@@ -91,7 +91,7 @@ def _batches(arrow: Any, text: Text, layout: Layout, compute: Compute) -> Iterat
         yield from reader
 
 
-def _take(batch: Any, text: Text, layout: Layout, filled: Found) -> None:
+def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
     """Adds a batch to what was read."""
     if batch.num_rows == 0:
         return
@@ -115,7 +115,7 @@ def _doubtful(block: Array, missing: int, tiny: bool) -> bool:
     return tiny and bool(np.any(block == 0))
 
 
-def _take_texts(batch: Any, layout: Layout, filled: Found) -> None:
+def _take_texts(batch: Any, layout: Layout, filled: Rows) -> None:
     """Adds the ids and labels of a batch."""
     choice = layout.choice
     if choice.id is not None:
@@ -124,14 +124,14 @@ def _take_texts(batch: Any, layout: Layout, filled: Found) -> None:
         filled.labels.setdefault(choice.names[column], []).extend(batch.column(str(column)).to_pylist())
 
 
-def _endless(text: Text, filled: Found) -> bool:
+def _endless(text: Text, filled: Rows) -> bool:
     """Whether an id or label is longer than a cell may be, so that the slow scan refuses it."""
     if text.survey.longest <= field_size_limit():
         return False
     return any(len(cell) > field_size_limit() for cells in (filled.ids, *filled.labels.values()) for cell in cells)
 
 
-def _sheet(layout: Layout, filled: Found) -> Sheet:
+def _sheet(layout: Layout, filled: Rows) -> Sheet:
     """What was read, as a value."""
     labels = {name: tuple(texts) for name, texts in filled.labels.items()}
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,

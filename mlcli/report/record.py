@@ -58,8 +58,8 @@ def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def warnings(run: Contents) -> Part:
     """What the run warned of and noted."""
-    told = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
-    return section("Warnings and notes", _list([(item["code"], item["message"]) for item in told])) if told else None
+    notes = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
+    return section("Warnings and notes", _list([(item["code"], item["message"]) for item in notes])) if notes else None
 
 
 def _list(items: Sequence[tuple[str, str]]) -> Html:

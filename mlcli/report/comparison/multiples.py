@@ -20,12 +20,12 @@ LEGEND = 216.0
 def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
     """The first two axes of every embedding, all on the same scales, colored alike."""
     first = [_first_two(points.values) for points in placed]
-    reach = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
+    half = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
     marks: list[Mark] = []
     for place, (side, points, values) in enumerate(zip(sides, placed, first, strict=True)):
         left, top = _corner(place, SIDE + TOP + GAP)
-        panel = Panel(Scale(low=-reach, high=reach, start=left, end=left + SIDE, step=reach),
-                      Scale(low=-reach, high=reach, start=top + SIDE, end=top, step=reach))
+        panel = Panel(Scale(low=-half, high=half, start=left, end=left + SIDE, step=half),
+                      Scale(low=-half, high=half, start=top + SIDE, end=top, step=half))
         marks += [Bar(kind="frame", x=left, y=top, width=SIDE, height=SIDE), *panel.rows(texts=False),
                   *panel.columns(texts=False), *dots(points, values, panel, 0.7 * points.radius),
                   _title(side, left, top)]

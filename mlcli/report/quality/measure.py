@@ -20,7 +20,7 @@ from mlcli.report.quality.shepard import Shepard
 from mlcli.report.quality.strips import Measure, Observer, Spaces, Strips
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
-REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
+WIDEST = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
 GROUP = 2**24  # distances of anchors that are held at once
 BLOCK = 2**16  # distances of a block of work: few enough to stay in a cache
 FARTHEST = 200  # binary exponents between the units of two kinds of distances
@@ -55,7 +55,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     classes, near = Labels.first_of(labels or {}), clipped(neighbors, size)
     measures: list[Measure] = []
     if near is not None:
-        measures.append(Neighborhoods(size, near, min(size - 1, max(REACH, near))))
+        measures.append(Neighborhoods(size, near, min(size - 1, max(WIDEST, near))))
     if size > 1:
         measures += [Distances(size, scale_of(spaces)), Shepard.of(size, len(anchors.rows))]
     if decode is not None:

@@ -19,12 +19,12 @@ class Estimate:
     """The model after some steps, and the posterior that the last of them started from."""
 
     model: Latent
-    found: Posterior
+    posterior: Posterior
 
     @property
     def objective(self) -> float:
         """The log-likelihood of the observed cells before the last maximization."""
-        return self.found.log_likelihood
+        return self.posterior.log_likelihood
 
 
 def expectation_maximization(data: Grouped, start: Latent, iterate: Iterate) -> Iterated[Estimate]:

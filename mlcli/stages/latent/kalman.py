@@ -161,14 +161,14 @@ def _propagated(start: Array, step: Array, drift: Array) -> Array:
 def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
     """The start of largest likelihood; its part that the rows do not determine is zero."""
     size = len(step[0])
-    reach = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
+    propagated = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
     weights = shrink @ precisions
     rest = evidence.pull - np.einsum("tij,tj->ti", precisions, origin)
-    information = np.einsum("tki,tkl,tlj->ij", reach, weights, reach)
-    target = np.einsum("tki,tkl,tl->i", reach, shrink, rest)
+    information = np.einsum("tki,tkl,tlj->ij", propagated, weights, propagated)
+    target = np.einsum("tki,tkl,tl->i", propagated, shrink, rest)
     values, vectors = symmetric_eigen((information + information.T) / 2)
-    told = values > size * EPS * 10 * values[0]
-    return vectors[:, told] @ ((vectors[:, told].T @ target) / values[told])
+    determined = values > size * EPS * 10 * values[0]
+    return vectors[:, determined] @ ((vectors[:, determined].T @ target) / values[determined])
 
 
 def _log_likelihood(sequence: Sequence, model: StateSpace, means: Array, covariances: Array, shrink: Array) -> float:

@@ -41,7 +41,7 @@ class Fitted:
 
 
 @frozen
-class Found:
+class MaximumLikelihood:
     """The model of largest likelihood in canonical form, ignoring columns that do not vary."""
 
     means: Array  # d
@@ -66,7 +66,7 @@ class Found:
                 "noise_variances": scaled(model.noise, 2 * exponent).tolist(), **self.facts}
 
 
-def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Found:
+def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> MaximumLikelihood:
     """The state-space model of a sequence (n x d; NaN where missing), by EM from a deterministic beginning.
 
     The noise of a column is kept above `floor` times its variance.
@@ -79,9 +79,9 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
         size = axes.kept(0)
         nothing = StateSpace(transition=np.zeros((size, size)), innovation=np.eye(size),
                              loadings=np.zeros((len(means), size)), noise=np.zeros(len(means)))
-        return Found(means=means, model=nothing, states=np.zeros((len(points), size)),
-                     spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0, log_likelihood=0.0,
-                     trace=np.zeros(0), facts={"iterations": 0, "converged": True})
+        return MaximumLikelihood(means=means, model=nothing, states=np.zeros((len(points), size)),
+                                 spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0, log_likelihood=0.0,
+                                 trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     start = with_states(sequence, first_guess(sequence, axes.components))
     ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
@@ -95,9 +95,9 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
     loadings[varying] = fitted.model.loadings
     noise = np.zeros(len(means))
     noise[varying] = fitted.model.noise
-    return Found(means=means, model=replace(fitted.model, loadings=loadings, noise=noise), states=fitted.states.means,
-                 spreads=fitted.states.covariances, variance=float(sequence.variances.sum()), cells=cells,
-                 log_likelihood=fitted.objective, trace=ended.trace, facts=ended.facts)
+    return MaximumLikelihood(means=means, model=replace(fitted.model, loadings=loadings, noise=noise), states=fitted.states.means,
+                             spreads=fitted.states.covariances, variance=float(sequence.variances.sum()), cells=cells,
+                             log_likelihood=fitted.objective, trace=ended.trace, facts=ended.facts)
 
 
 def centered_sequence(points: Array) -> tuple[Array, Array]:
@@ -274,5 +274,5 @@ def canonical_form(fitted: Fitted) -> Fitted:
 def _solved(moments: Array, targets: Array) -> Array:
     """Least squares from second moments (K x K), in the directions that they determine."""
     values, vectors = symmetric_eigen((moments + moments.T) / 2)
-    told = values > len(values) * EPS * 10 * values[0]
-    return vectors[:, told] @ ((vectors[:, told].T @ targets) / values[told, None])
+    determined = values > len(values) * EPS * 10 * values[0]
+    return vectors[:, determined] @ ((vectors[:, determined].T @ targets) / values[determined, None])

@@ -26,7 +26,7 @@ from mlcli.stages.kernels.streamed import STORED
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
 
-REACH = 30  # binary exponents of numbers whose squares are safe, in single precision as well
+SAFE = 30  # binary exponents of numbers whose squares are safe, in single precision as well
 BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds
 FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
 
@@ -204,7 +204,7 @@ def in_range(values: Array, sample: Array, even: bool = False) -> tuple[Array, i
     """The values over a power of two that makes a sample's size about one, and its exponent; as they are if near it."""
     exponent = exponent_of(sample)
     exponent += exponent % 2 if even else 0
-    return (values, 0) if abs(exponent) <= REACH else (scaled(values, -exponent), exponent)
+    return (values, 0) if abs(exponent) <= SAFE else (scaled(values, -exponent), exponent)
 
 
 def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:
