@@ -16,7 +16,7 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
         source = read(config.input, config.compute)
         data = config.prepare.apply(source).table.data()
         method = config.method.resolve(data)
-        normalized: Any = data.normalized(method.reach)  # of a kind that the method takes
+        normalized: Any = data.normalized(method.unscaled)  # of a kind that the method takes
         steps = method.steps(normalized, config.compute, measure)
     rows, columns = data.values.shape
     memory, limit = peak(steps, data, method, config.compute), config.compute.allowed_memory()

@@ -20,7 +20,7 @@ class Method(Options):
     """A method: a frozen declaration of its stages, and `solve`, which composes them."""
 
     accepts: ClassVar[tuple[type[Given], ...]]
-    reach: ClassVar[int] = 0  # binary exponents of data that the method takes as it is, without a scaled copy
+    unscaled: ClassVar[int] = 0  # binary exponents of data that the method takes as it is, without a scaled copy
     # What the certificate may check of the result: coordinates are V √λ of the kernel that the projector's similarity
     # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model that makes
     # the data most likely; or only what `identities` says.
@@ -43,7 +43,7 @@ class Method(Options):
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
-        normalized = data.normalized(self.reach)
+        normalized = data.normalized(self.unscaled)
         self.require_memory(self.known(normalized, compute), normalized, compute)
         model = self.solve(normalized, compute)
         return model.in_units(self.units(normalized))

@@ -41,7 +41,7 @@ class Fitted:
 
 
 @frozen
-class MaximumLikelihood:
+class Solution:
     """The model of largest likelihood in canonical form, ignoring columns that do not vary."""
 
     means: Array  # d
@@ -66,7 +66,7 @@ class MaximumLikelihood:
                 "noise_variances": scaled(model.noise, 2 * exponent).tolist(), **self.facts}
 
 
-def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> MaximumLikelihood:
+def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Solution:
     """The state-space model of a sequence (n x d; NaN where missing), by EM from a deterministic beginning.
 
     The noise of a column is kept above `floor` times its variance.
@@ -79,9 +79,9 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> M
         size = axes.kept(0)
         nothing = StateSpace(transition=np.zeros((size, size)), innovation=np.eye(size),
                              loadings=np.zeros((len(means), size)), noise=np.zeros(len(means)))
-        return MaximumLikelihood(means=means, model=nothing, states=np.zeros((len(points), size)),
-                                 spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0, log_likelihood=0.0,
-                                 trace=np.zeros(0), facts={"iterations": 0, "converged": True})
+        return Solution(means=means, model=nothing, states=np.zeros((len(points), size)),
+                        spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0, log_likelihood=0.0,
+                        trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     start = with_states(sequence, first_guess(sequence, axes.components))
     ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
@@ -95,9 +95,10 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> M
     loadings[varying] = fitted.model.loadings
     noise = np.zeros(len(means))
     noise[varying] = fitted.model.noise
-    return MaximumLikelihood(means=means, model=replace(fitted.model, loadings=loadings, noise=noise), states=fitted.states.means,
-                             spreads=fitted.states.covariances, variance=float(sequence.variances.sum()), cells=cells,
-                             log_likelihood=fitted.objective, trace=ended.trace, facts=ended.facts)
+    return Solution(means=means, model=replace(fitted.model, loadings=loadings, noise=noise),
+                    states=fitted.states.means, spreads=fitted.states.covariances,
+                    variance=float(sequence.variances.sum()), cells=cells, log_likelihood=fitted.objective,
+                    trace=ended.trace, facts=ended.facts)
 
 
 def centered_sequence(points: Array) -> tuple[Array, Array]:

@@ -89,13 +89,13 @@ def certificate(program: Program, solution: Solution, factor: Array, pairs: Pair
                        runaway=terms / max(abs(bound), np.finfo(float).tiny), pairs=len(pairs))
 
 
-def softened(proof: Certificate, program: Penalized, solution: Solution, largest_trace: float, misses: Array) -> Certificate:
+def softened(proof: Certificate, program: Penalized, solution: Solution, ceiling: float, misses: Array) -> Certificate:
     """The certificate of a kernel over a basis, with a warning of how far its distances are off."""
     spread = float(np.sqrt(np.mean(misses**2)))
     note("W-SOFT", f"over {program.rows.shape[1]} vectors distances are kept by a penalty only: squared, they are off "
          f"by {spread:.1%} of their mean (root mean square), and by {proof.violation:.1%} at worst", rms=spread,
          worst=proof.violation)
-    return replace(proof, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, largest_trace))
+    return replace(proof, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, ceiling))
 
 
 def require_feasible(found: Certificate, floor: float, exponent: int) -> None:

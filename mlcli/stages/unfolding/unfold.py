@@ -177,8 +177,8 @@ class Unfolding:
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, face)
         return Outcome(unfolded, certificate(program, solution, factor, pairs, self.tolerance), solution.trace)
 
-    def _over_basis(self, pairs: Pairs, count: int, largest_trace: float, compute: Compute) -> Outcome:
-        """The best of the kernels over a Laplacian basis; `largest_trace` bounds the trace of all kernels.
+    def _over_basis(self, pairs: Pairs, count: int, ceiling: float, compute: Compute) -> Outcome:
+        """The best of the kernels over a Laplacian basis; `ceiling` bounds the trace of all kernels.
 
         The penalty is such that a usual weight, trace over pairs and mean, is worth `softness`.
         """
@@ -187,11 +187,11 @@ class Unfolding:
         places = pairs.between(groups)
         squared = pairs.squared[places]
         program = Penalized(pairs.take(places).differences(basis), squared, self.equal,
-                            penalty=largest_trace / (self.softness * len(squared) * float(squared.mean()) ** 2))
+                            penalty=ceiling / (self.softness * len(squared) * float(squared.mean()) ** 2))
         solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root
         proof = certificate(program, solution, factor, pairs, self.tolerance)
-        proof = softened(proof, program, solution, largest_trace, pairs.misses(factor, self.equal))
+        proof = softened(proof, program, solution, ceiling, pairs.misses(factor, self.equal))
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, basis, program.penalty)
         return Outcome(unfolded, proof, solution.trace)
 
