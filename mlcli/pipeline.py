@@ -141,7 +141,7 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
     config, model = result.config, result.model
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
-    reported = config.method.kept.report
+    reported = config.method.axes_options.report
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
              names.SPECTRUM: spectrum_table(model.spectrum, reported), **fit_texts(result)}
     if findings.quality is not None:

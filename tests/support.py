@@ -41,7 +41,7 @@ def fit(method: str, data: Input | Array, **options: Any) -> Model:
     if type(data) is Features and not issubclass(Features, METHODS[method].accepts):
         data = furnished(data, METHODS[method].accepts)
     if "components" in options:
-        section = METHODS[method].kept_in()
+        section = METHODS[method].axes_section()
         options[section] = {**options.get(section, {}), "components": options.pop("components")}
     if isinstance(options.get("neighbors"), int):
         options["neighbors"] = {"count": options["neighbors"]}

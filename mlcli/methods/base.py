@@ -51,8 +51,8 @@ class Method(Options):
     def resolve(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
         self.require(data)
-        resolved = self.kept.resolved(self.limit(data), self.eigenvalues(data))
-        return self.replace(**{self.kept_in(): resolved}, **self.resolved_stages(data))
+        resolved = self.axes_options.resolved(self.limit(data), self.eigenvalues(data))
+        return self.replace(**{self.axes_section(): resolved}, **self.resolved_stages(data))
 
     def require_kind(self, kind: str, missing: str = "error") -> None:
         """Raises ConfigError where the method cannot take this kind of input, or missing cells left in it."""
@@ -77,19 +77,19 @@ class Method(Options):
 
     def with_components(self, count: int) -> Self:
         """This method with the count of axes that were kept in the end; a share of variance stays a share."""
-        if not isinstance(self.kept.components, int) or self.kept.components == count:
+        if not isinstance(self.axes_options.components, int) or self.axes_options.components == count:
             return self
-        return self.replace(**{self.kept_in(): self.kept.replace(components=count)})
+        return self.replace(**{self.axes_section(): self.axes_options.replace(components=count)})
 
     @classmethod
-    def kept_in(cls) -> str:
+    def axes_section(cls) -> str:
         """The section that says how many axes are kept: `axes` where there is no eigenproblem."""
         return "axes" if "axes" in cls.model_fields else "eigensolve"
 
     @property
-    def kept(self) -> Eigensolve | Axes:
+    def axes_options(self) -> Eigensolve | Axes:
         """How many axes are kept."""
-        return self.axes if self.kept_in() == "axes" else self.eigensolve
+        return self.axes if self.axes_section() == "axes" else self.eigensolve
 
     def requires(self) -> Mapping[str, str]:
         """The extras that these options need, each with the module that it brings."""
