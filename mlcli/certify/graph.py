@@ -84,10 +84,10 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
     bounds, missing, extra = _bounds(subject, joined, rule, blocks), 0, 0
     for block in blocks:
-        own = _given(subject, block)
-        squares, there = squares_of(subject, own), joined(block)
+        places = _given(subject, block)
+        squares, there = squares_of(subject, places), joined(block)
         rough = _rounding(subject, squares)
-        surely, perhaps = squares < bounds[own, None] - rough, squares <= bounds[own, None] + rough
+        surely, perhaps = squares < bounds[places, None] - rough, squares <= bounds[places, None] + rough
         if rule == "union":
             missing += int(np.maximum(min(asked.least, size - 1) - (there & perhaps).sum(axis=1), 0).sum())
         if rule != "lists":
@@ -108,11 +108,11 @@ def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indice
     k = min(asked.least, size - 1)
     bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():
-        own = _given(subject, block)
-        squares = squares_of(subject, own)
-        bounds[own] = np.partition(squares, k - 1, axis=1)[:, k - 1]
+        places = _given(subject, block)
+        squares = squares_of(subject, places)
+        bounds[places] = np.partition(squares, k - 1, axis=1)[:, k - 1]
         if rule != "lists" and len(blocks) == 1:  # of a sample: the other side's as well, for a few where it matters
-            matter = joined(block) | (squares <= bounds[own, None] if rule == "mutual" else False)
+            matter = joined(block) | (squares <= bounds[places, None] if rule == "mutual" else False)
             few = np.flatnonzero(matter.any(axis=0) & np.isnan(bounds))[: max(4, 2 * len(block))]
             bounds[few] = np.partition(squares_of(subject, few), k - 1, axis=1)[:, k - 1]
     return bounds
@@ -123,12 +123,12 @@ def _given(subject: Subject, rows: Indices) -> Indices:
     return rows if subject.model.kept is None else subject.model.kept[rows]
 
 
-def squares_of(subject: Subject, own: Indices) -> Array:
+def squares_of(subject: Subject, places: Indices) -> Array:
     """Squared distances from some of the rows given to all of them; infinite to themselves."""
     values = subject.given.values
     given = isinstance(subject.given, Dissimilarities)
-    squares = values[own] ** 2 if given else squared(values[own], values)
-    squares[np.arange(len(own)), own] = np.inf
+    squares = values[places] ** 2 if given else squared(values[places], values)
+    squares[np.arange(len(places)), places] = np.inf
     return np.asarray(squares)
 
 

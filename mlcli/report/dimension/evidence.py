@@ -123,7 +123,7 @@ def nearest_among(data: Points, rows: Indices, count: int) -> Array:
     """Distances to the nearest others among some points (m x k), each of the places of duplicates once."""
     if not isinstance(data, Features):
         apart = input_space(data, np.arange(0)).between(rows, rows)
-        return nearest_in_matrix(apart, count, own=True).lengths.reshape(-1, count)
+        return nearest_in_matrix(apart, count, without_self=True).lengths.reshape(-1, count)
     points = data.take(rows).normalized().values
     lengths = nearest(points, count).lengths.reshape(-1, count)
     if lengths[:, 0].all():

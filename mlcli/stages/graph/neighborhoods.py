@@ -73,7 +73,7 @@ class Nearest:
         Without points, new ones are given by their dissimilarities to the training points (m x n).
         """
         if points is None:
-            return nearest_in_matrix(new, self.count, own=False)
+            return nearest_in_matrix(new, self.count, without_self=False)
         return nearest_of_new(new, points, self.count)
 
     def step(self, data: Spatial, compute: Compute) -> Step:
@@ -124,8 +124,8 @@ class Within:
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
         """
-        lists = (within_matrix(new, self.radius, own=False) if points is None
-                 else within(new, points, self.radius, own=False))
+        lists = (within_matrix(new, self.radius, without_self=False) if points is None
+                 else within(new, points, self.radius, without_self=False))
         return _or_nearest(lists, Nearest(1).of_new(new, points))
 
     def step(self, data: Spatial, compute: Compute) -> Step:
@@ -175,13 +175,15 @@ def nearest_lists(data: Spatial, count: int) -> Lists:
 @stage("neighbors", version=1)
 def searched_nearest(values: Array, square: bool, count: int) -> Lists:
     """The nearest few of every point among the others; `square` for dissimilarities."""
-    return nearest_in_matrix(values, count, own=True) if square else nearest(values, count)
+    return nearest_in_matrix(values, count, without_self=True) if square else nearest(values, count)
 
 
 @stage("neighbors", version=1)
 def searched_within(values: Array, square: bool, radius: float) -> Lists:
     """All within a radius of every point among the others; `square` for dissimilarities."""
-    return within_matrix(values, radius, own=True) if square else within(values, values, radius, own=True)
+    if square:
+        return within_matrix(values, radius, without_self=True)
+    return within(values, values, radius, without_self=True)
 
 
 @stage("fewer neighbors", version=1)
