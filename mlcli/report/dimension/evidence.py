@@ -113,7 +113,7 @@ def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None
     projector, space = existing(model.projector), model.space(compute)
     if space is not None:
         return space.between
-    similarity, own = projector.similarity, input_space(data, np.arange(0))
+    similarity, own = projector.similarity, input_space(data)
     if not similarity.keeps_distances:
         return None
     return lambda sources, targets: similarity.seen(scaled(own.between(sources, targets), -projector.exponent_in))
@@ -122,7 +122,7 @@ def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None
 def nearest_among(data: Points, rows: Indices, count: int) -> Array:
     """Distances to the nearest others among some points (m x k), each of the places of duplicates once."""
     if not isinstance(data, Features):
-        apart = input_space(data, np.arange(0)).between(rows, rows)
+        apart = input_space(data).between(rows, rows)
         return nearest_in_matrix(apart, count, without_self=True).lengths.reshape(-1, count)
     points = data.take(rows).normalized().values
     lengths = nearest(points, count).lengths.reshape(-1, count)

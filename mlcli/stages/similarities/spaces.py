@@ -29,6 +29,7 @@ from mlcli.stages.paths.paths import Paths
 SAFE = 30  # binary exponents of numbers whose squares are safe, in single precision as well
 BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds
 FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
+NO_ANCHORS = np.arange(0)  # where only distances between some points are asked for
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
 
@@ -190,8 +191,8 @@ class GeodesicSpace:
         return np.asarray(paths[:, targets])
 
 
-def input_space(source: Given, anchors: Indices) -> Space:
-    """The space in which the input's own neighborhoods lie."""
+def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
+    """The space in which the input's own neighborhoods lie; scaled where squares of anchors might leave the range."""
     if isinstance(source, Similarities):
         values, exponent = in_range(source.values, source.values[anchors], even=True)
         return GivenKernel(values, exponent // 2)
