@@ -26,11 +26,11 @@ def draft7(node: Any) -> Any:
         return [draft7(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {key: {name: draft7(value) for name, value in item.items()} if key in NAMED else draft7(item)
-            for key, item in node.items() if key not in ("discriminator", "title")}
-    if "$ref" in kept and len(kept) > 1:
-        return {**{key: item for key, item in kept.items() if key != "$ref"}, "allOf": [{"$ref": kept["$ref"]}]}
-    return kept
+    copied = {key: {name: draft7(value) for name, value in item.items()} if key in NAMED else draft7(item)
+              for key, item in node.items() if key not in ("discriminator", "title")}
+    if "$ref" in copied and len(copied) > 1:
+        return {**{key: item for key, item in copied.items() if key != "$ref"}, "allOf": [{"$ref": copied["$ref"]}]}
+    return copied
 
 
 def require_names(options: type[Options], definitions: dict[str, Any]) -> None:

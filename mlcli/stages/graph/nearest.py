@@ -216,7 +216,7 @@ def _products(new: Array, points: Array, count: int, excluded: Indices | None) -
 
 def _pairs(points: Array, count: int) -> Finder:
     """Through products of all pairs of points, tile by tile: each pair once, for both of its points."""
-    quick, kept = _Centered(points), native.Smallest(len(points), count)
+    quick, smallest = _Centered(points), native.Smallest(len(points), count)
     step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
     sides = row_blocks(len(points), step)
     pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
@@ -226,14 +226,14 @@ def _pairs(points: Array, count: int) -> Finder:
         rows, columns = pair
         products = quick.points[rows] @ quick.points[columns].T
         with locks[rows.start]:
-            kept.offer(rows, products, quick.norms[columns], columns)
+            smallest.offer(rows, products, quick.norms[columns], columns)
         if rows != columns:
             with locks[columns.start]:
-                kept.offer(columns, products, quick.norms[rows], rows, turned=True)
+                smallest.offer(columns, products, quick.norms[rows], rows, turned=True)
 
     each(work, pairs, progress=True)
-    beyond = quick.beyond(kept.values[:, -1], quick.norms)
-    return lambda block: (kept.indices[block], beyond[block])
+    beyond = quick.beyond(smallest.values[:, -1], quick.norms)
+    return lambda block: (smallest.indices[block], beyond[block])
 
 
 def _smallest(quick: AnyArray, count: int, excluded: Indices | None) -> tuple[Indices, AnyArray]:

@@ -59,15 +59,15 @@ def of_points(kernel: Factored, equal: bool) -> Observed:
         return of_covariance(kernel.side / rows, rows, equal, np.abs(kernel.centering.means))
     variances = np.einsum("ij,ij->j", kernel.factor, kernel.factor) / rows
     deviations = deviations_of(variances, equal, np.abs(kernel.centering.means))
-    kept = np.flatnonzero(deviations)
-    return Observed(Thin(kernel.factor[:, kept] / (deviations[kept] * np.sqrt(rows))), deviations, rows, equal)
+    varying = np.flatnonzero(deviations)
+    return Observed(Thin(kernel.factor[:, varying] / (deviations[varying] * np.sqrt(rows))), deviations, rows, equal)
 
 
 def of_covariance(matrix: Array, observations: int | None, equal: bool, sizes: Array | float = 0.0) -> Observed:
     """The moments of a covariance or correlation matrix; columns are as far from zero as `sizes` says."""
     deviations = deviations_of(np.diag(matrix), equal, sizes)
-    kept = np.flatnonzero(deviations)
-    whole = matrix[np.ix_(kept, kept)] / np.outer(deviations[kept], deviations[kept])
+    varying = np.flatnonzero(deviations)
+    whole = matrix[np.ix_(varying, varying)] / np.outer(deviations[varying], deviations[varying])
     return Observed(Whole(whole), deviations, observations, equal)
 
 

@@ -46,10 +46,10 @@ def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: C
     kernel = Factored.of(points)
     rows, columns = points.shape
     spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
-    noise, kept = mean_of_discarded(spectrum, columns), spectrum.kept / rows
-    latent = closed_form(kernel.centering.means, spectrum.feature_directions(), kept, noise)
-    shrinkage = np.divide(latent.lengths, kept, out=np.zeros_like(kept), where=kept > 0)  # 1 - σ²/λ
-    value = bounded(closed_log_likelihood(kept, noise, rows, columns) if noise > 0 else None)
+    noise, variances = mean_of_discarded(spectrum, columns), spectrum.kept / rows
+    latent = closed_form(kernel.centering.means, spectrum.feature_directions(), variances, noise)
+    shrinkage = np.divide(latent.lengths, variances, out=np.zeros_like(variances), where=variances > 0)  # 1 - σ²/λ
+    value = bounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
     return Fitted(latent, spectrum.vectors * np.sqrt(rows * shrinkage), spectrum, value, points.size)
 
 

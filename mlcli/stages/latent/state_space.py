@@ -260,8 +260,8 @@ def canonical_form(fitted: Fitted) -> Fitted:
     """
     model, states = fitted.model, fitted.states
     values, vectors = symmetric_eigen(moments_of(states))
-    kept = values > EPS * len(values) * 10 * values[0]
-    roots = np.sqrt(np.where(kept, values, values[0]))
+    significant = values > EPS * len(values) * 10 * values[0]
+    roots = np.sqrt(np.where(significant, values, values[0]))
     _, _, right = singular(np.vstack([model.loadings @ (vectors * roots), np.zeros_like(vectors)]))
     into = right @ (vectors / roots).T  # new states = into @ old
     into = into * leading_signs(states.means @ into.T)[:, None]

@@ -134,5 +134,5 @@ def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | N
     tables = float(graph.bytes)
     if elimination is not None:
         tables += graph.bytes + elimination.bytes(precision, store != "streamed")  # which holds a graph of its own
-    kept = BYTES[precision] / 2 if keep else 8.0 if store == "memory" else 0.0
-    return tables + kept * graph.size**2
+    held = BYTES[precision] / 2 if keep else 8.0 if store == "memory" else 0.0
+    return tables + held * graph.size**2

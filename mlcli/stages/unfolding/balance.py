@@ -171,8 +171,8 @@ def _polished(rows: Array, stresses: Array, weights: Array, rank: int) -> tuple[
         seen = rows @ pairs[-1][1][:, rank:]
         left = _lengths(seen, weighted(seen, weights)) @ stresses
         squares, axes = symmetric_eigen(stresses.T @ (seen @ seen.T) ** 2 @ stresses)
-        kept = squares > SEEN * squares[0]
-        weights = weights - stresses @ (axes[:, kept] @ ((left @ axes[:, kept]) / squares[kept]))
+        significant = squares > SEEN * squares[0]
+        weights = weights - stresses @ (axes[:, significant] @ ((left @ axes[:, significant]) / squares[significant]))
         pairs.append(symmetric_eigen(weighted(rows, weights)))
     return min(pairs, key=lambda one: _left(one[0], rank) / max(one[0][rank - 1], TINY))
 
