@@ -98,14 +98,15 @@ def compute(config: RunConfig) -> Run:
     source = read(config.input, config.compute)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
-    method = config.method.settle(data)
+    method = config.method.resolve(data)
     model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
-    return Run(config, source, prepared.table, table, embedding, prepared.preparation, dropped, model)
+    return Run(config=config, source=source, given=prepared.table, prepared=table, embedding=embedding,
+               preparation=prepared.preparation, dropped=dropped, model=model)
 
 
 def assess(result: Run) -> Findings:
@@ -145,7 +146,7 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
     config, model = result.config, result.model
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
-    reported = config.method.kept.report
+    reported = config.method.axes_options.report
     texts = {names.CONFIG: build.write(_with_absolute_input(config)),
              **({} if model.spectrum is None else {names.SPECTRUM: spectrum_table(model.spectrum, reported)}),
              **fit_texts(result)}
@@ -213,7 +214,7 @@ def fit_texts(result: Run) -> dict[str, str]:
 
 def refuse_warnings(journal: Journal) -> None:
     """Makes an error of the first warning; raises NumericalError where something did not converge, else DataError."""
-    warnings = journal.told("W-")
+    warnings = journal.noted("W-")
     stopped = [warning for warning in warnings if warning["code"] == "W-UNCONVERGED"]
     for warning in stopped or warnings:
         raise (NumericalError if stopped else DataError)(
@@ -237,7 +238,7 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
         "certificate": certificate.verdict,
         "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
         "seconds": journal.seconds, "stages": journal.stages,
-        "warnings": journal.told("W-"), "notes": journal.told("N-"), "facts": journal.told("F-"),
+        "warnings": journal.noted("W-"), "notes": journal.noted("N-"), "facts": journal.noted("F-"),
     }
 
 

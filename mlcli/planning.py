@@ -29,8 +29,8 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
         source = read(config.input, config.compute)
         table = config.prepare.apply(source).table
         data = table.data()
-        method = config.method.settle(data)
-        normalized: Any = data.normalized(method.reach)  # of a kind that the method takes
+        method = config.method.resolve(data)
+        normalized: Any = data.normalized(method.unscaled)  # of a kind that the method takes
         fit = method.steps(normalized, config.compute, measure)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
@@ -80,6 +80,6 @@ def quality_step(sample: int | str, table: Table, threads: int, held: float) -> 
 
 def written(config: RunConfig, method: Method, table: Table) -> int:
     """Cells of the embedding in all its files; of a share of the variance, as if all axes were kept."""
-    kept = method.kept.components
+    kept = method.axes_options.components
     axes = kept if isinstance(kept, int) else method.limit(table.data())
     return len(config.report.formats) * table.rows * (axes + 1 + len(table.labels))

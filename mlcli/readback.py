@@ -31,12 +31,14 @@ TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many o
 
 def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> Contents:
     """What the small files of a run hold, besides what is in memory already."""
-    return Contents(
-        manifest, config, (folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), table,
-        rows_of(folder / names.SPECTRUM), document(folder / names.QUALITY, "Quality"),
-        document(folder / names.DIMENSION, "Dimension"), document(folder / names.CERTIFICATE, "Certificate"),
-        rows_of(folder / names.SHEPARD),
-        rows_of(folder / names.TRACE), rows_of(folder / names.LOADINGS))
+    return Contents(manifest=manifest, config=config,
+                    config_text=(folder / names.CONFIG).read_text(encoding="utf-8", errors="replace"), embedding=table,
+                    spectrum=rows_of(folder / names.SPECTRUM),
+                    quality=document(folder / names.QUALITY, "Quality"),
+                    dimension=document(folder / names.DIMENSION, "Dimension"),
+                    certificate=document(folder / names.CERTIFICATE, "Certificate"),
+                    shepard=rows_of(folder / names.SHEPARD), trace=rows_of(folder / names.TRACE),
+                    loadings=rows_of(folder / names.LOADINGS))
 
 
 def show(folder: Path, run: Contents) -> None:

@@ -144,9 +144,9 @@ def dropped_rows(folder: Path) -> list[Dropped]:
     path = folder / names.DROPPED
     if not path.is_file():
         return []
-    found = csv_of(path, ("id", "row", "reason"), texts=3)
+    columns = csv_of(path, ("id", "row", "reason"), texts=3)
     with own_file(path):
-        return [Dropped(*row) for row in zip(found["id"], map(int, found["row"]), found["reason"], strict=True)]
+        return [Dropped(*row) for row in zip(columns["id"], map(int, columns["row"]), columns["reason"], strict=True)]
 
 
 def embedding_of(folder: Path, config: RunConfig,

@@ -41,11 +41,11 @@ def fit(method: str, data: Input | Array, **options: Any) -> Model:
     if type(data) is Features and not issubclass(Features, METHODS[method].accepts):
         data = furnished(data, METHODS[method].accepts)
     if "components" in options:
-        section = METHODS[method].kept_in()
+        section = METHODS[method].axes_section()
         options[section] = {**options.get(section, {}), "components": options.pop("components")}
     if isinstance(options.get("neighbors"), int):
         options["neighbors"] = {"count": options["neighbors"]}
-    return METHODS[method](**options).settle(data).fit(data, Compute())
+    return METHODS[method](**options).resolve(data).fit(data, Compute())
 
 
 def furnished(data: Features, accepts: tuple[type[Given], ...]) -> Features:

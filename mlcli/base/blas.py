@@ -41,22 +41,22 @@ class Settings:
 _settings: ContextVar[Settings | None] = ContextVar("blas", default=None)
 
 
-def settled() -> Settings:
+def settings() -> Settings:
     """What was set when the program started."""
     return _settings.get() or Settings()
 
 
 def environment_threads() -> Threads:
     """The threads that the environment allows; our own exports do not count. Raises ConfigError."""
-    return settled().threads or machine.threads()
+    return settings().threads or machine.threads()
 
 
 def environment_limits() -> tuple[Threads, ...]:
     """All limits of threads that the environment names; our own exports do not count."""
-    return settled().limits or tuple(machine.thread_limits())
+    return settings().limits or tuple(machine.thread_limits())
 
 
-def settle(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ, root: Path = ROOT) -> Settings:
+def export(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ, root: Path = ROOT) -> Settings:
     """Sets the variables that are not set yet, unless NumPy is already loaded and would not see them."""
     try:
         allowed = machine.threads(environment, root)

@@ -94,9 +94,9 @@ def drafts_in(folder: Path) -> list[Path]:
 
 def parts_of(path: Path) -> re.Match[str]:
     """The parts of a draft's name."""
-    found = NAME.fullmatch(path.name)
-    assert found is not None
-    return found
+    parts = NAME.fullmatch(path.name)
+    assert parts is not None
+    return parts
 
 
 def key_of(output: Path) -> str:

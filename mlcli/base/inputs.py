@@ -139,3 +139,4 @@ class Covariance(Given):
 
 
 Input = Features | Dissimilarities | Similarities | Covariance
+Spatial = Features | Dissimilarities  # what has distances

@@ -28,9 +28,9 @@ def threads(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> T
 def thread_limits(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> list[Threads]:
     """What the batch job, OMP_NUM_THREADS, the groups' quota and the affinity each allow, as far as they say so."""
     nested = scheduler.number(environment.get("OMP_NUM_THREADS", "").partition(",")[0])  # it may list nested levels
-    found = [*scheduler.threads(environment), Threads(nested, "OMP_NUM_THREADS"),
-             Threads(cpu_quota(root), "cgroup quota"), Threads(affinity(), "affinity")]
-    return [Threads(min(limit.count, MOST), limit.source) for limit in found if limit.count > 0]
+    limits = [*scheduler.threads(environment), Threads(nested, "OMP_NUM_THREADS"),
+              Threads(cpu_quota(root), "cgroup quota"), Threads(affinity(), "affinity")]
+    return [Threads(min(limit.count, MOST), limit.source) for limit in limits if limit.count > 0]
 
 
 def affinity() -> int:
@@ -103,14 +103,14 @@ def instruction_set(root: Path = ROOT) -> str:
 
 def processor(root: Path = ROOT) -> tuple[str, frozenset[str]]:
     """The vendor and the features of the first core, as Linux names them; nothing elsewhere."""
-    found = {}
+    fields = {}
     try:
         with (root / "proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:
             for line in lines:  # up to the second core: asking hundreds of cores takes long
                 if not line.strip():
                     break
                 key, _, value = line.partition(":")
-                found[key.strip()] = value.strip()
+                fields[key.strip()] = value.strip()
     except OSError:
         return "", frozenset()
-    return found.get("vendor_id", ""), frozenset(found.get("flags", "").split())
+    return fields.get("vendor_id", ""), frozenset(fields.get("flags", "").split())

@@ -10,18 +10,18 @@ from typing import Any
 
 from mlcli.base.drafts import Draft, Kind, drafted, impossible, renamed
 from mlcli.base.mounts import mount_of
-from mlcli.base.renames import exchange, move
-from mlcli.base.settling import (
+from mlcli.base.recovery import (
     Check,
     anything,
+    finish_aside,
+    finish_exchange,
     place_of_the_refused,
+    recover,
     require,
     require_kind,
-    settle,
-    settle_aside,
-    settle_exchange,
     shown,
 )
+from mlcli.base.renames import exchange, move
 from mlcli.errors import OutputRefused, StorageError
 
 TRIES = 20  # each fails only where another process makes or removes the output at the same moment
@@ -34,7 +34,7 @@ def publishing(output: Path, kind: Kind, check: Check, *, force: bool) -> Iterat
     Raises OutputRefused where the output cannot be created, or exists and is not to be replaced: `check` says what
     may be under `force`. Raises StorageError where the file system fails.
     """
-    settle(output)
+    recover(output)
     refuse_existing(output, kind, check, force=force)
     with drafted(output, kind) as draft:
         yield draft
@@ -141,7 +141,7 @@ def _exchanged(draft: Draft, output: Path, required: Check) -> bool:
             return False
         _sync(output.parent)
     finally:
-        settle_exchange(draft.path, draft.inode, output, required)
+        finish_exchange(draft.path, draft.inode, output, required)
     return True
 
 
@@ -153,7 +153,7 @@ def _replace_folder(draft: Draft, output: Path, required: Check) -> None:
         required(aside)
         move(draft.path, output)
     finally:
-        settle_aside(aside, output, required)
+        finish_aside(aside, output, required)
 
 
 def _refuse_fixed(output: Path) -> None:

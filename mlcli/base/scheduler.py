@@ -44,9 +44,9 @@ def threads(environment: Mapping[str, str]) -> list[Threads]:
 
     Slurm counts a node's cores for all tasks on it: a task has its share of them.
     """
-    found = [*_cores_of_a_task(environment),
-             *(Threads(number(environment.get(name, "")), name) for name in CORES)]
-    return [limit for limit in found if limit.count > 0]
+    limits = [*_cores_of_a_task(environment),
+              *(Threads(number(environment.get(name, "")), name) for name in CORES)]
+    return [limit for limit in limits if limit.count > 0]
 
 
 def memory(environment: Mapping[str, str]) -> list[Memory]:
@@ -55,9 +55,10 @@ def memory(environment: Mapping[str, str]) -> list[Memory]:
     cores = min((limit.count for limit in _cores_of_a_task(environment)), default=1)
     gpus = max(number(environment.get("SLURM_GPUS_ON_NODE", "")), 1)
     node, core, gpu = (number(environment.get(f"SLURM_MEM_PER_{unit}", "")) << 20 for unit in ("NODE", "CPU", "GPU"))
-    found = [Memory(node // tasks, f"SLURM_MEM_PER_NODE{shared}"), Memory(core * cores, f"SLURM_MEM_PER_CPU x {cores}"),
-             Memory(gpu * gpus // tasks, f"SLURM_MEM_PER_GPU x {gpus}{shared}")]
-    return [limit for limit in found if limit.bytes > 0]
+    limits = [Memory(node // tasks, f"SLURM_MEM_PER_NODE{shared}"),
+              Memory(core * cores, f"SLURM_MEM_PER_CPU x {cores}"),
+              Memory(gpu * gpus // tasks, f"SLURM_MEM_PER_GPU x {gpus}{shared}")]
+    return [limit for limit in limits if limit.bytes > 0]
 
 
 def _cores_of_a_task(environment: Mapping[str, str]) -> list[Threads]:

@@ -32,8 +32,8 @@ class Certificate:
     @property
     def verdict(self) -> Verdict:
         """The worst verdict of all."""
-        found = {check.verdict for check in self.checks}
-        return next((verdict for verdict in WORST if verdict in found), "pass")
+        verdicts = {check.verdict for check in self.checks}
+        return next((verdict for verdict in WORST if verdict in verdicts), "pass")
 
     @property
     def failed(self) -> list[Check]:

@@ -42,8 +42,8 @@ def _lengths(subject: Subject, graph: Graph) -> Check:
     wide = 1 if isinstance(subject.data, Dissimilarities) else subject.data.values.shape[1]
     chosen = subject.plan.sample(0.1, EDGE + 4e-9 * wide, len(graph.indices), least=64)
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))[chosen]
-    found, lengths = apart(subject, rows, graph.indices[chosen]), graph.lengths[chosen]
-    gap, scale = np.abs(found - lengths), EPS * (8 + np.sqrt(wide)) * np.maximum(found, lengths)
+    distances, lengths = apart(subject, rows, graph.indices[chosen]), graph.lengths[chosen]
+    gap, scale = np.abs(distances - lengths), EPS * (8 + np.sqrt(wide)) * np.maximum(distances, lengths)
     return ratio("edge lengths", worst(gap, scale), 1.0, "lengths of edges are distances in the input",
                  exact=len(chosen) == len(graph.indices))
 
@@ -53,11 +53,11 @@ def apart(subject: Subject, left: Indices, right: Indices) -> Array:
     values = subject.data.values
     if isinstance(subject.data, Dissimilarities):
         return np.asarray(values[left, right])
-    found, step = np.empty(len(left)), max(1, ROOM // max(values.shape[1], 1))
+    distances, step = np.empty(len(left)), max(1, ROOM // max(values.shape[1], 1))
     for start in range(0, len(left), step):
         gaps = values[left[start : start + step]] - values[right[start : start + step]]
-        found[start : start + step] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
-    return found
+        distances[start : start + step] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
+    return distances
 
 
 def joined_in(subject: Subject, starts: Indices, indices: Indices) -> Joined:
@@ -65,10 +65,10 @@ def joined_in(subject: Subject, starts: Indices, indices: Indices) -> Joined:
     size = len(subject.given.values)
 
     def joined(rows: Indices) -> AnyArray:
-        found = np.zeros((len(rows), size), dtype=bool)
+        marks = np.zeros((len(rows), size), dtype=bool)
         columns = np.concatenate([indices[starts[i] : starts[i + 1]] for i in rows])
-        found[np.repeat(np.arange(len(rows)), np.diff(starts)[rows]), _given(subject, columns)] = True
-        return found
+        marks[np.repeat(np.arange(len(rows)), np.diff(starts)[rows]), _given(subject, columns)] = True
+        return marks
 
     return joined
 
@@ -83,40 +83,40 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
-    reach, missing, extra = _reaches(subject, joined, rule, blocks), 0, 0
+    bounds, missing, extra = _bounds(subject, joined, rule, blocks), 0, 0
     for block in blocks:
-        own = _given(subject, block)
-        squares, there = squares_of(subject, own), joined(block)
+        places = _given(subject, block)
+        squares, there = squares_of(subject, places), joined(block)
         rough = _rounding(subject, squares)
-        surely, perhaps = squares < reach[own, None] - rough, squares <= reach[own, None] + rough
-        if asked.radius is None and rule == "union":
-            missing += int(np.maximum(min(asked.count, size - 1) - (there & perhaps).sum(axis=1), 0).sum())
+        surely, perhaps = squares < bounds[places, None] - rough, squares <= bounds[places, None] + rough
+        if rule == "union":
+            missing += int(np.maximum(min(asked.least, size - 1) - (there & perhaps).sum(axis=1), 0).sum())
         if rule != "lists":
-            others, possibly = squares < reach - rough, np.isnan(reach) | (squares <= reach + rough)
+            others, possibly = squares < bounds - rough, np.isnan(bounds) | (squares <= bounds + rough)
             surely, perhaps = (surely & others, perhaps & possibly) if rule == "mutual" else (
                 surely | others, perhaps | possibly)
         missing += int(np.sum(surely & ~there))
         extra += int(np.sum(there & ~perhaps))
-    if asked.pieces == "connect":
+    if subject.method.neighbors.pieces == "connect":
         extra = 0  # links between pieces are longer than any neighbor
     return count("neighbors", missing + extra, f"neighbors that are not joined: {missing}; joined points that are not "
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
 
 
-def _reaches(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices]) -> Array:
+def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices]) -> Array:
     """How far the neighbors of each row given may be, squared; NaN for one that was not checked."""
-    size, radius = len(subject.given.values), subject.similarity.radius
-    reach = np.full(size, np.nan if radius is None else radius**2)
-    k = min(subject.similarity.neighbors.count or 1, size - 1)
-    for block in blocks if radius is None else ():
-        own = _given(subject, block)
-        squares = squares_of(subject, own)
-        reach[own] = np.partition(squares, k - 1, axis=1)[:, k - 1]
+    size, asked = len(subject.given.values), subject.similarity.neighbors
+    k = min(asked.least, size - 1)
+    bounds = np.full(size, np.nan if k else asked.farthest**2)
+    for block in blocks if k else ():
+        places = _given(subject, block)
+        squares = squares_of(subject, places)
+        bounds[places] = np.partition(squares, k - 1, axis=1)[:, k - 1]
         if rule != "lists" and len(blocks) == 1:  # of a sample: the other side's as well, for a few where it matters
-            matter = joined(block) | (squares <= reach[own, None] if rule == "mutual" else False)
-            few = np.flatnonzero(matter.any(axis=0) & np.isnan(reach))[: max(4, 2 * len(block))]
-            reach[few] = np.partition(squares_of(subject, few), k - 1, axis=1)[:, k - 1]
-    return reach
+            matter = joined(block) | (squares <= bounds[places, None] if rule == "mutual" else False)
+            few = np.flatnonzero(matter.any(axis=0) & np.isnan(bounds))[: max(4, 2 * len(block))]
+            bounds[few] = np.partition(squares_of(subject, few), k - 1, axis=1)[:, k - 1]
+    return bounds
 
 
 def _given(subject: Subject, rows: Indices) -> Indices:
@@ -124,13 +124,13 @@ def _given(subject: Subject, rows: Indices) -> Indices:
     return rows if subject.model.kept is None else subject.model.kept[rows]
 
 
-def squares_of(subject: Subject, own: Indices) -> Array:
+def squares_of(subject: Subject, places: Indices) -> Array:
     """Squared distances from some of the rows given to all of them; infinite to themselves."""
     values = subject.given.values
     given = isinstance(subject.given, Dissimilarities)
-    found = values[own] ** 2 if given else squared(values[own], values)
-    found[np.arange(len(own)), own] = np.inf
-    return np.asarray(found)
+    squares = values[places] ** 2 if given else squared(values[places], values)
+    squares[np.arange(len(places)), places] = np.inf
+    return np.asarray(squares)
 
 
 def _rounding(subject: Subject, squares: Array) -> Array | float:

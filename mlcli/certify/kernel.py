@@ -101,8 +101,8 @@ def _axes(subject: Subject) -> Check:
     coordinates, values, axes = subject.carriers, subject.values, subject.projector.axes
     if axes.shape != coordinates.shape:
         return ratio("axes", float("inf"), 1.0, "the model has an axis for every column and a row for every point")
-    kept = np.any(coordinates != 0, axis=0)
-    error = most(axes * np.where(kept, values, 0.0) - coordinates)
+    carried = np.any(coordinates != 0, axis=0)
+    error = most(axes * np.where(carried, values, 0.0) - coordinates)
     scale = subject.precision * np.sqrt(subject.top)
     return ratio("axes", error, scale * subject.placing, "axes of the model times λ = Y")
 

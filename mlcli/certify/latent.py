@@ -111,7 +111,8 @@ def _fitted(subject: Subject, seen: Seen, loadings: Array) -> Fitted | None:
     if subject.method.noise == "equal":
         return Fitted(loadings[varying], factors, np.ones(len(varying)), float(noise.mean()), varying)
     weights = np.sqrt(noise)
-    return Fitted(loadings[varying] / weights[:, None], factors, weights, 1.0, varying, shares[varying])
+    return Fitted(loadings=loadings[varying] / weights[:, None], factors=factors, weights=weights, level=1.0,
+                  varying=varying, shares=shares[varying])
 
 
 def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: Unit) -> Iterator[Check]:
@@ -138,19 +139,19 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: Unit) -> Itera
     rough = float(np.linalg.norm(seen.rough[fitted.varying] / fitted.weights))
     allowed = rounding * top + rough * np.sqrt(top) + rough**2
     lost = rounding + (rough**2 / fitted.level if fitted.level > 0 else 0.0)  # about rounded means
-    settled, loose = subject.model.fit.get("converged", True), _loose(subject)
+    converged, loose = subject.model.fit.get("converged", True), _loose(subject)
     own = fitted.shares is not None  # then loadings are exact for the uniquenesses at which an iteration ended
-    if own or settled:
+    if own or converged:
         yield ratio("stationarity", float(np.linalg.norm(images - u @ inner)),
                     (allowed + (0.0 if own else loose) * top) * max(float(np.linalg.norm(u)), np.sqrt(fitted.level)),
                     "A U = U (Φ UᵀU + σ² I), with A the covariance in units of the noise")
-    if settled:
+    if converged:
         yield _variances(subject, fitted, variances, allowed + loose * top)
     else:
         yield skipped("variances", "the iteration stopped before it converged")
     if not subject.plan.full:
         yield later("count")
-    elif settled and u.shape[1] < len(u):
+    elif converged and u.shape[1] < len(u):
         yield nothing_above(lambda: whitened(np.eye(len(u))), len(u), float(values[-1]), u.shape[1] - 1,
                             allowed + loose * top)
     if fitted.level > 0:
@@ -163,11 +164,11 @@ def _maximum(subject: Subject, seen: Seen, loadings: Array, unit: Unit) -> Itera
 
 def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: float) -> Check:
     """Variances of the model are those of the data: in sum, or column by column where no bound is in the way."""
-    found = np.einsum("ij,ij->i", fitted.loadings @ fitted.factors, fitted.loadings) + fitted.level
+    predicted = np.einsum("ij,ij->i", fitted.loadings @ fitted.factors, fitted.loadings) + fitted.level
     if fitted.shares is None:
-        return ratio("variances", abs(float(found.sum() - variances.sum())), allowed * len(found),
+        return ratio("variances", abs(float(predicted.sum() - variances.sum())), allowed * len(predicted),
                      "tr (Λ Φ Λᵀ) + d σ² = tr S")
-    gap = (found - variances) / variances  # of columns with the smallest uniqueness allowed, the model's is no smaller
+    gap = (predicted - variances) / variances  # with the smallest uniqueness allowed, the model's is no smaller
     low = fitted.shares <= subject.method.lower * (1 + AT_BOUND)
     error = np.where(low, np.maximum(-gap, 0.0), np.abs(gap))
     return ratio("variances", float(error.max(initial=0.0)), allowed,
@@ -261,11 +262,11 @@ def _with_gaps(subject: Subject, loose: float) -> Iterator[Check]:
                 "the likelihood has no slope in μ, W and σ²")
 
 
-def _stated(subject: Subject, found: float, scale: float) -> Iterator[Check]:
+def _stated(subject: Subject, likelihood: float, scale: float) -> Iterator[Check]:
     """The log-likelihood is as stated, and no step of an iteration lowered it."""
     stated, trace = subject.model.fit.get("log_likelihood"), subject.model.trace
     if stated is not None:
-        yield ratio("log-likelihood", abs(found - stated), scale, "the sum of the rows' log-densities, as stated")
+        yield ratio("log-likelihood", abs(likelihood - stated), scale, "the sum of the rows' log-densities, as stated")
     if trace is not None and len(trace):
         trace = trace if stated is None else np.append(trace, stated)
         yield ratio("ascent", float(np.maximum(-np.diff(trace), 0.0).max(initial=0.0)),

@@ -143,13 +143,13 @@ def _eigenvalues(subject: Subject, data: Centered) -> Check:
     rows -= rows.mean(axis=0)  # which has digits that the model's may lack
     roots = np.linalg.svd(rows, compute_uv=False)
     stated = np.maximum(subject.spectrum.solved, 0.0)[: len(roots)]
-    found = roots[: len(stated)] ** 2
-    gaps = np.abs(stated - found)
+    again = roots[: len(stated)] ** 2
+    gaps = np.abs(stated - again)
     allowed = subject.precision
     check = ratio("eigenvalues", float(gaps.max(initial=0.0)), allowed * subject.top,
                   "squares of the singular values of the centered rows")
-    above = np.sqrt(found) > PASS * subject.rounding * np.sqrt(subject.top)
-    lost = int(np.sum(gaps[above] > LOST * found[above]))
+    above = np.sqrt(again) > PASS * subject.rounding * np.sqrt(subject.top)
+    lost = int(np.sum(gaps[above] > LOST * again[above]))
     if check.verdict != "pass" or not lost:
         return check
     return replace(check, verdict="warn", how=f"{check.how}; {lost} of {len(stated)} have fewer than six digits, for "

@@ -13,6 +13,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.subject import Subject, most
+from mlcli.stages.graph.neighbors import FARTHEST
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
@@ -31,10 +32,11 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
     rows = _rows(subject)
     if not len(rows):
         return skipped("projection", "no row is without an equal one, and corrected distances tell those apart")
-    found = subject.projector.project(subject.data.values[rows])
-    if found.shape != subject.embedding[rows].shape:
+    coordinates = subject.projector.project(subject.data.values[rows])
+    if coordinates.shape != subject.embedding[rows].shape:
         return ratio("projection", float("inf"), 1.0, "there is a coordinate for every axis")
-    gap, how = _from_any_twin(subject, rows, found), f"{len(rows)} training rows, projected, against their coordinates"
+    gap = _from_any_twin(subject, rows, coordinates)
+    how = f"{len(rows)} training rows, projected, against their coordinates"
     check = ratio("projection", worst(gap, tolerance(subject, rows)), 1.0, how, exact=len(rows) == subject.size)
     apart, size = float(gap.max(initial=0.0)), most(subject.embedding)
     if tolerance is not by_rows or check.verdict != "pass" or apart <= LOST * size:
@@ -62,12 +64,12 @@ def _rows(subject: Subject) -> Indices:
     return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
 
-def _from_any_twin(subject: Subject, rows: Indices, found: Array) -> Array:
+def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
     """How far rows are from their coordinates; where weights place a row on an equal one, from that one's."""
-    values, gap = subject.data.values, np.abs(found - subject.embedding[rows])
+    values, gap = subject.data.values, np.abs(coordinates - subject.embedding[rows])
     for place in np.flatnonzero(gap.max(axis=1) > 0) if hasattr(subject.similarity, "ridge") else ():
         twins = np.flatnonzero((values == values[rows[place]]).all(axis=1))
-        gaps = np.abs(subject.embedding[twins] - found[place])
+        gaps = np.abs(subject.embedding[twins] - coordinates[place])
         gap[place] = gaps[gaps.max(axis=1).argmin()]
     return gap
 
@@ -109,11 +111,11 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
 def parameters(subject: Subject) -> Iterator[Check]:
     """The model's kernel function, correction and neighbors are those that were asked for."""
     similarity, method, unit = subject.similarity, subject.method, subject.data.unit
-    asked: dict[str, Any] = {name: getattr(method, name) for name in ("neighbors", "ridge") if hasattr(method, name)}
-    if "neighbors" in asked:
-        radius = asked["neighbors"].radius
-        asked["radius"] = None if radius is None else (unit**-1).number(radius)
-    wrong = [name for name, value in asked.items() if getattr(similarity, name, value) != value]
+    wrong = ["ridge"] if getattr(similarity, "ridge", None) != getattr(method, "ridge", None) else []
+    if hasattr(similarity, "neighbors"):
+        asked, held = method.neighbors, similarity.neighbors
+        farthest = np.inf if asked.radius is None else min((unit**-1).number(asked.radius), FARTHEST)
+        wrong += ["neighbors"] if (held.least, held.farthest) != (asked.count or 0, farthest) else []
     function, correction = getattr(similarity, "function", None), getattr(similarity, "correction", None)
     if function is not None:
         kernel: Any = getattr(method, "kernel", function)
@@ -133,9 +135,9 @@ def parameters(subject: Subject) -> Iterator[Check]:
 
 def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
     """A kernel function's options as the computation has them: factors of squares carry the data's unit."""
-    found = {name: getattr(kernel, name) for name in type(kernel).model_fields}
+    options = {name: getattr(kernel, name) for name in type(kernel).model_fields}
     return {name: (unit**2).number(value) if name in ("rate", "gamma") and value is not None
-            else value for name, value in found.items()}
+            else value for name, value in options.items()}
 
 
 def _median(subject: Subject, rate: float | None) -> Check:
@@ -144,12 +146,12 @@ def _median(subject: Subject, rate: float | None) -> Check:
     whole = len(points) <= PAIRS
     generator = np.random.default_rng(subject.plan.seed + 4)
     chosen = points if whole else points[generator.choice(len(points), PAIRS, replace=False)]
-    found = squared(chosen, chosen)[np.triu_indices(len(chosen), 1)]
-    found = found[found > 0]
-    if not len(found):
+    squares = squared(chosen, chosen)[np.triu_indices(len(chosen), 1)]
+    squares = squares[squares > 0]
+    if not len(squares):
         return count("rate", int(rate != 1.0), "the rate of points that are all equal is one")
-    below, upto = float(np.mean(found * rate < 1 - 1e-9)), float(np.mean(found * rate <= 1 + 1e-9))
-    slack = 1.0 / len(found) if whole else 0.1
+    below, upto = float(np.mean(squares * rate < 1 - 1e-9)), float(np.mean(squares * rate <= 1 + 1e-9))
+    slack = 1.0 / len(squares) if whole else 0.1
     wrong = not (below <= 0.5 + slack and upto >= 0.5 - slack)
     return count("rate", int(wrong), f"{below:.3f} of the squared distances are below one over the rate", exact=whole)
 

@@ -103,8 +103,8 @@ def rows_left(source: Table, dropped: Sequence[Dropped]) -> Indices:
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, plan: Plan) -> Check:
     """Prepared numbers lead back to the input's."""
     chosen = plan.sample(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
-    original, found, exact = source.values[kept[chosen]], data[chosen], len(chosen) == len(kept)
-    back, there = preparation.undo(found), np.isfinite(original) & (preparation.spread != 0)
+    original, stated, exact = source.values[kept[chosen]], data[chosen], len(chosen) == len(kept)
+    back, there = preparation.undo(stated), np.isfinite(original) & (preparation.spread != 0)
     origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
     size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin)
     size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))

@@ -148,5 +148,5 @@ def _places(points: Array, among: Array) -> Indices:
     rows: dict[bytes, list[int]] = {}
     for i, row in enumerate(np.ascontiguousarray(among)):
         rows.setdefault(row.tobytes(), []).append(i)
-    found = [rows.get(row.tobytes(), []) for row in np.ascontiguousarray(points)]
-    return np.array([places.pop(0) if places else -1 for places in found], dtype=np.int64)
+    places_of = [rows.get(row.tobytes(), []) for row in np.ascontiguousarray(points)]
+    return np.array([places.pop(0) if places else -1 for places in places_of], dtype=np.int64)

@@ -79,9 +79,9 @@ class Again:
         left, right = (side[self.unfolded.counted] for side in (self.unfolded.left, self.unfolded.right))
         vectors = np.eye(self.subject.size) if self.unfolded.basis is None else self.unfolded.basis
         rows = vectors[left] - vectors[right]
-        found = (rows.T * self.unfolded.weights) @ rows
-        lift = np.abs(found).sum(axis=1).max() / len(found) if self.unfolded.basis is None else 0.0
-        return np.asarray(found + lift)
+        weighted = (rows.T * self.unfolded.weights) @ rows
+        lift = np.abs(weighted).sum(axis=1).max() / len(weighted) if self.unfolded.basis is None else 0.0
+        return np.asarray(weighted + lift)
 
 
 def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
@@ -98,10 +98,10 @@ def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
     else:
         yield _pairs(again)
     mean = float(again.held.mean())
-    found = float(again.excess.max(initial=0.0)) / mean
-    scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(again.held.max()) / mean + found)
-    yield ratio("violation", abs(found - float(fit["constraint_violation"])), scale,
-                f"distances of neighbors: squared, off by {found:.2g} of their mean at most, as stated")
+    violation = float(again.excess.max(initial=0.0)) / mean
+    scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(again.held.max()) / mean + violation)
+    yield ratio("violation", abs(violation - float(fit["constraint_violation"])), scale,
+                f"distances of neighbors: squared, off by {violation:.2g} of their mean at most, as stated")
     if subject.method.constraints != "equal":
         yield count("weights", int(np.sum(unfolded.weights < 0)), "weights below zero, where none may grow")
     if subject.plan.full:

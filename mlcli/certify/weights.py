@@ -41,18 +41,19 @@ def solved(points: Array, neighbors: Array, ridge: float) -> Array:
     grams = gaps @ gaps.transpose(0, 2, 1)
     traces = np.trace(grams, axis1=1, axis2=2)
     grams += np.eye(grams.shape[1]) * (ridge * np.where(traces > 0, traces, 1.0))[:, None, None]
-    found = np.linalg.solve(grams, np.ones((*grams.shape[:2], 1)))[..., 0]
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    weights = np.linalg.solve(grams, np.ones((*grams.shape[:2], 1)))[..., 0]
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def weight_checks(subject: Subject) -> Iterator[Check]:
     """All checks of this page."""
     similarity = subject.similarity
-    width, columns = similarity.neighbors.count or 1, subject.data.values.shape[1]
+    width, columns = similarity.neighbors.usual, subject.data.values.shape[1]
     if not subject.plan.allows(0.5, subject.size * (ROW + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
         return
-    lists, _ = connected_lists(subject.data, similarity.neighbors)  # proven by `neighbors`
+    policy = subject.method.neighbors.pieces
+    lists, _ = connected_lists(subject.data, similarity.neighbors, policy)  # proven by `neighbors`
     root = residual_matrix(subject.data.values, lists, similarity.ridge)
     sizes = abs(root)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)
@@ -79,7 +80,7 @@ def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array) -> Ite
     ties = tied(solved[solved > 0] ** -0.5, subject.rounding, coordinates.shape[1], power=2)
     yield ratio("residual", most(gaps / (norm * precision + ties)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
-    found = np.sum(image * image, axis=0) / size
+    again = np.sum(image * image, axis=0) / size
     noise = norm * (EPS / ridge) ** 2  # of a sum of squares whose terms have the root of this as their error
-    relative = np.abs(found - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
+    relative = np.abs(again - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
     yield ratio("costs", most(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")

@@ -35,7 +35,8 @@ def median_nearest(points: int, dimensions: float) -> float:
 def uniform(points: int, dimensions: float) -> Reach:
     """What uniform points in a ball of so many dimensions would show."""
     one, ten = (edge_length(share, dimensions) for share in SHARES)
-    return Reach(dimensions, one, ten, median_nearest(points, dimensions))
+    return Reach(dimensions=dimensions, one_percent=one, ten_percent=ten,
+                 center_nearest=median_nearest(points, dimensions))
 
 
 @stage("concentration")
@@ -54,8 +55,8 @@ def concentration_of(data: Features, intrinsic: float, compute: Compute) -> Conc
     nearest, farthest = around[:, 0], around[:, 3]
     mean = float(around[:, 4].mean())
     deviation = float(np.sqrt(max(around[:, 5].mean() - mean**2, 0.0)))
-    measured = Reach(None, float(np.median(around[:, 1] / farthest)), float(np.median(around[:, 2] / farthest)),
-                     _center_nearest(points))
+    measured = Reach(dimensions=None, one_percent=float(np.median(around[:, 1] / farthest)),
+                     ten_percent=float(np.median(around[:, 2] / farthest)), center_nearest=_center_nearest(points))
     ratio = float(np.median(nearest / farthest))
     finite = np.isfinite(intrinsic) and intrinsic > 0
     return Concentration(measured, uniform(size, points.shape[1]), uniform(size, intrinsic) if finite else None,

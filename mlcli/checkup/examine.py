@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.inputs import Features as Points
 from mlcli.base.stage import running
 from mlcli.base.threads import threads_limited
@@ -26,7 +26,8 @@ from mlcli.data.square import look_like_similarities
 from mlcli.data.symmetry import merge
 from mlcli.data.table import Table
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.stages.graph.neighborhoods import nearest_lists
+from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.kernels.forms import square_memory
 
 LARGEST = 20_000  # points whose pairs are all examined; of more, a seeded sample
@@ -66,11 +67,11 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
 
 def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
     """The conditions of a metric; then, made symmetric, the other checks that the numbers allow."""
-    found, ids = table.values, table.ids
+    values, ids = table.values, table.ids
     with running("metric"):
-        completed = _completed(found, config)
-        report = replace(report, metric=metric_of(found, completed, ids))
-    reason = _obstacle(report, found)
+        completed = _completed(values, config)
+        report = replace(report, metric=metric_of(values, completed, ids))
+    reason = _obstacle(report, values)
     if reason:
         return _without_geometry(report, reason, "euclidean", "corrections")
     euclidean, corrections = euclidean_of(completed)
@@ -82,9 +83,9 @@ def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbo
     return _geometry(report, Dissimilarities(completed, ids), config.compute, neighbors)
 
 
-def _completed(found: Array, config: RunConfig) -> Array:
+def _completed(given: Array, config: RunConfig) -> Array:
     """Symmetric, as the options say or by means, with a zero diagonal; roots where the numbers are squares."""
-    values = found.copy()
+    values = given.copy()
     merge(values, "mean" if config.input.symmetrize == "error" else config.input.symmetrize)
     np.fill_diagonal(values, 0.0)
     if config.input.squared:
@@ -92,12 +93,12 @@ def _completed(found: Array, config: RunConfig) -> Array:
     return values
 
 
-def _obstacle(report: Report, found: Array) -> str:
+def _obstacle(report: Report, values: Array) -> str:
     """Why a matrix cannot be examined further, where that is so."""
     assert report.metric is not None
     if report.metric.missing.cells:
         return "there are pairs without a number"
-    if look_like_similarities(found):
+    if look_like_similarities(values):
         return "the numbers look like similarities"
     return "there are dissimilarities below zero" if report.metric.nonnegative.violations else ""
 
@@ -119,9 +120,9 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
     data = data.normalized()
     if size < 2 or not np.ptp(data.values, axis=0).any():
         return _without_geometry(report, "all points are equal" if size > 1 else "there is one point")
-    neighbors = neighbors.settled(size)
+    neighbors = neighbors.resolved(size)
     with running("neighbors"):
-        lists: Lists = nearest_lists(data, min(neighbors.count or 10, size - 1))
+        lists: Lists = nearest_lists(data, min(neighbors.neighborhood(data).usual, size - 1))
     sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(data, lists), "hubness": hubness_of(data, lists),
                                 "graph": graph_facts(data, neighbors, lists)}
     if isinstance(data, Points):

@@ -26,10 +26,14 @@ def features_of(table: Table) -> Features:
     rows, columns = repeats(values, 1), repeats(values, 0)
     columns = columns[~constant[columns[:, 0]]]  # constant ones are reported as such
     spread, scales = scales_of(deviations, unit, constant, names)
-    return Features(len(values), len(names), missing_of(values, names),
-                    int(constant.sum()), tuple(names[j] for j in np.flatnonzero(constant)[:NAMED].tolist()),
-                    len(columns), tuple((names[j], names[i]) for j, i in columns[:NAMED].tolist()),
-                    len(rows), tuple((table.ids[j], table.ids[i]) for j, i in rows[:LISTED].tolist()), spread, scales)
+    return Features(rows=len(values), columns=len(names), missing=missing_of(values, names),
+                    constant_columns=int(constant.sum()),
+                    constant_column_names=tuple(names[j] for j in np.flatnonzero(constant)[:NAMED].tolist()),
+                    duplicate_columns=len(columns),
+                    duplicate_column_names=tuple((names[j], names[i]) for j, i in columns[:NAMED].tolist()),
+                    duplicate_rows=len(rows),
+                    duplicate_row_ids=tuple((table.ids[j], table.ids[i]) for j, i in rows[:LISTED].tolist()),
+                    scale_spread=spread, scales=scales)
 
 
 def missing_of(values: Array, names: Sequence[str]) -> Missing:
@@ -42,8 +46,8 @@ def missing_of(values: Array, names: Sequence[str]) -> Missing:
             infinite += int(np.isinf(values[block]).sum())
             rows += int(bad.any(axis=1).sum())
     worst = np.argsort(-by_column, kind="stable")[:LISTED]
-    return Missing(int(by_column.sum()), infinite, rows, int(np.count_nonzero(by_column)),
-                   tuple((names[j], int(by_column[j])) for j in worst.tolist() if by_column[j]))
+    return Missing(cells=int(by_column.sum()), infinite=infinite, rows=rows, columns=int(np.count_nonzero(by_column)),
+                   worst=tuple((names[j], int(by_column[j])) for j in worst.tolist() if by_column[j]))
 
 
 def spreads(values: Array) -> tuple[Array, Unit, AnyArray]:
@@ -84,7 +88,8 @@ def scales_of(deviations: Array, unit: Unit, constant: AnyArray,
     with np.errstate(divide="ignore", under="ignore"):
         spread = float(deviations[high] / deviations[low])
         shares = (deviations[varying] / deviations[high]) ** 2
-    return spread, Scales(largest, names[high], smallest, names[low], middle, float(1 / shares.sum()))
+    return spread, Scales(largest=largest, largest_column=names[high], smallest=smallest, smallest_column=names[low],
+                          median=middle, dominant_share=float(1 / shares.sum()))
 
 
 def repeats(values: Array, axis: int) -> Indices:

@@ -18,9 +18,9 @@ SKEWED = 1.4  # skewness of how often points are neighbors
 
 def findings_of(report: Report, config: RunConfig, table: Table) -> Iterator[Finding]:
     """All findings, those first that `embed` would stop at."""
-    found = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report, table),
-             *_of_features(report.features, config, table), *_of_geometry(report)]
-    yield from sorted(found, key=lambda finding: finding.severity)
+    findings = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report, table),
+                *_of_features(report.features, config, table), *_of_geometry(report)]
+    yield from sorted(findings, key=lambda finding: finding.severity)
 
 
 def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
@@ -66,12 +66,12 @@ def _of_distances(metric: Metric, euclidean: Euclidean | None) -> Iterator[Findi
 
 
 def _of_euclidean(report: Report) -> Iterator[Finding]:
-    found, corrections = report.euclidean, report.corrections
-    if found is not None and corrections is not None and not found.is_euclidean:
+    euclidean, corrections = report.euclidean, report.corrections
+    if euclidean is not None and corrections is not None and not euclidean.is_euclidean:
         cailliez = ("; Cailliez' constant was not computed" if corrections.cailliez is None else
                     f"; Cailliez' constant is {corrections.cailliez:.6g}")
         yield Finding("C-NOT-EUCLIDEAN", "warning", f"no points of a Euclidean space have these distances: the "
-                      f"smallest eigenvalue is {found.smallest_eigenvalue:.6g}{cailliez}",
+                      f"smallest eigenvalue is {euclidean.smallest_eigenvalue:.6g}{cailliez}",
                       "mds leaves the negative part out; --set method.correction=cailliez or lingoes corrects it")
 
 
@@ -131,12 +131,10 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
     if any(skipped.reason == "all points are equal" for skipped in report.skipped):
         yield Finding("C-ALL-EQUAL", "warning", "all points are equal", "check that the right columns were read")
     if graph and graph.pieces > 1:
-        asked = counted(graph.neighbors, "neighbor") if graph.neighbors else f"radius {graph.radius:g}"
         enough = (f"-k {graph.connecting_k}" if graph.neighbors
                   else f"--radius {Context(prec=7, rounding=ROUND_UP).create_decimal(graph.connecting_radius):g}")
-        yield Finding("C-PIECES", "warning", f"the neighbor graph of {asked} is in {graph.pieces} pieces; isomap and "
-                      "lle would stop", f"use {enough}, or --set method.neighbors.pieces=largest or "
-                      "connect")
+        yield Finding("C-PIECES", "warning", f"the neighbor graph of {graph.rule} is in {graph.pieces} pieces; isomap "
+                      "and lle would stop", f"use {enough}, or --set method.neighbors.pieces=largest or connect")
     if near and report.rows_compared >= FEWEST and near.nearest_over_farthest > NEAR_IS_FAR:
         yield Finding("C-CONCENTRATED", "warning", f"the nearest neighbor is {near.nearest_over_farthest:.0%} as far "
                       "as the farthest point: distances hardly distinguish near from far", "reduce the columns "

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.checkup.report import GraphFacts, Hubness, IntrinsicDimension
@@ -10,7 +10,8 @@ from mlcli.report.dimension.neighbor_growth import maximum_likelihood, two_nn, t
 from mlcli.stages.graph.connecting import connecting_count, connecting_radius
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighbors import Neighbors, Spatial, nearest_lists
+from mlcli.stages.graph.neighborhoods import nearest_lists
+from mlcli.stages.graph.neighbors import Neighbors
 
 LISTED = 10
 
@@ -21,12 +22,13 @@ def graph_facts(data: Spatial, neighbors: Neighbors, lists: Lists) -> GraphFacts
 
     `lists` hold equally many nearest neighbors of every point.
     """
-    graph = graph_of(lists if neighbors.radius is None else neighbors.lists(data), "union")
+    graph = graph_of(neighbors.neighborhood(data).from_nearest(data, lists), "union")
     sizes = np.bincount(graph.pieces())
     radius, left, right = connecting_radius(data, lists)
-    return GraphFacts(neighbors.count, neighbors.radius, graph.edges, len(sizes), tuple(sizes[:LISTED].tolist()),
-                      connecting_count(data, lists), data.unit.number(radius),
-                      (str(data.ids[left]), str(data.ids[right])))
+    return GraphFacts(neighbors=neighbors.count, radius=neighbors.radius, edges=graph.edges, pieces=len(sizes),
+                      piece_sizes=tuple(sizes[:LISTED].tolist()), connecting_k=connecting_count(data, lists),
+                      connecting_radius=data.unit.number(radius),
+                      widest_gap=(str(data.ids[left]), str(data.ids[right])))
 
 
 def hubness_of(data: Spatial, lists: Lists) -> Hubness:

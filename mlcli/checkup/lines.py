@@ -64,8 +64,8 @@ def finding_lines(report: Report) -> Iterator[str]:
         yield f"      {finding.advice}"
 
 
-def _features(found: Features) -> list[tuple[str, str]]:
-    missing = found.missing
+def _features(features: Features) -> list[tuple[str, str]]:
+    missing = features.missing
     cells = "none"
     if missing.cells:
         worst = ", ".join(f"{shown(name)} {count:,}" for name, count in missing.worst)
@@ -73,11 +73,11 @@ def _features(found: Features) -> list[tuple[str, str]]:
         infinite = f"; {missing.infinite:,} of them infinite" if missing.infinite else ""
         cells = f"{missing.cells:,} in {where}: {worst}{infinite}"
     facts = [("missing cells", cells),
-             ("constant columns", _named(found.constant_columns, found.constant_column_names)),
-             ("repeated columns", _repeated(found.duplicate_columns, found.duplicate_column_names)),
-             ("repeated rows", _repeated(found.duplicate_rows, found.duplicate_row_ids))]
-    if found.scales:
-        scales = found.scales
+             ("constant columns", _named(features.constant_columns, features.constant_column_names)),
+             ("repeated columns", _repeated(features.duplicate_columns, features.duplicate_column_names)),
+             ("repeated rows", _repeated(features.duplicate_rows, features.duplicate_row_ids))]
+    if features.scales:
+        scales = features.scales
         facts += [("standard deviations", f"{scales.smallest:.4g} ({shown(scales.smallest_column)}) to "
                    f"{scales.largest:.4g} ({shown(scales.largest_column)}), median {scales.median:.4g}"),
                   ("widest column's share", f"{scales.dominant_share:.1%} of the total variance")]
@@ -93,9 +93,9 @@ def _repeated(count: int, pairs: tuple[tuple[str, str], ...]) -> str:
     return f"{count:,}: {examples}{', ...' if count > 3 else ''}" if count else "none"
 
 
-def _metric(found: Metric) -> list[tuple[str, str]]:
-    nonnegative, identity, symmetry, triangle = found.nonnegative, found.identity, found.symmetry, found.triangle
-    facts = [("missing numbers", _unknown(found.missing)),
+def _metric(metric: Metric) -> list[tuple[str, str]]:
+    nonnegative, identity, symmetry, triangle = metric.nonnegative, metric.identity, metric.symmetry, metric.triangle
+    facts = [("missing numbers", _unknown(metric.missing)),
              ("below zero", _count(nonnegative.violations, nonnegative.of, "pairs", nonnegative.worst)),
              ("zero to itself", _count(identity.violations, identity.of, "points not", identity.worst)),
              ("different points at zero", _count(identity.coincident_pairs, nonnegative.of, "pairs",
@@ -114,7 +114,7 @@ def _metric(found: Metric) -> list[tuple[str, str]]:
             facts.append(("", "each has a side below zero"))
         elif triangle.violations and not nonnegative.violations:
             facts.append(("", f"adding {triangle.largest_excess:.6g} to every dissimilarity would mend it"))
-    return [*facts, ("a metric", "yes" if found.is_metric else "no")]
+    return [*facts, ("a metric", "yes" if metric.is_metric else "no")]
 
 
 def _unknown(missing: Unknown) -> str:
@@ -132,46 +132,46 @@ def _count(violations: int, of: int, what: str, worst: tuple[Offender, ...]) -> 
     return f"{violations:,} of {of:,} {what}: " + "; ".join(parts) + (" ..." if violations > 3 else "")
 
 
-def _euclidean(found: Euclidean, corrections: Corrections) -> list[tuple[str, str]]:
-    facts = [("Euclidean", "yes" if found.is_euclidean else "no"),
-             ("eigenvalues of -HD\u00b2H/2", f"{found.smallest_eigenvalue:.10g} to {found.largest_eigenvalue:.10g}, "
-              f"{found.negative_eigenvalues:,} below zero ({found.negative_share:.1%} of the sum of sizes)")]
-    if found.is_euclidean:
+def _euclidean(euclidean: Euclidean, corrections: Corrections) -> list[tuple[str, str]]:
+    facts = [("Euclidean", "yes" if euclidean.is_euclidean else "no"),
+             ("eigenvalues of -HD\u00b2H/2", f"{euclidean.smallest_eigenvalue:.10g} to "
+              f"{euclidean.largest_eigenvalue:.10g}, "
+              f"{euclidean.negative_eigenvalues:,} below zero ({euclidean.negative_share:.1%} of the sum of sizes)")]
+    if euclidean.is_euclidean:
         return facts
     cailliez = (NOT_FOUND if corrections.cailliez is None else
                 f"{corrections.cailliez:.10g} (add this to the dissimilarities, and it is Euclidean)")
-    return [*facts, ("square roots Euclidean", "yes" if found.roots_are_euclidean else "no"),
+    return [*facts, ("square roots Euclidean", "yes" if euclidean.roots_are_euclidean else "no"),
             ("Lingoes' constant", f"{corrections.lingoes:.10g} (add twice this to the squares, and it is Euclidean)"),
             ("Cailliez' constant", cailliez)]
 
 
-def _kernel(found: Kernel) -> list[tuple[str, str]]:
-    facts = [("missing numbers", _unknown(found.missing)),
-             ("not symmetric", _count(found.symmetry.violations, found.symmetry.of, "pairs", found.symmetry.worst))]
-    if found.is_positive_semidefinite is not None:
-        facts += [("eigenvalues", f"{found.smallest_eigenvalue:.10g} to {found.largest_eigenvalue:.10g}"),
-                  ("positive semidefinite", "yes" if found.is_positive_semidefinite else "no")]
+def _kernel(kernel: Kernel) -> list[tuple[str, str]]:
+    facts = [("missing numbers", _unknown(kernel.missing)),
+             ("not symmetric", _count(kernel.symmetry.violations, kernel.symmetry.of, "pairs", kernel.symmetry.worst))]
+    if kernel.is_positive_semidefinite is not None:
+        facts += [("eigenvalues", f"{kernel.smallest_eigenvalue:.10g} to {kernel.largest_eigenvalue:.10g}"),
+                  ("positive semidefinite", "yes" if kernel.is_positive_semidefinite else "no")]
     return facts
 
 
-def _graph(found: GraphFacts) -> list[tuple[str, str]]:
-    rule = counted(found.neighbors, "neighbor") if found.neighbors else f"radius {found.radius:g}"
-    sizes = ", ".join(f"{size:,}" for size in found.piece_sizes) + (", ..." if found.pieces > len(found.piece_sizes)
+def _graph(graph: GraphFacts) -> list[tuple[str, str]]:
+    sizes = ", ".join(f"{size:,}" for size in graph.piece_sizes) + (", ..." if graph.pieces > len(graph.piece_sizes)
                                                                     else "")
-    return [(f"graph of {rule}", f"{counted(found.edges, 'edge')}, {counted(found.pieces, 'piece')}"
-             + (f" of {sizes} points" if found.pieces > 1 else "")),
-            ("connects all", f"{counted(found.connecting_k, 'neighbor')} or more; a radius of "
-             f"{found.connecting_radius:.6g} or more (the gap between {' and '.join(map(shown, found.widest_gap))})")]
+    return [(f"graph of {graph.rule}", f"{counted(graph.edges, 'edge')}, {counted(graph.pieces, 'piece')}"
+             + (f" of {sizes} points" if graph.pieces > 1 else "")),
+            ("connects all", f"{counted(graph.connecting_k, 'neighbor')} or more; a radius of "
+             f"{graph.connecting_radius:.6g} or more (the gap between {' and '.join(map(shown, graph.widest_gap))})")]
 
 
 def _neighborhoods(report: Report) -> list[tuple[str, str]]:
     facts = []
     if report.intrinsic_dimension:
-        found = report.intrinsic_dimension
-        two = f"{found.two_nn:.3g} \u00b1 {found.two_nn_se:.2g}" if isfinite(found.two_nn_se) else "unknown"
-        all_near = f"{found.maximum_likelihood:.3g}" if isfinite(found.maximum_likelihood) else "unknown"
+        section = report.intrinsic_dimension
+        two = f"{section.two_nn:.3g} \u00b1 {section.two_nn_se:.2g}" if isfinite(section.two_nn_se) else "unknown"
+        all_near = f"{section.maximum_likelihood:.3g}" if isfinite(section.maximum_likelihood) else "unknown"
         facts.append(("intrinsic dimension", f"{two} (two nearest), {all_near} (maximum likelihood, "
-                      f"{found.neighbors} nearest)"))
+                      f"{section.neighbors} nearest)"))
     if report.hubness:
         hubs = report.hubness
         facts.append(("hubness", f"skewness {round(hubs.skewness, 2) + 0.0:.2f}; {shown(hubs.hub)} is a neighbor of "
@@ -179,14 +179,14 @@ def _neighborhoods(report: Report) -> list[tuple[str, str]]:
     return facts
 
 
-def _concentration(found: Concentration) -> list[tuple[str, str]]:
-    facts = [("nearest point", f"{found.nearest_over_farthest:.3f} (the median; at 1 all points would be equally far)"),
-             ("spread", f"{found.spread:.3f} (standard deviation over mean of all distances)"),
+def _concentration(apart: Concentration) -> list[tuple[str, str]]:
+    facts = [("nearest point", f"{apart.nearest_over_farthest:.3f} (the median; at 1 all points would be equally far)"),
+             ("spread", f"{apart.spread:.3f} (standard deviation over mean of all distances)"),
              ("", f"{'1% of points':>14}{'10% of points':>15}{'center to nearest':>19}"),
-             ("measured reach of", _reach(found.measured)),
-             (f"uniform, d = {found.uniform.dimensions:g}", _reach(found.uniform))]
-    if found.uniform_intrinsic:
-        facts.append((f"uniform, d = {found.uniform_intrinsic.dimensions:.3g}", _reach(found.uniform_intrinsic)))
+             ("measured reach of", _reach(apart.measured)),
+             (f"uniform, d = {apart.uniform.dimensions:g}", _reach(apart.uniform))]
+    if apart.uniform_intrinsic:
+        facts.append((f"uniform, d = {apart.uniform_intrinsic.dimensions:.3g}", _reach(apart.uniform_intrinsic)))
     return facts
 
 

@@ -17,12 +17,12 @@ FEW = 256  # rows whose pairs are examined together
 Ids = Sequence[str]
 
 
-def metric_of(found: Array, completed: Array, ids: Ids) -> Metric:
+def metric_of(values: Array, completed: Array, ids: Ids) -> Metric:
     """The conditions of a matrix as it stands in the file, and of triples in its symmetric form with zero diagonal."""
-    largest = largest_size(found)
-    nonnegative, identity = nonnegative_of(found, ids), identity_of(found, ids, largest)
-    symmetry, triangle = symmetry_of(found, ids, largest), triangle_of(completed, ids)
-    missing = unknown_of(found, ids)
+    largest = largest_size(values)
+    nonnegative, identity = nonnegative_of(values, ids), identity_of(values, ids, largest)
+    symmetry, triangle = symmetry_of(values, ids, largest), triangle_of(completed, ids)
+    missing = unknown_of(values, ids)
     broken = (missing.cells or nonnegative.violations or identity.violations or identity.coincident_pairs
               or symmetry.violations or triangle.violations)
     return Metric(not broken, missing, nonnegative, identity, symmetry, triangle)

@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from mlcli.base.frozen import frozen
+from mlcli.data.wording import counted
 
 
 @frozen
@@ -206,6 +207,11 @@ class GraphFacts:
     connecting_k: int
     connecting_radius: float
     widest_gap: tuple[str, str]  # the two points that need that radius
+
+    @property
+    def rule(self) -> str:
+        """Who counts as a neighbor, in words."""
+        return counted(self.neighbors, "neighbor") if self.neighbors else f"radius {self.radius:g}"
 
 
 @frozen

@@ -40,9 +40,9 @@ def violations(distances: Array) -> Sides:
     usable = known & (distances >= -slack)
     lengths = np.where(usable, np.maximum(distances, 0.0), np.inf)
     triples = _triangles(known)
-    found = _too_long(lengths, _undercut(lengths), usable, slack)
-    count = sum(part[0] for part in found) + triples - _triangles(usable)
-    excess, left, right = (np.concatenate([part[place] for part in found]) for place in (1, 2, 3))
+    long_sides = _too_long(lengths, _undercut(lengths), usable, slack)
+    count = sum(part[0] for part in long_sides) + triples - _triangles(usable)
+    excess, left, right = (np.concatenate([part[place] for part in long_sides]) for place in (1, 2, 3))
     top = np.lexsort((right, left, -excess))[:LISTED]
     between = (lengths[left[top]] + lengths[right[top]] + _ends(left[top], right[top], len(lengths))).argmin(axis=1)
     return Sides(count, triples, excess[top], left[top], right[top], between)

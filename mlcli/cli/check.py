@@ -46,7 +46,7 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
 
         report = examined(config)
     if json:
-        print_json({**report.document(), "notes": [*journal.told("W-"), *journal.told("N-")]})
+        print_json({**report.document(), "notes": [*journal.noted("W-"), *journal.noted("N-")]})
     else:
         from mlcli.checkup.lines import finding_lines, lines_of
 

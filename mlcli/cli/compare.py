@@ -47,13 +47,13 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
     if output is not None:
         refuse_existing(output, force)
     with watching(mode_of(progress), quiet, tell=not json):
-        found = comparing.compare(runs, neighbors=neighbors, label=label_column, seed=seed)
-        document = found.document()
+        comparison = comparing.compare(runs, neighbors=neighbors, label=label_column, seed=seed)
+        document = comparison.document()
     if output is not None:
         from mlcli.readback import encoded
         from mlcli.report.comparison.page import page
 
-        content = encoded(page(found, label=label_column, seed=seed))
+        content = encoded(page(comparison, label=label_column, seed=seed))
         write_whole(Path(output), lambda draft: draft.write_bytes(content), force=force)
     if json:
         print_json(document)

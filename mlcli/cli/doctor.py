@@ -20,14 +20,14 @@ WORST = 10.0  # residual and departure from orthogonality, in units of size time
 
 def doctor(json: Json = False) -> None:
     """Show libraries, threads and memory; test the eigensolver."""
-    found = facts()
+    document = facts()
     if json:
-        print_json(found)
+        print_json(document)
     else:
-        typer.echo("\n".join(lines(found)))
-    if not found["eigensolver"]["right"]:
+        typer.echo("\n".join(lines(document)))
+    if not document["eigensolver"]["right"]:
         raise NumericalError("SELF-TEST", "the eigensolver gives wrong results on a 64 x 64 matrix",
-                             where=", ".join(library["library"] for library in found["blas"]),
+                             where=", ".join(library["library"] for library in document["blas"]),
                              hint="set OPENBLAS_CORETYPE=Haswell, or install another numpy")
 
 
@@ -42,7 +42,7 @@ def facts() -> dict[str, Any]:
     return {
         "mlcli": mlcli.__version__, "python": platform.python_version(), "platform": system(),
         "packages": packages(), "blas": libraries(),
-        "blas_settings": blas.settled().facts(), "cores": machine.affinity(), "threads": threads.count,
+        "blas_settings": blas.settings().facts(), "cores": machine.affinity(), "threads": threads.count,
         "threads_source": threads.source, "threads_found": {t.source: t.count for t in blas.environment_limits()},
         "memory": memory.bytes, "memory_source": memory.source,
         "memory_found": {m.source: m.bytes for m in (*machine.memory_limits(), *limits.memory(threads.count))},
@@ -65,29 +65,29 @@ def self_test() -> dict[str, Any]:
             "orthogonality": round(float(departure), 3), "seconds": round(time.perf_counter() - start, 4)}
 
 
-def lines(found: dict[str, Any]) -> list[str]:
+def lines(document: dict[str, Any]) -> list[str]:
     """The same for people."""
-    settings, test = found["blas_settings"], found["eigensolver"]
-    instead = f"; numpy and scipy compute: {found['native_absence']}" if found["native_absence"] else ""
+    settings, test = document["blas_settings"], document["eigensolver"]
+    instead = f"; numpy and scipy compute: {document['native_absence']}" if document["native_absence"] else ""
     return [
-        f"mlcli {found['mlcli']}, Python {found['python']}, {found['platform']}",
-        *(f"{name} {number or 'missing'}" for name, number in found["packages"].items()),
+        f"mlcli {document['mlcli']}, Python {document['python']}, {document['platform']}",
+        *(f"{name} {number or 'missing'}" for name, number in document["packages"].items()),
         *(f"{library['library']} in {library['used_by']}: kernel {library['kernel']}, {library['threads']} threads"
-          for library in found["blas"]),
+          for library in document["blas"]),
         f"variables set for them: {variables(settings['exported'])}",
         f"OpenBLAS core type: {settings['core_type'] or 'left alone'} ({settings['reason']})",
-        f"threads: {found['threads']} ({found['threads_source']}); found: {listed(found['threads_found'])}",
-        f"memory: {units.memory(found['memory'])} ({found['memory_source']}); found: "
-        + listed({source: units.memory(size) for source, size in found["memory_found"].items()}),
-        f"native kernels: {found['native']}{instead}",
+        f"threads: {document['threads']} ({document['threads_source']}); found: {listed(document['threads_found'])}",
+        f"memory: {units.memory(document['memory'])} ({document['memory_source']}); found: "
+        + listed({source: units.memory(size) for source, size in document["memory_found"].items()}),
+        f"native kernels: {document['native']}{instead}",
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
     ]
 
 
-def listed(found: Mapping[str, object]) -> str:
+def listed(items: Mapping[str, object]) -> str:
     """What was found, each with where."""
-    return ", ".join(f"{value} ({source})" for source, value in found.items())
+    return ", ".join(f"{value} ({source})" for source, value in items.items())
 
 
 def variables(exported: dict[str, str]) -> str:

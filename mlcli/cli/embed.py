@@ -34,6 +34,6 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     layer = from_outside(os.environ, assignments or [], given)
     config = build(layer)
     with located(layer):
-        summary = launch(config, Manner(force, quiet, json, mode_of(progress), strict))
+        summary = launch(config, Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict))
     if json:
         print_json(summary)

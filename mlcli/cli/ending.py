@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mlcli.cli.failure import escaped
-from mlcli.cli.progress import on_terminal, told
+from mlcli.cli.progress import line_of, on_terminal
 
 MOST = 10  # eigenvalues shown
 WIDTH = 30  # characters of the longest bar
@@ -23,7 +23,7 @@ def ending(summary: Mapping[str, Any]) -> list[str]:
     lines = [escaped(f"mlcli: {headline(summary)}"), *scree(summary, blocks=can_show(EIGHTHS + "█"), color=color)]
     lines += [f"mlcli: {escaped(line)}" for line in (quality(summary.get("quality") or {}),
                                                      (summary.get("dimension") or {}).get("sentence", "")) if line]
-    lines += [told(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
+    lines += [line_of(item["code"], item["message"]) for item in (*summary["warnings"], *summary["notes"])]
     return lines if summary["run"] is None else [*lines, f"mlcli: wrote {escaped(summary['run'])}"]
 
 
@@ -84,11 +84,11 @@ def can_show(text: str) -> bool:
     return True
 
 
-def quality(found: Mapping[str, Any]) -> str:
+def quality(measures: Mapping[str, Any]) -> str:
     """The leading measures of quality, with standard errors where they come from a sample."""
     words = []
     for name, shown in MEASURES.items():
-        value, error = found.get(name), found.get(f"{name}_se")
+        value, error = measures.get(name), measures.get(f"{name}_se")
         if isinstance(value, float):
             words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))
     text = ", ".join(words)

@@ -62,10 +62,10 @@ def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
 def parameter(name: str) -> inspect.Parameter:
     """A flag as a parameter of a command."""
     flag = FLAGS[name]
-    found = rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
-    kind: Any = bool if flag.constant else list[str] | None if found[0].type.startswith(LIST) else str | None
-    option = typer.Option(*flag.names, help=sentence(flag, found), show_default=False,
-                          metavar=None if flag.constant else metavar(found[0]))
+    described = rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
+    kind: Any = bool if flag.constant else list[str] | None if described[0].type.startswith(LIST) else str | None
+    option = typer.Option(*flag.names, help=sentence(flag, described), show_default=False,
+                          metavar=None if flag.constant else metavar(described[0]))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
                              default=False if flag.constant else None)
 
@@ -81,16 +81,17 @@ def rows_at(path: str) -> list[Row]:
     return [row for row in described() if row.path == path]
 
 
-def sentence(flag: Flag, found: list[Row]) -> str:
+def sentence(flag: Flag, described: list[Row]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
     if flag.constant:
         return f"The same as --set {flag.path}={flag.constant}: DATA holds one number for every two points."
-    methods = [row.only["method"] for row in found if "method" in row.only]
+    methods = [row.only["method"] for row in described if "method" in row.only]
     owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
-    repeated = " Repeatable." if found[0].type.startswith(LIST) else ""
-    default = found[0].default.strip("[]")
-    shown = "" if default in ("null", "", "required") or "(default" in found[0].sentence else f" [default: {default}]"
-    return f"{found[0].sentence.removesuffix('.')}{owners}.{repeated}{shown}"
+    repeated = " Repeatable." if described[0].type.startswith(LIST) else ""
+    default = described[0].default.strip("[]")
+    text = described[0].sentence
+    shown = "" if default in ("null", "", "required") or "(default" in text else f" [default: {default}]"
+    return f"{text.removesuffix('.')}{owners}.{repeated}{shown}"
 
 
 def metavar(row: Row) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from mlcli.base import publish
-from mlcli.base.settling import anything
+from mlcli.base.recovery import anything
 from mlcli.cli.streams import require_standard_output
 from mlcli.errors import UsageError
 from mlcli.rundir.plain import plain

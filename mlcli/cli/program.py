@@ -47,7 +47,7 @@ class LazyGroup(TyperGroup):
 
 def command(name: str) -> Any:
     """A command with its options, from the module of the same name; raises RefusedByPlan where it could not start."""
-    limits.require_room(blas.settled().count)
+    limits.require_room(blas.settings().count)
     module = importlib.import_module(f"mlcli.cli.{name}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command(name, context_settings=SETTINGS)(getattr(module, name))
@@ -106,7 +106,7 @@ def dispatch(arguments: list[str]) -> None:
 def main() -> None:
     """Carries out the command line and ends the process with its exit code; signals must be blocked."""
     gc.set_threshold(OBJECTS)
-    blas.settle(sys.argv[1:])  # before NumPy loads
+    blas.export(sys.argv[1:])  # before NumPy loads
     limits.spare_addresses(os.environ)
     streams.own()
     form = Form.of(sys.argv[1:])

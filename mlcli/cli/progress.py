@@ -197,8 +197,8 @@ def watching(mode: Mode, quiet: bool, *, tell: bool = False) -> Iterator[None]:
         raise
     shown.stop()
     if tell and not quiet and mode != "json":
-        for item in (*journal.told("W-"), *journal.told("N-")):
-            say(told(item["code"], item["message"]))
+        for item in (*journal.noted("W-"), *journal.noted("N-")):
+            say(line_of(item["code"], item["message"]))
 
 
 def titled(stage: str, part: str) -> str:
@@ -206,7 +206,7 @@ def titled(stage: str, part: str) -> str:
     return f"{stage}, {part}" if part else stage
 
 
-def told(code: str, message: str) -> str:
+def line_of(code: str, message: str) -> str:
     """A warning or a fact as one line."""
     return escaped(f"mlcli: {'warning' if code.startswith('W') else 'note'}[{code}]: {message}")
 

@@ -26,5 +26,5 @@ def project(run: Run, new: New, *, output: Output = "-", format: Format = None, 
     """
     from mlcli import reuse
 
-    put_to_use(reuse.project, run, new, output, format, force=force, assignments=assignments, flags=flags,
-               progress=progress, quiet=quiet)
+    put_to_use(reuse.project, run=run, path=new, output=output, format=format, force=force, assignments=assignments,
+               flags=flags, progress=progress, quiet=quiet)

@@ -23,5 +23,5 @@ def reconstruct(run: Run, embedding: Embedding, *, output: Output = "-", format:
     """
     from mlcli import reuse
 
-    put_to_use(reuse.reconstruct, run, embedding, output, format, force=force, assignments=assignments, flags=flags,
-               progress=progress, quiet=quiet)
+    put_to_use(reuse.reconstruct, run=run, path=embedding, output=output, format=format, force=force,
+               assignments=assignments, flags=flags, progress=progress, quiet=quiet)

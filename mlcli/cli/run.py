@@ -43,7 +43,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     layers = [layer for path in configs for layer in layers_of(Path(path), outside)]
     runs = [Planned(build(layer), layer) for layer in layers]
     refuse_shared([planned.config for planned in runs], len(configs), flags["output"])
-    manner = Manner(force, quiet, json, mode_of(progress), strict)
+    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict)
     if len(runs) == 1:
         documents, code = [launched(runs[0], manner)], 0
     else:

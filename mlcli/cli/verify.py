@@ -39,7 +39,7 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     if json:
         print_json(document)
     else:
-        for line in told(document):
+        for line in lines_of(document):
             typer.echo(escaped(line))
     if verified.changed:
         raise UnsafeFile("HASH", f"{', '.join(verified.changed)} is not what the run wrote", where=run,
@@ -49,7 +49,7 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
         raise NumericalError("VERIFY", f"the run's numbers are wrong: {names}", where=run, hint="make the run again")
 
 
-def told(document: dict[str, Any]) -> list[str]:
+def lines_of(document: dict[str, Any]) -> list[str]:
     """What was found, in lines for people."""
     lines = [f"{document['run']}: {document['verdict']}; the input is {document['input']}"]
     for check in document["certificate"]["checks"]:

@@ -65,14 +65,14 @@ def named(options: type[Options], values: Any) -> Any:
         return values
     filled = dict(values)
     for key, info in options.model_fields.items():
-        found = alternatives(info)
+        kinds = alternatives(info)
         section = filled.get(key, {} if info.is_required() else None)
-        if not isinstance(section, dict) or not found:
+        if not isinstance(section, dict) or not kinds:
             continue
-        if len(found) > 1 and TAG not in section:
+        if len(kinds) > 1 and TAG not in section:
             section = {TAG: tag_of(type(info.default)), **section}
-        kind = next((kind for kind in found if len(found) == 1 or section[TAG] in (tag_of(kind), *aliases(kind))), None)
-        if kind is not None and len(found) > 1:
+        kind = next((kind for kind in kinds if len(kinds) == 1 or section[TAG] in (tag_of(kind), *aliases(kind))), None)
+        if kind is not None and len(kinds) > 1:
             section = {**section, TAG: tag_of(kind)}
         filled[key] = section if kind is None else named(kind, section)
     return filled

@@ -39,24 +39,25 @@ def rows(options: type[Options], path: str = "", only: Mapping[str, str] | None 
     """Every option under a set of options, sections before what they hold, alternatives one after another."""
     only = only or {}
     for name, info in options.model_fields.items():
-        here, found = f"{path}.{name}" if path else name, alternatives(info)
+        here, classes = f"{path}.{name}" if path else name, alternatives(info)
         if name == TAG and here != TAG:
             continue  # stands with the section that it chooses
         default, sentence = shown_default(info), sentence_of(name, info)
-        yield Row(here, in_words(info.annotation), limits(info.metadata), default, sentence, only)
-        if len(found) > 1:
-            names = listed([show(tag_of(kind)) for kind in found], "or")
-            yield Row(f"{here}.{TAG}", names, "", default, sentence, only)
-        for kind in found:
-            yield from rows(kind, here, {**only, here: tag_of(kind)} if len(found) > 1 else only)
+        yield Row(path=here, type=in_words(info.annotation), range=limits(info.metadata), default=default,
+                  sentence=sentence, only=only)
+        if len(classes) > 1:
+            names = listed([show(tag_of(kind)) for kind in classes], "or")
+            yield Row(path=f"{here}.{TAG}", type=names, range="", default=default, sentence=sentence, only=only)
+        for kind in classes:
+            yield from rows(kind, here, {**only, here: tag_of(kind)} if len(classes) > 1 else only)
 
 
 def sentence_of(name: str, info: FieldInfo) -> str:
     """What a field is for: its own sentence, else the first line of the options that it holds."""
-    found = alternatives(info)
-    if info.description or not found:
+    classes = alternatives(info)
+    if info.description or not classes:
         return info.description or ""
-    return (found[0].__doc__ or "").split("\n")[0] if len(found) == 1 else f"The {name}."
+    return (classes[0].__doc__ or "").split("\n")[0] if len(classes) == 1 else f"The {name}."
 
 
 def alternatives(info: FieldInfo) -> list[type[Options]]:

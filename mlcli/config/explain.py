@@ -24,8 +24,8 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
     problems: dict[Keys, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         problems.setdefault(keys_of(details, layer.values), []).append(details)
-    (keys, found), *others = [item for item in problems.items() if not is_above(item[0], problems)]
-    what, hint = wording(keys, found, list(rows(options)), layer)
+    (keys, problem), *others = [item for item in problems.items() if not is_above(item[0], problems)]
+    what, hint = wording(keys, problem, list(rows(options)), layer)
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))

@@ -26,19 +26,19 @@ def draft7(node: Any) -> Any:
         return [draft7(item) for item in node]
     if not isinstance(node, dict):
         return node
-    kept = {key: {name: draft7(value) for name, value in item.items()} if key in NAMED else draft7(item)
-            for key, item in node.items() if key not in ("discriminator", "title")}
-    if "$ref" in kept and len(kept) > 1:
-        return {**{key: item for key, item in kept.items() if key != "$ref"}, "allOf": [{"$ref": kept["$ref"]}]}
-    return kept
+    copied = {key: {name: draft7(value) for name, value in item.items()} if key in NAMED else draft7(item)
+              for key, item in node.items() if key not in ("discriminator", "title")}
+    if "$ref" in copied and len(copied) > 1:
+        return {**{key: item for key, item in copied.items() if key != "$ref"}, "allOf": [{"$ref": copied["$ref"]}]}
+    return copied
 
 
 def require_names(options: type[Options], definitions: dict[str, Any]) -> None:
     """Every alternative of a section but the default one must be named."""
     for info in options.model_fields.values():
-        found = alternatives(info)
-        for kind in found:
-            if len(found) > 1 and tag_of(kind) != tag_of(type(info.default)):
+        classes = alternatives(info)
+        for kind in classes:
+            if len(classes) > 1 and tag_of(kind) != tag_of(type(info.default)):
                 definition = definitions[kind.__name__]
                 definition["required"] = sorted({TAG, *definition.get("required", [])})
             require_names(kind, definitions)

@@ -67,8 +67,9 @@ def read_document(path: Path) -> Document:
     """The mapping that a YAML file holds; raises ConfigError with file:line:column."""
     document = parse(read_text(path), lambda mark: f"{path}:{mark.line + 1}:{mark.column + 1}")
     if not isinstance(document.value, dict):
-        found = "is empty" if document.value is None else "does not hold a mapping"
-        raise ConfigError("YAML", f"the file {found}", where=f"{path}:1:1", hint="write sections such as input: {...}")
+        content = "is empty" if document.value is None else "does not hold a mapping"
+        raise ConfigError("YAML", f"the file {content}", where=f"{path}:1:1",
+                          hint="write sections such as input: {...}")
     return document
 
 
@@ -127,8 +128,8 @@ def value_at(node: yaml.Node, keys: Keys, locate: Locate, places: dict[Keys, str
     if tag is not None and node.tag != tag:
         raise bad(node, locate, f"the tag !!{node.tag.removeprefix(scalars.CORE)} is not for a list or mapping")
     if isinstance(node, yaml.MappingNode):
-        found = entries(node, keys, locate, places)
-        return {key: value_at(value, (*keys, key), locate, places) for key, value in found}
+        items = entries(node, keys, locate, places)
+        return {key: value_at(value, (*keys, key), locate, places) for key, value in items}
     if isinstance(node, yaml.SequenceNode):
         return [value_at(item, (*keys, index), locate, places) for index, item in enumerate(node.value)]
     return scalar(node, locate)

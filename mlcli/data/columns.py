@@ -95,17 +95,17 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     compute.require(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
                     + (f" with {texts:,} bytes of ids and labels" if texts else ""),
                     "choose fewer columns")
-    found = Taken(choice, np.empty((file.rows, columns)))
+    taken = Taken(choice, np.empty((file.rows, columns)))
     for row, batch in file.batches(wanted):
-        found.add(row, batch, opened.path)
-        advance(found.cells // len(wanted), file.rows)
-    if found.cells != file.rows * len(wanted):
+        taken.add(row, batch, opened.path)
+        advance(taken.cells // len(wanted), file.rows)
+    if taken.cells != file.rows * len(wanted):
         raise corrupt(opened.path, "columnar", ValueError(f"{file.rows} rows announced, and some are missing"))
-    found.warn()
-    labels = {choice.names[column]: tuple(found.texts[choice.names[column]]) for column in choice.labels}
-    ids = None if choice.id is None else tuple(found.texts[choice.id_name])
+    taken.warn()
+    labels = {choice.names[column]: tuple(taken.texts[choice.names[column]]) for column in choice.labels}
+    ids = None if choice.id is None else tuple(taken.texts[choice.id_name])
     id_name = "" if choice.id_name == PANDAS_INDEX else choice.id_name
-    return Sheet(found.values, choice.columns, True, ids, id_name, labels)
+    return Sheet(taken.values, choice.columns, True, ids, id_name, labels)
 
 
 def choose_columns(file: Columnar, input: Input) -> Choice:
@@ -247,9 +247,9 @@ def as_texts(column: Any, name: str, path: str) -> list[str]:
     if arrow.types.is_dictionary(column.type):
         indices = column.indices.cast(arrow.int64()).fill_null(-1).to_numpy()
         used, places = np.unique(indices, return_inverse=True)
-        found = as_texts(column.dictionary.take(arrow.array(used[used >= 0])), name, path)
-        found = found if len(found) == len(used) else ["", *found]
-        return [found[place] for place in places.tolist()]
+        texts = as_texts(column.dictionary.take(arrow.array(used[used >= 0])), name, path)
+        texts = texts if len(texts) == len(used) else ["", *texts]
+        return [texts[place] for place in places.tolist()]
     if arrow.types.is_floating(column.type):
         return ["" if value is None else f"{value:.17g}" for value in column.to_pylist()]
     _require_short(column, name, path)

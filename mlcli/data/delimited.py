@@ -37,15 +37,15 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     columns = len(layout.choice.values)
     compute.require(8.0 * text.survey.lines * columns, f"a table of {text.survey.lines:,} x {columns:,} numbers",
                     "choose fewer columns")
-    found = _filled(text, layout, compute)
-    require_content(found.rows, columns, text.path)
-    if found.doubtful or text.survey.quotes % 2 or _endless(text, found):
+    filled = _filled(text, layout, compute)
+    require_content(filled.rows, columns, text.path)
+    if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
-    return _sheet(layout, found)
+    return _sheet(layout, filled)
 
 
 @dataclass
-class Found:
+class Rows:
     """What has been read so far."""
 
     values: Array  # the rows read, then room
@@ -55,21 +55,21 @@ class Found:
     labels: dict[str, list[str]] = field(default_factory=dict)
 
 
-def _filled(text: Text, layout: Layout, compute: Compute) -> Found:
+def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
     """Reads everything; where Arrow fails, the slow scan finds the reason."""
     arrow = pyarrow()
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
-    found = Found(np.empty((room, len(layout.choice.values))))
+    filled = Rows(np.empty((room, len(layout.choice.values))))
     try:
         for batch in _batches(arrow, text, layout, compute):
-            _take(batch, text, layout, found)
-            advance(found.rows, text.survey.lines)
+            _take(batch, text, layout, filled)
+            advance(filled.rows, text.survey.lines)
     except arrow.ArrowException as error:
         if "Empty CSV file" not in str(error):
             rescan(text, layout)
             raise DataError("CSV", f"the text is not a table: {shown(str(error), 160)}", where=place(text.path),
                             hint="check the quotes and the separator") from None
-    return found
+    return filled
 
 
 def _batches(arrow: Any, text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
@@ -91,20 +91,20 @@ def _batches(arrow: Any, text: Text, layout: Layout, compute: Compute) -> Iterat
         yield from reader
 
 
-def _take(batch: Any, text: Text, layout: Layout, found: Found) -> None:
+def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
     """Adds a batch to what was read."""
     if batch.num_rows == 0:
         return
-    stop, columns = found.rows + batch.num_rows, len(layout.choice.values)
-    if stop > len(found.values):
+    stop, columns = filled.rows + batch.num_rows, len(layout.choice.values)
+    if stop > len(filled.values):
         raise changed(text.path)
-    block = found.values[found.rows:stop]
+    block = filled.values[filled.rows:stop]
     numbers = batch.select(list(range(columns)))
     block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
     missing = sum(column.null_count for column in numbers.columns)
-    found.doubtful |= _doubtful(block, missing, text.survey.tiny)
-    _take_texts(batch, layout, found)
-    found.rows = stop
+    filled.doubtful |= _doubtful(block, missing, text.survey.tiny)
+    _take_texts(batch, layout, filled)
+    filled.rows = stop
 
 
 def _doubtful(block: Array, missing: int, tiny: bool) -> bool:
@@ -115,25 +115,25 @@ def _doubtful(block: Array, missing: int, tiny: bool) -> bool:
     return tiny and bool(np.any(block == 0))
 
 
-def _take_texts(batch: Any, layout: Layout, found: Found) -> None:
+def _take_texts(batch: Any, layout: Layout, filled: Rows) -> None:
     """Adds the ids and labels of a batch."""
     choice = layout.choice
     if choice.id is not None:
-        found.ids += batch.column(str(choice.id)).to_pylist()
+        filled.ids += batch.column(str(choice.id)).to_pylist()
     for column in choice.labels:
-        found.labels.setdefault(choice.names[column], []).extend(batch.column(str(column)).to_pylist())
+        filled.labels.setdefault(choice.names[column], []).extend(batch.column(str(column)).to_pylist())
 
 
-def _endless(text: Text, found: Found) -> bool:
+def _endless(text: Text, filled: Rows) -> bool:
     """Whether an id or label is longer than a cell may be, so that the slow scan refuses it."""
     if text.survey.longest <= field_size_limit():
         return False
-    return any(len(cell) > field_size_limit() for cells in (found.ids, *found.labels.values()) for cell in cells)
+    return any(len(cell) > field_size_limit() for cells in (filled.ids, *filled.labels.values()) for cell in cells)
 
 
-def _sheet(layout: Layout, found: Found) -> Sheet:
+def _sheet(layout: Layout, filled: Rows) -> Sheet:
     """What was read, as a value."""
-    labels = {name: tuple(texts) for name, texts in found.labels.items()}
-    return Sheet(found.values[: found.rows], layout.choice.columns, layout.named,
-                 None if layout.choice.id is None else tuple(found.ids),
+    labels = {name: tuple(texts) for name, texts in filled.labels.items()}
+    return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,
+                 None if layout.choice.id is None else tuple(filled.ids),
                  layout.choice.id_name if layout.named else "", labels)

@@ -29,7 +29,7 @@ class Cells:
 
 def rescan(text: Text, layout: Layout) -> int:
     """Raises the DataError that a text deserves, or returns how many of its numbers underflow."""
-    found: dict[str, Cells] = {"text": Cells(), "overflow": Cells(), "underflow": Cells()}
+    kinds: dict[str, Cells] = {"text": Cells(), "overflow": Cells(), "underflow": Cells()}
     bad: Counter[int] = Counter()
     missing: Counter[int] = Counter()
     row = 0
@@ -39,16 +39,16 @@ def rescan(text: Text, layout: Layout) -> int:
             kind = fault(cells[column], text.input.decimal)
             missing[column] += cells[column] in MISSING
             if kind:
-                found[kind].add(line, row, column, cells[column])
+                kinds[kind].add(line, row, column, cells[column])
                 bad[column] += kind == "text"
-        if found["text"].first and row >= found["text"].first[0][1] + WINDOW:
+        if kinds["text"].first and row >= kinds["text"].first[0][1] + WINDOW:
             break
     texts = [column for column, count in bad.items() if 2 * count > row - missing[column]]
-    refuse_text_columns(text, layout, sorted(texts), found["text"])
-    refuse_cells(text, layout, found["text"], "NOT-A-NUMBER", "is not a number", "are not numbers")
-    refuse_cells(text, layout, found["overflow"], "OVERFLOW", "is too large for double precision",
+    refuse_text_columns(text, layout, sorted(texts), kinds["text"])
+    refuse_cells(text, layout, kinds["text"], "NOT-A-NUMBER", "is not a number", "are not numbers")
+    refuse_cells(text, layout, kinds["overflow"], "OVERFLOW", "is too large for double precision",
                  "are too large for double precision")
-    return found["underflow"].total
+    return kinds["underflow"].total
 
 
 def require_width(text: Text, layout: Layout, line: int, row: int, width: int) -> None:
@@ -68,7 +68,7 @@ def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: C
     if not columns:
         return
     names = [layout.choice.names[column] for column in columns]
-    parts = [described(found, layout) for found in cells.first if found[2] in columns][:1]
+    parts = [described(cell, layout) for cell in cells.first if cell[2] in columns][:1]
     raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
                     + "".join(f", for example {part}" for part in parts), where=place(text.path),
                     hint=other_separator(text, cells)
@@ -79,19 +79,19 @@ def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, 
     """Refuses cells of numeric columns, the first five of them named."""
     if not cells.total:
         return
-    parts = [described(found, layout) for found in cells.first]
+    parts = [described(cell, layout) for cell in cells.first]
     raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
                     + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
                     hint=other_separator(text, cells) or "correct them; missing values are empty, NA or NaN")
 
 
-def described(found: tuple[int, int, int, str], layout: Layout) -> str:
+def described(entry: tuple[int, int, int, str], layout: Layout) -> str:
     """A cell with its place."""
-    line, row, column, cell = found
+    line, row, column, cell = entry
     return f"{shown_cell(cell)} in line {line}, row {row}, column {shown(layout.choice.names[column])}"
 
 
 def other_separator(text: Text, cells: Cells) -> str:
     """The hint for cells that hold a semicolon, empty where none does."""
-    found = text.input.separator == "auto" and any(";" in cell for _, _, _, cell in cells.first)
-    return "is the separator ; ? give input.separator=';'" if found else ""
+    separated = text.input.separator == "auto" and any(";" in cell for _, _, _, cell in cells.first)
+    return "is the separator ; ? give input.separator=';'" if separated else ""

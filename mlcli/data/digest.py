@@ -38,15 +38,15 @@ class Digest:
 
     def _work(self) -> None:
         give_way()
-        found, chunk = hashlib.sha256(), memoryview(bytearray(CHUNK))
+        hashed, chunk = hashlib.sha256(), memoryview(bytearray(CHUNK))
         with self._file as file:
             try:
                 while not self._stopped.is_set() and (count := file.readinto(chunk)):
-                    found.update(chunk[:count])
+                    hashed.update(chunk[:count])
                 self._same = self._before == state(file.fileno())
             except OSError as error:
                 self._error = error
-        self._text = found.hexdigest()
+        self._text = hashed.hexdigest()
 
 
 def give_way() -> None:

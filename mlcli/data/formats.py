@@ -44,8 +44,8 @@ def _guessed(opened: Opened) -> str:
 
 def _signed(stream: BinaryIO) -> str:
     """The format that the first bytes identify."""
-    found = signature_of(stream.read(8))
-    return found.format if found is not None and found.format else "csv"
+    signature = signature_of(stream.read(8))
+    return signature.format if signature is not None and signature.format else "csv"
 
 
 def separator_of(input: Input, format: str) -> str:

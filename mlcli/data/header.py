@@ -36,7 +36,7 @@ def read_head(text: Text) -> Head:
         raise DataError("EMPTY", "the file holds no rows and no columns", where=place(text.path),
                         hint="at least one row and one column of numbers are needed")
     end = top_bytes + sum(len(line.encode()) for line in taken)
-    head = Head(tuple(first[1]), top_bytes, len(top), end, len(top) + len(taken))
+    head = Head(cells=tuple(first[1]), top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
     _require_separated(text, head.cells)
     return head
 
@@ -52,14 +52,14 @@ def _require_separated(text: Text, cells: tuple[str, ...]) -> None:
     """Refuses a single column that is plainly several under another separator."""
     if text.input.separator != "auto" or len(cells) > 1:
         return
-    found = [mark for mark in (";", "\t", ",", "|") if mark in cells[0]]
+    marks = [mark for mark in (";", "\t", ",", "|") if mark in cells[0]]
     words = cells[0].split()
-    if not found and len(words) > 1 and all(is_number(word, text.input.decimal) for word in words):
-        found = [" "]
-    if found:
-        raise DataError("SEPARATOR", f"the first row is one cell, {shown(cells[0], 40)}, with {found[0]!r} in it",
+    if not marks and len(words) > 1 and all(is_number(word, text.input.decimal) for word in words):
+        marks = [" "]
+    if marks:
+        raise DataError("SEPARATOR", f"the first row is one cell, {shown(cells[0], 40)}, with {marks[0]!r} in it",
                         where=place(text.path, 1),
-                        hint=f"give input.separator={_spoken(found[0])}, or ',' for a single column")
+                        hint=f"give input.separator={_spoken(marks[0])}, or ',' for a single column")
 
 
 def _spoken(mark: str) -> str:

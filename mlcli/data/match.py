@@ -26,11 +26,11 @@ def matched_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str)
     return np.ascontiguousarray(sheet.values[:, [positions[name] for name in wanted]])
 
 
-def _require_same(found: Sequence[str], wanted: Sequence[str], path: str, noun: str) -> None:
+def _require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str) -> None:
     """Refuses missing and extra columns, and lists both."""
-    present, needed = set(found), set(wanted)
+    present, needed = set(ids), set(wanted)
     missing = [name for name in wanted if name not in present]
-    extra = [name for name in found if name not in needed]
+    extra = [name for name in ids if name not in needed]
     if missing or extra:
         parts = [f"{counted(len(names), 'column')} {word}: {listed(names)}"
                  for names, word in ((missing, "missing"), (extra, "not of the run")) if names]

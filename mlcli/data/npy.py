@@ -125,11 +125,11 @@ def require_kind(header: Header, input: Input, path: str) -> None:
 
 def require_size(header: Header, size: int, path: str) -> None:
     """Refuses a file whose size is not the one its header announces."""
-    found = size - header.offset
-    if found != header.size:
-        what = "is cut off" if found < header.size else "has bytes after its end"
+    room = size - header.offset
+    if room != header.size:
+        what = "is cut off" if room < header.size else "has bytes after its end"
         raise broken(f"it {what}: the header announces {counted(header.size, 'byte')} of shape {header.shape}, "
-                     f"and there are {found:,}", path)
+                     f"and there are {room:,}", path)
 
 
 def read_values(stream: BinaryIO, header: Header, path: str) -> AnyArray:

@@ -77,8 +77,8 @@ def _of_group(file: File, group: int, names: list[str]) -> Iterator[Any]:
 
 def _text_bytes(file: File, group: int) -> int:
     """The bytes of a row group before compression that are not numbers."""
-    found = file.decoded.metadata.row_group(group)
-    return max(0, int(found.total_byte_size) - NUMBER * found.num_rows * (found.num_columns - file.texts))
+    chunks = file.decoded.metadata.row_group(group)
+    return max(0, int(chunks.total_byte_size) - NUMBER * chunks.num_rows * (chunks.num_columns - file.texts))
 
 
 def _require_modest_texts(file: File, stored: int, input: Input, names: list[str]) -> int:

@@ -83,8 +83,8 @@ def torus(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
     are moved to h + π, where the density lacks just these.
     """
     t, drawn = 2 * np.pi * uniform[:, 0], 2 * np.pi * uniform[:, 1]
-    kept = uniform[:, 2] < (1 + TUBE / RING * np.cos(drawn)) / 2
-    h = np.where(kept, drawn, (drawn + np.pi) % (2 * np.pi))
+    accepted = uniform[:, 2] < (1 + TUBE / RING * np.cos(drawn)) / 2
+    h = np.where(accepted, drawn, (drawn + np.pi) % (2 * np.pi))
     return on_torus(t, h), {"t": t, "h": h}
 
 

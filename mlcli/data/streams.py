@@ -132,19 +132,19 @@ def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
     """Refuses what is plainly not text of this encoding; raises DataError."""
-    found = signature_of(start)
-    if found is not None:
-        raise DataError("NOT-TEXT", f"the content is {found.name}, not text", where=place(path),
-                        hint=_remedy(found, path))
+    signature = signature_of(start)
+    if signature is not None:
+        raise DataError("NOT-TEXT", f"the content is {signature.name}, not text", where=place(path),
+                        hint=_remedy(signature, path))
     if encoding == "utf-8" and start.startswith(WIDE):
         raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give input.encoding=utf-16")
 
 
-def _remedy(found: Signature, path: str) -> str:
+def _remedy(known: Signature, path: str) -> str:
     """What to do about a content that is not text."""
     if path != "-":
         return "give input.format, or name the file by its content (.csv.gz, .parquet, .npy)"
-    return f"pipe the text in: {found.tool} FILE | mlcli ..." if found.tool else "write it to a file and read that"
+    return f"pipe the text in: {known.tool} FILE | mlcli ..." if known.tool else "write it to a file and read that"
 
 
 def _undecodable(error: UnicodeError, path: str, encoding: str, read: int, lines: int) -> DataError:

@@ -101,7 +101,8 @@ def survey(stream: BinaryIO, path: str) -> Survey:
         tiny = tiny or TINY.search(tail + chunk) is not None or ZEROS in tail + chunk
         tail = chunk[-OVERLAP:]
         _require_bounded(max(longest, open_line), path, lines)
-    return Survey(size, lines + (open_line > 0), ends, max(longest, open_line), tiny, quotes)
+    return Survey(size=size, lines=lines + (open_line > 0), ends=ends, longest=max(longest, open_line), tiny=tiny,
+                  quotes=quotes)
 
 
 def _require_bounded(longest: int, path: str, lines: int) -> None:

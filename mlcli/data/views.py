@@ -63,9 +63,9 @@ def matched(table: Table, other: Table, policy: str) -> Matched:
         rows = positions = np.arange(shared, dtype=np.int64)
     else:
         where = {name: row for row, name in enumerate(other.ids)}
-        found = np.array([where.get(name, -1) for name in table.ids], dtype=np.int64)
-        rows = np.flatnonzero(found >= 0)
-        positions = found[rows]
+        places = np.array([where.get(name, -1) for name in table.ids], dtype=np.int64)
+        rows = np.flatnonzero(places >= 0)
+        positions = places[rows]
     _require_matched(table, other, rows, positions, policy)
     alone = replace(table, view=None)  # the second view's rows are others yet
     first = alone if len(rows) == len(table.ids) else alone.take(rows)

@@ -22,7 +22,8 @@ class Method(Options):
     """A method: a frozen declaration of its stages, and `solve`, which composes them."""
 
     accepts: ClassVar[tuple[type[Given], ...]]
-    reach: ClassVar[int] = 0  # data of a size between 2**-reach and 2**reach is taken as it is, without a scaled copy
+    # data of a size between 2**-unscaled and 2**unscaled is taken as it is, without a scaled copy
+    unscaled: ClassVar[int] = 0
     powers: ClassVar[Powers] = Powers(1, 2)  # of the data's unit that coordinates and spectrum carry
     # What the certificate may check of the result: coordinates are V √λ of the kernel that the projector's similarity
     # gives; √n V of (I - W)ᵀ(I - W) with its weights; V √λ of another kernel; scores of the latent model that makes
@@ -52,16 +53,16 @@ class Method(Options):
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
         with running("prepare"):
-            normalized = data.normalized(self.reach)
+            normalized = data.normalized(self.unscaled)
         self.require_memory(self.known(normalized, compute), normalized, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)
         return model.in_units(normalized, self.powers_of(data))
 
-    def settle(self, data: Input) -> Self:
+    def resolve(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
         self.require(data)
-        resolved = self.kept.settled(self.limit(data), self.eigenvalues(data))
-        return self.replace(**{self.kept_in(): resolved}, **self.settled_stages(data))
+        resolved = self.axes_options.resolved(self.limit(data), self.eigenvalues(data))
+        return self.replace(**{self.axes_section(): resolved}, **self.resolved_stages(data))
 
     def require_kind(self, kind: str, missing: str = "error") -> None:
         """Raises ConfigError where the method cannot take this kind of input, or missing cells left in it."""
@@ -86,19 +87,19 @@ class Method(Options):
 
     def with_components(self, count: int) -> Self:
         """This method with the count of axes that were kept in the end; a share of variance stays a share."""
-        if not isinstance(self.kept.components, int) or self.kept.components == count:
+        if not isinstance(self.axes_options.components, int) or self.axes_options.components == count:
             return self
-        return self.replace(**{self.kept_in(): self.kept.replace(components=count)})
+        return self.replace(**{self.axes_section(): self.axes_options.replace(components=count)})
 
     @classmethod
-    def kept_in(cls) -> str:
+    def axes_section(cls) -> str:
         """The section that says how many axes are kept: `axes` where there is no eigenproblem."""
         return "axes" if "axes" in cls.model_fields else "eigensolve"
 
     @property
-    def kept(self) -> Eigensolve | Axes:
+    def axes_options(self) -> Eigensolve | Axes:
         """How many axes are kept."""
-        return self.axes if self.kept_in() == "axes" else self.eigensolve
+        return self.axes if self.axes_section() == "axes" else self.eigensolve
 
     def requires(self) -> Mapping[str, str]:
         """The extras that these options need, each with the module that it brings."""
@@ -112,7 +113,7 @@ class Method(Options):
         """Statements of this method's own for the certificate; data and model in the units of the computation."""
         return []
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Stages other than the eigensolve whose defaults depend on the data."""
         return {}
 
@@ -138,8 +139,10 @@ class Method(Options):
 
     def known(self, data: Any, compute: Compute) -> list[Step]:
         """The steps whose memory the data alone decide; where a graph decides on the rest, `solve` checks them."""
-        rule = getattr(self, "neighbors", None) if hasattr(self, "graph") else None
-        return self.steps(data, compute, None) if rule is None else graph_steps(data, rule, compute)
+        neighbors = getattr(self, "neighbors", None) if hasattr(self, "graph") else None
+        if neighbors is None:
+            return self.steps(data, compute, None)
+        return graph_steps(data, neighbors.neighborhood(data), compute)
 
     def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
         """Refuses a fit of these steps before it starts; raises RefusedByPlan."""

@@ -55,7 +55,7 @@ class FA(Method):
         """As many factors as the columns can determine, and fewer than there are points."""
         return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but with one noise for all columns there is a closed form."""
         return self.refuse_unused("equal noise has a closed form", "lower", "iterate") if self.noise == "equal" else {}
 
@@ -73,8 +73,8 @@ class FA(Method):
 
     def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | None) -> Model:
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
-        found = fit_factors(observed, self.axes.components, self.lower, self.rotation, self.scores, self.iterate,
-                            data.columns)
+        found = fit_factors(observed, count=self.axes.components, lower=self.lower, rotation=self.rotation,
+                            scores=self.scores, iterate=self.iterate, names=data.columns)
         embedding = np.zeros((0, len(found.squares))) if kernel is None else scored(kernel, found.axes)
         found = found.turned(signs := leading_signs(found.loadings if kernel is None else embedding))
         projector = None if kernel is None else Projector(

@@ -15,7 +15,7 @@ from mlcli.methods.ways import way
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph, graph_steps
+from mlcli.stages.graph.pieces import connected_graph
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
 from mlcli.stages.similarities import Geodesics
@@ -52,18 +52,18 @@ class Isomap(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its fill decides the rest."""
-        graph = connected_graph(data, self.neighbors, self.graph)[0]
+        graph = connected_graph(data, self.neighbors.neighborhood(data), self.neighbors.pieces, self.graph)[0]
         plan = self.paths.plan(graph, compute, self.landmarks)
-        return [*graph_steps(data, self.neighbors, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
+        return [*self.known(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
-        graph, kept = connected_graph(data, self.neighbors, self.graph)
+        neighbors = self.neighbors.neighborhood(data)
+        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph)
         data = data if kept is None else data.take(kept)
         plan = self.paths.plan(graph, compute, self.landmarks)
         self.require_memory(self.paths.steps(graph, plan, self.eigensolve), data, compute)
-        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph,
-                               data.values if isinstance(data, Features) else None)
+        similarity = Geodesics(neighbors, graph, data.values if isinstance(data, Features) else None)
         if self.landmarks is not None:
             return self._by_landmarks(similarity, kept, compute)
         kernel = self.paths.kernel(graph, compute, plan)
@@ -84,8 +84,8 @@ class Isomap(Method):
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""
         return self.graph == "union"
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
         if self.landmarks is not None:
             self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return {"neighbors": self.neighbors.resolved(len(data.values))}

@@ -75,7 +75,7 @@ class KernelPCA(Method):
         points = data.values - origin
         return KernelValues(points, self.kernel.for_points(points, data.unit), origin)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Nothing depends on the data; but a kernel function has no use with a given kernel."""
         if isinstance(data, Similarities) and self.kernel != Gaussian():
             raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",

@@ -61,13 +61,14 @@ class Laplacian(Method):
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """Neighbors, and one sparse factorization, whose fill is not known before."""
-        (rows, columns), count = data.values.shape, self.neighbors.count or 10
-        return [*graph_steps(data, self.neighbors, compute), weights_step(rows * count),
-                inverse_step(self.eigensolve, rows, count, columns)]
+        neighbors, (rows, columns) = self.neighbors.neighborhood(data), data.values.shape
+        return [*graph_steps(data, neighbors, compute), weights_step(rows * neighbors.usual),
+                inverse_step(self.eigensolve, rows, neighbors.usual, columns)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
-        graph, kept = connected_graph(data, self.neighbors, self.graph)
+        neighbors = self.neighbors.neighborhood(data)
+        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph)
         data = data if kept is None else data.take(kept)
         with running("weights"):
             affinity = self.weights.for_graph(graph, data.unit)
@@ -80,8 +81,8 @@ class Laplacian(Method):
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         embedding = spectrum.vectors * (size / scale)[:, None]
         embedding *= leading_signs(embedding)
-        similarity = Affinities(self.neighbors, self.neighbors.scaled_radius(data), affinity, graph,
-                                data.values if isinstance(data, Features) else None, self.normalized)
+        similarity = Affinities(neighbors, affinity, graph, data.values if isinstance(data, Features) else None,
+                                walking=self.normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
         return Model(embedding=embedding, spectrum=spectrum, kept=kept,
@@ -91,6 +92,6 @@ class Laplacian(Method):
         """L y = λ D y with weights computed again."""
         return of_laplacian(existing(model.projector).similarity, model.embedding, model.ranks, self.normalized)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return {"neighbors": self.neighbors.resolved(len(data.values))}

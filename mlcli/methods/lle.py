@@ -52,15 +52,17 @@ class LLE(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Neighbors, local systems, and one sparse factorization, whose fill is not known before."""
         (rows, columns), threads = data.values.shape, compute.thread_count()
-        count = self.neighbors.count or 10
+        neighbors = self.neighbors.neighborhood(data)
+        count = neighbors.usual
         local = rows * count**2 * (columns + count) * 4 / product_rate(threads)
-        return [*graph_steps(data, self.neighbors, compute), Step("weights", f"{rows} systems of {count}", local,
-                                                                  8.0 * min(rows * count * (columns + count), 2**22)),
+        return [*graph_steps(data, neighbors, compute), Step("weights", f"{rows} systems of {count}", local,
+                                                             8.0 * min(rows * count * (columns + count), 2**22)),
                 inverse_step(self.eigensolve, rows, count, columns)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Bottom vectors of M = (I - W)ᵀ(I - W), scaled to unit variance."""
-        lists, kept = connected_lists(data, self.neighbors)
+        neighbors = self.neighbors.neighborhood(data)
+        lists, kept = connected_lists(data, neighbors, self.neighbors.pieces)
         data = data if kept is None else data.take(kept)
         with running("weights"):
             root = residual_matrix(barycentric_weights(data.values, data.values, lists, self.ridge), lists)
@@ -68,10 +70,10 @@ class LLE(Method):
                          hint="use a larger ridge or more neighbors")
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         embedding = spectrum.vectors * np.sqrt(len(data.values))
-        similarity = Barycenters(self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
+        similarity = Barycenters(neighbors, data.values, self.ridge)
         return Model(embedding=embedding, spectrum=spectrum, kept=kept,
                      projector=Projector(similarity, kernel.centering, embedding))
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return {"neighbors": self.neighbors.resolved(len(data.values))}

@@ -26,7 +26,7 @@ class Planned(Protocol):
         """What messages call it."""
 
     @property
-    def reach(self) -> int:
+    def unscaled(self) -> int:
         """How far from one, in powers of two, it takes data without a scaled copy."""
 
     @property
@@ -37,9 +37,9 @@ class Planned(Protocol):
 def peak(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) -> float:
     """The most bytes that a process holds while it reads the data, takes these steps and checks the result.
 
-    Beside the data as read there is a copy in other units for as long as a fit takes, unless within `reach`.
+    Beside the data as read there is a copy in other units for as long as a fit takes, unless within `unscaled`.
     """
-    rows, table, held = len(data.values), float(data.values.nbytes), 1 if method.reach else 2
+    rows, table, held = len(data.values), float(data.values.nbytes), 1 if method.unscaled else 2
     fit = max(*(step.memory for step in steps), checks_memory(method, rows, table))
     return resident(compute.thread_count()) + max(2 * table, held * table + fit)
 

@@ -35,7 +35,7 @@ class PCA(Method):
 
     accepts: ClassVar = (Features, Covariance)
     proof: ClassVar = "kernel"
-    reach: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
+    unscaled: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick")
     columns_model: ClassVar = "equal noise"
     isometric: ClassVar = True
@@ -55,7 +55,7 @@ class PCA(Method):
         """The smaller of n and d."""
         return min(data.values.shape)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""
         if isinstance(data, Covariance):
             return self.refuse_unused("the covariance is given", "route", "divisor")

@@ -50,7 +50,7 @@ class PPCA(Method):
         """The smaller of n - 1 and d - 1: one direction at least is noise."""
         return min(len(data.values), data.values.shape[1]) - 1
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """The solver that the data asks for; raises ConfigError for another."""
         whole = all_finite(data.values)
         if self.solver == "closed" and not whole:

@@ -15,7 +15,7 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph, graph_steps
-from mlcli.stages.similarities import Barycenters, GivenBarycenters, Projector
+from mlcli.stages.similarities import Barycenters, Projector
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 
 
@@ -61,28 +61,30 @@ class SDE(Method):
 
     def unfolding(self) -> Unfolding:
         """The semidefinite program that the options ask for."""
-        return Unfolding(self.constraints == "equal", self.common_neighbors, self.basis, self.softness, self.tolerance,
-                         self.iterations, self.accept_uncertified)
+        return Unfolding(equal=self.constraints == "equal", common=self.common_neighbors, basis=self.basis,
+                         softness=self.softness, tolerance=self.tolerance, limit=self.iterations,
+                         accepted=self.accept_uncertified)
 
     def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its pairs decide the rest."""
-        graph = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0]
-        return [*graph_steps(data, self.neighbors, compute),
+        neighbors = self.neighbors.neighborhood(data)
+        graph = connected_graph(data, neighbors, self.neighbors.pieces, self.graph, UNBOUNDED)[0]
+        return [*graph_steps(data, neighbors, compute),
                 *self.unfolding().steps(graph, data, self.eigensolve, compute)]
 
     def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
-        graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
+        neighbors = self.neighbors.neighborhood(data)
+        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph, UNBOUNDED)
         data = data if kept is None else data.take(kept)
         self.require_memory(self.unfolding().steps(graph, data, self.eigensolve, compute), data, compute)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
-            self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
+        similarity = Barycenters(neighbors, data.values, self.ridge, square=isinstance(data, Dissimilarities))
         projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
         return Model(embedding=projector.axes, spectrum=spectrum, projector=projector, kept=kept,
                      fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
 
-    def settled_stages(self, data: Input) -> dict[str, Any]:
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return {"neighbors": self.neighbors.resolved(len(data.values))}

@@ -6,14 +6,14 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels
 
 
-def select_neighbors(quick: AnyArray, count: int, own: Indices | None = None) -> tuple[Indices, AnyArray]:
+def select_neighbors(quick: AnyArray, count: int, excluded: Indices | None = None) -> tuple[Indices, AnyArray]:
     """The `count` smallest of each row (m x n, float32 or float64) by (value, index): their columns and values.
 
-    `own` names a column of each row to leave out. Where a row has too few finite numbers, the
+    `excluded` names a column of each row to leave out. Where a row has too few finite numbers, the
     column is -1 and the value infinite.
     """
     indices, values = np.empty((len(quick), count), dtype=np.int64), np.empty((len(quick), count), dtype=quick.dtype)
-    kernels().select_neighbors(np.ascontiguousarray(quick), _own(own, len(quick)), indices, values)
+    kernels().select_neighbors(np.ascontiguousarray(quick), _each(excluded, len(quick)), indices, values)
     return indices, values
 
 
@@ -33,21 +33,21 @@ class Smallest:
 
         Where both are the same points, each is left out of its own numbers.
         """
-        own = rows.start if rows == others else -1
-        kernels().select_pairs(products, norms, others.start, own, self.indices[rows], self.values[rows], turned)
+        place = rows.start if rows == others else -1
+        kernels().select_pairs(products, norms, others.start, place, self.indices[rows], self.values[rows], turned)
 
 
 def refine(rows: Array, points: Array, candidates: Indices, count: int,
-           own: Indices | None = None) -> tuple[Indices, Array]:
+           excluded: Indices | None = None) -> tuple[Indices, Array]:
     """The `count` nearest of each row's candidates (m x c, different; -1 for none) by exact (squared distance, index).
 
     Distances are sums of squared differences in float64, the same to the last bit either way
-    round. `own` names a point to leave out for each row. Too few candidates: -1 and infinite.
+    round. `excluded` names a point to leave out for each row. Too few candidates: -1 and infinite.
     """
     rows, points = np.ascontiguousarray(rows, dtype=np.float64), np.ascontiguousarray(points, dtype=np.float64)
     indices, squared = np.empty((len(rows), count), dtype=np.int64), np.empty((len(rows), count))
-    kernels().refine(rows, points, np.ascontiguousarray(candidates, dtype=np.int64), _own(own, len(rows)), indices,
-                     squared)
+    kernels().refine(rows, points, np.ascontiguousarray(candidates, dtype=np.int64), _each(excluded, len(rows)),
+                     indices, squared)
     return indices, squared
 
 
@@ -64,5 +64,5 @@ class KdTree:
         return indices, last
 
 
-def _own(own: Indices | None, size: int) -> Indices:
-    return np.full(size, -1, dtype=np.int64) if own is None else np.ascontiguousarray(own, dtype=np.int64)
+def _each(excluded: Indices | None, size: int) -> Indices:
+    return np.full(size, -1, dtype=np.int64) if excluded is None else np.ascontiguousarray(excluded, dtype=np.int64)

@@ -86,7 +86,8 @@ class Panel:
     def rows(self, *, texts: bool = True) -> list[Mark]:
         """Lines across at the ticks of y, with their numbers."""
         left, right, _, _ = self.edges
-        lines: list[Mark] = [Line(tick_kind(tick, self.y.step), left, self.y(tick), right, self.y(tick))
+        lines: list[Mark] = [Line(kind=tick_kind(tick, self.y.step), x1=left, y1=self.y(tick), x2=right,
+                                  y2=self.y(tick))
                              for tick in self.y.ticks()]
         numbers = [Text(left - 6, self.y(tick) + 4, tick_text(tick, self.y.step), "end", "small")
                    for tick in self.y.ticks()]
@@ -95,7 +96,8 @@ class Panel:
     def columns(self, *, texts: bool = True) -> list[Mark]:
         """Lines down at the ticks of x, with their numbers."""
         _, _, top, bottom = self.edges
-        lines: list[Mark] = [Line(tick_kind(tick, self.x.step), self.x(tick), top, self.x(tick), bottom)
+        lines: list[Mark] = [Line(kind=tick_kind(tick, self.x.step), x1=self.x(tick), y1=top, x2=self.x(tick),
+                                  y2=bottom)
                              for tick in self.x.ticks()]
         numbers = [Text(self.x(tick), bottom + 16, tick_text(tick, self.x.step), "middle", "small")
                    for tick in self.x.ticks()]
@@ -117,7 +119,7 @@ def guide(panel: Panel, x: float, top: float, text: str, y: float) -> list[Mark]
     """A line from the foot of the panel up to `top`, and a text at height y on the side that has more room."""
     left, right, _, bottom = panel.edges
     away, anchor = (8, "start") if x < (left + right) / 2 else (-8, "end")
-    return [Line("guide", x, bottom, x, top), Text(x + away, y, text, anchor, "small")]
+    return [Line(kind="guide", x1=x, y1=bottom, x2=x, y2=top), Text(x + away, y, text, anchor, "small")]
 
 
 def spots(values: Array, panel: Panel) -> Array:
@@ -137,5 +139,5 @@ def tick_kind(tick: float, step: float) -> str:
 def legend(entries: Sequence[tuple[str, str]], x: float, y: float, room: float) -> list[Mark]:
     """Short bars with names in a row, each given the same room."""
     return list(chain.from_iterable(
-        (Bar(kind, x + i * room, y - 8, 12, 8), Text(x + i * room + 17, y, name, kind="small"))
+        (Bar(kind=kind, x=x + i * room, y=y - 8, width=12, height=8), Text(x + i * room + 17, y, name, kind="small"))
         for i, (kind, name) in enumerate(entries)))

@@ -65,12 +65,14 @@ class Range(Coloring):
     def legend(self, x: float, y: float) -> list[Mark]:
         """A bar of colors with its numbers."""
         tall = 7.0
-        bars: list[Mark] = [Bar(f"s{i}", x, y + 14 + tall * (STEPS - 1 - i), 16, tall + 0.5) for i in range(STEPS)]
+        bars: list[Mark] = [Bar(kind=f"s{i}", x=x, y=y + 14 + tall * (STEPS - 1 - i), width=16, height=tall + 0.5)
+                            for i in range(STEPS)]
         marks: list[Mark] = [Text(x, y, shortened(self.name, 26)), *bars]
         for share in (0, 0.25, 0.5, 0.75, 1):
             down = y + 14 + tall * STEPS * (1 - share)
             value = f"{self.low + share * (self.high - self.low):.4g}".replace("-", "−")
-            marks += [Line("axis", x + 16, down, x + 20, down), Text(x + 24, down + 4, value, kind="small")]
+            marks += [Line(kind="axis", x1=x + 16, y1=down, x2=x + 20, y2=down),
+                      Text(x + 24, down + 4, value, kind="small")]
         if self.absent:
             down = y + 38 + tall * STEPS
             marks += [Dots("other", np.array([[x + 8, down - 4]]), 4),

@@ -57,11 +57,11 @@ class Contents:
         """The spectrum to show; None where there is none."""
         if self.spectrum is None:
             return None
-        values, found = self.spectrum.numbers("eigenvalue"), self.manifest.get("spectrum") or {}
-        computed = found.get("computed") or len(values)
+        values, summary = self.spectrum.numbers("eigenvalue"), self.manifest.get("spectrum") or {}
+        computed = summary.get("computed") or len(values)
         return Eigenvalues(values, self.spectrum.known("cumulative"), self.embedding.values.shape[1], computed,
-                           found.get("ranked_by", "eigenvalues"),
-                           found.get("further_at_least", ()) if len(values) == computed else ())
+                           summary.get("ranked_by", "eigenvalues"),
+                           summary.get("further_at_least", ()) if len(values) == computed else ())
 
     @property
     def proportions(self) -> list[float | None]:

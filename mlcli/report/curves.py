@@ -44,7 +44,7 @@ def shepard(title: str, pairs: Array) -> Figure:
                          Dots("plain", spots(pairs, panel), 1.5), *panel.names("distance to keep",
                                                                                "distance in the embedding")]
     if comparable(pairs):
-        marks.append(Line("guide", panel.x(0), panel.y(0), panel.x(across), panel.y(up)))
+        marks.append(Line(kind="guide", x1=panel.x(0), y1=panel.y(0), x2=panel.x(across), y2=panel.y(up)))
     return Figure(title, LEFT + SIDE + RIGHT, TOP + SIDE + BOTTOM, marks)
 
 

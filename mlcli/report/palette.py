@@ -13,7 +13,7 @@ CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"
 VIRIDIS = [(68, 1, 84), (72, 36, 117), (65, 68, 135), (53, 95, 141), (42, 120, 142), (33, 145, 140), (34, 168, 132),
            (68, 191, 112), (122, 209, 81), (189, 223, 38), (253, 231, 37)]
 STEPS = 24  # of the sequential scale
-REACH = ((0.0, 0.88), (0.14, 1.0))  # the part of viridis that contrasts with light and dark backgrounds
+PART = ((0.0, 0.88), (0.14, 1.0))  # the part of viridis that contrasts with light and dark backgrounds
 
 
 @frozen
@@ -47,7 +47,7 @@ class Ink:
 
 def sequential(ground: int) -> list[str]:
     """The colors of the sequential scale from low to high, on light (0) or dark (1) ground."""
-    low, high = REACH[ground]
+    low, high = PART[ground]
     return [_viridis(low + (high - low) * step / (STEPS - 1)) for step in range(STEPS)]
 
 

@@ -59,8 +59,8 @@ def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 def warnings(run: Contents) -> Part:
     """What the run warned of and noted."""
-    told = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
-    return section("Warnings and notes", _list([(item["code"], item["message"]) for item in told])) if told else None
+    notes = [*run.manifest.get("warnings", ()), *run.manifest.get("notes", ())]
+    return section("Warnings and notes", _list([(item["code"], item["message"]) for item in notes])) if notes else None
 
 
 def _list(items: Sequence[tuple[str, str]]) -> Html:
@@ -78,10 +78,10 @@ def certificate(run: Contents) -> Part:
         _checks(run.certificate))
 
 
-def _checks(found: Mapping[str, Any]) -> Part:
+def _checks(certificate: Mapping[str, Any]) -> Part:
     rows = [(str(check["name"]).replace("_", " "), _figure(check.get("value")),
              "" if check.get("verdict") == "skipped" else number(check.get("tolerance")),
-             check.get("verdict"), check.get("how") or "") for check in found.get("checks", ())]
+             check.get("verdict"), check.get("how") or "") for check in certificate.get("checks", ())]
     return table(("check", "found", "allowed", "verdict", "how"), rows, (1, 2), (0, 3))
 
 

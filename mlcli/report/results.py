@@ -87,7 +87,7 @@ def _sampled(points: Points) -> str:
 
 def spectrum(run: Contents) -> Part:
     """The scree plot, the cumulative share, and the first eigenvalues as a table."""
-    eigenvalues, found = run.eigenvalues, run.manifest.get("spectrum") or {}
+    eigenvalues, summary = run.eigenvalues, run.manifest.get("spectrum") or {}
     if eigenvalues is None or not eigenvalues.values:
         return None
     rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
@@ -99,7 +99,7 @@ def spectrum(run: Contents) -> Part:
     return section("Spectrum", ranked, figure(scree(eigenvalues, "Scree plot")),
                    figure(cumulative(eigenvalues, "Cumulative share of the trace")),
                    table(("component", eigenvalues.what, "share of trace", "cumulative"), rows, (0, 1, 2, 3)),
-                   _bounds(eigenvalues), _negative(found))
+                   _bounds(eigenvalues), _negative(summary))
 
 
 def _percent(share: float | None) -> str:
@@ -113,8 +113,8 @@ def _bounds(eigenvalues: Eigenvalues) -> Part:
                     "method.eigensolve.report computes them.", "soft")
 
 
-def _negative(found: Mapping[str, Any]) -> Part:
-    share = found.get("negative_share")
+def _negative(summary: Mapping[str, Any]) -> Part:
+    share = summary.get("negative_share")
     if share is None or share == 0:
         return None
     return sentence(f"Negative eigenvalues hold {100 * share:.3g}% of the sum of all sizes; they never become axes.",
@@ -123,13 +123,13 @@ def _negative(found: Mapping[str, Any]) -> Part:
 
 def dimension(run: Contents) -> Part:
     """The recommended number of axes, the answer of each rule, and the residual variance by dimension."""
-    found = run.dimension
-    if found is None:
+    document = run.dimension
+    if document is None:
         return None
     rows = [(name.replace("_", " "), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
-            for name, rule in found.get("rules", {}).items()]
-    left = [(name.replace("_", " "), reason) for name, reason in found.get("left_out", {}).items()]
-    return section("How many dimensions", sentence(found["recommendation"]["sentence"], "lead"),
+            for name, rule in document.get("rules", {}).items()]
+    left = [(name.replace("_", " "), reason) for name, reason in document.get("left_out", {}).items()]
+    return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
                    table(("rule", "axes", "found", "what it says"), rows, (1,)), residuals(run),
                    table(("rule that does not apply", "why"), left))
 
@@ -149,20 +149,20 @@ def residuals(run: Contents) -> Part:
 
 def quality(run: Contents) -> Part:
     """The measures with standard errors, the Shepard diagram and the Q_NX curve."""
-    found = run.quality
-    if found is None:
+    document = run.quality
+    if document is None:
         return None
-    plain_numbers = {key: value for key, value in found.items() if isinstance(value, float) and not key.endswith("_se")}
-    return section("Quality", _basis(found), _measures(found, plain_numbers), _shepard(run.shepard), _q_nx(found))
+    values = {key: value for key, value in document.items() if isinstance(value, float) and not key.endswith("_se")}
+    return section("Quality", _basis(document), _measures(document, values), _shepard(run.shepard), _q_nx(document))
 
 
-def _measures(found: Mapping[str, Any], values: Mapping[str, float]) -> Part:
+def _measures(document: Mapping[str, Any], values: Mapping[str, float]) -> Part:
     """The measures as a table, with standard errors where they come from a sample."""
     named = [(key, *MEASURES.get(key, (key.replace("_", " "), ""))) for key in values]
-    if not any(f"{key}_se" in found for key in values):
+    if not any(f"{key}_se" in document for key in values):
         rows = [(name, number(values[key]), meaning) for key, name, meaning in named]
         return table(("measure", "value", "meaning"), rows, (1,))
-    sampled = [(name, number(values[key]), _error(found.get(f"{key}_se")), meaning) for key, name, meaning in named]
+    sampled = [(name, number(values[key]), _error(document.get(f"{key}_se")), meaning) for key, name, meaning in named]
     return table(("measure", "value", "± s.e.", "meaning"), sampled, (1, 2))
 
 
@@ -170,12 +170,12 @@ def _error(value: float | None) -> str:
     return "" if value is None else f"{value:.2g}"
 
 
-def _basis(found: Mapping[str, Any]) -> Part:
+def _basis(document: Mapping[str, Any]) -> Part:
     """From how many points the measures come, and which distances were to be kept."""
-    exact = found.get("exact", True)
-    points = "all points" if exact else f"a seeded sample of {number(found.get('anchors'))} points"
-    words = [f"Neighborhoods of {found['neighbors']} points" if found.get("neighbors") else "",
-             f"measured from {points}", f"{found['distances']} distances" if found.get("distances") else ""]
+    exact = document.get("exact", True)
+    points = "all points" if exact else f"a seeded sample of {number(document.get('anchors'))} points"
+    words = [f"Neighborhoods of {document['neighbors']} points" if document.get("neighbors") else "",
+             f"measured from {points}", f"{document['distances']} distances" if document.get("distances") else ""]
     return sentence("; ".join(word for word in words if word).capitalize() + ".", "soft")
 
 
@@ -187,8 +187,8 @@ def _shepard(rows: Rows | None) -> Part:
                   "distance in the embedding.")
 
 
-def _q_nx(found: Mapping[str, Any]) -> Part:
-    values = found.get("q_nx")
+def _q_nx(document: Mapping[str, Any]) -> Part:
+    values = document.get("q_nx")
     if not isinstance(values, Mapping) or not values.get("values"):
         return None
     places = [float(place) for place in values["neighbors"]]
@@ -198,10 +198,10 @@ def _q_nx(found: Mapping[str, Any]) -> Part:
 
 def fit(run: Contents) -> Part:
     """The figures of the method's fit: single numbers, and those that every column or class has one of."""
-    found = run.manifest.get("fit", {})
-    single = [(name.replace("_", " "), _said(value)) for name, value in found.items()
+    figures = run.manifest.get("fit", {})
+    single = [(name.replace("_", " "), _said(value)) for name, value in figures.items()
               if value is None or isinstance(value, int | float)]
-    each = {name.replace("_", " "): values for name, values in found.items() if isinstance(values, Mapping)}
+    each = {name.replace("_", " "): values for name, values in figures.items() if isinstance(values, Mapping)}
     cut = any(len(values) > LISTED for values in each.values())
     return section("Fit", facts(single) if single else None, *(_of_each(*item) for item in each.items()),
                    sentence(f"The first {LISTED}; all of them stand in run.json.", "soft") if cut else None)

@@ -124,7 +124,7 @@ def _share(shares: Sequence[float | None], axis: int) -> str:
 
 def _frame(panel: Panel) -> list[Mark]:
     left, right, top, bottom = panel.edges
-    return [Bar("frame", left, top, right - left, bottom - top)]
+    return [Bar(kind="frame", x=left, y=top, width=right - left, height=bottom - top)]
 
 
 def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mark]:

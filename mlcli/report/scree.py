@@ -65,7 +65,7 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
 
 
 def _panel(count: int, heights: Scale) -> Panel:
-    return Panel(Scale(-0.5, max(count, 1) - 0.5, LEFT, WIDTH - RIGHT, 1), heights)
+    return Panel(Scale(low=-0.5, high=max(count, 1) - 0.5, start=LEFT, end=WIDTH - RIGHT, step=1), heights)
 
 
 def _bar(panel: Panel, place: int, value: float, spectrum: Eigenvalues) -> Bar:
@@ -73,5 +73,5 @@ def _bar(panel: Panel, place: int, value: float, spectrum: Eigenvalues) -> Bar:
     kind = "bound" if bound else "negative" if value < 0 else "kept" if place < spectrum.kept else "rest"
     width = min(0.7 * (panel.x(1) - panel.x(0)) if panel.x.high > 1 else 60.0, 60.0)
     top, bottom = sorted((panel.y(value), panel.y(0.0)))
-    return Bar(kind, panel.x(place) - width / 2, top, width, bottom - top,
-               f"{place + 1}: {'at least ' if bound else ''}{number(value)}")
+    return Bar(kind=kind, x=panel.x(place) - width / 2, y=top, width=width, height=bottom - top,
+               tip=f"{place + 1}: {'at least ' if bound else ''}{number(value)}")

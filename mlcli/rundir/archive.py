@@ -8,13 +8,14 @@ from typing import Any
 import mlcli.methods  # noqa: F401  which declares what models hold
 from mlcli.base.stored import BY_TAG
 from mlcli.errors import UnsafeFile
+from mlcli.rundir.former import FORMER, renewed
 from mlcli.rundir.names import ARRAYS, MODEL
 from mlcli.rundir.parts import require_finite, require_fit
 from mlcli.rundir.reading import is_intact, raw_json
 from mlcli.storage.archive import Archive
 from mlcli.storage.fields import Unfit
 
-FORMAT = 1
+FORMAT = 2
 LARGEST_HEADER = 2**20  # bytes
 
 ARCHIVE = Archive({tag: declared.kind for tag, declared in BY_TAG.items()})
@@ -37,7 +38,8 @@ def load(folder: Path, *, finite: bool = True) -> dict[str, Any]:
         raise _unsafe("its hash is not the one in the header", arrays)
     try:
         with arrays.open("rb") as stream:
-            model = ARCHIVE.restored(header["model"], stream, header["arrays"]["bytes"])
+            tree = renewed(header["model"]) if header["format"] == FORMER else header["model"]
+            model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"])
         if "preparation" in model:
             require_fit(model)
         if finite:
@@ -58,8 +60,8 @@ def _header(path: Path) -> dict[str, Any]:
         raise _unsafe("its header is too large", path)
     header = raw_json(path)
     known = header.get("format") if isinstance(header, dict) else None
-    if known != FORMAT:
-        raise _unsafe(f"its format is {str(known)[:40]} and this version reads {FORMAT}", path)
+    if known not in (FORMER, FORMAT):
+        raise _unsafe(f"its format is {str(known)[:40]} and this version reads {FORMER} and {FORMAT}", path)
     for key in ("arrays", "model"):
         if not isinstance(header.get(key), dict):
             raise _unsafe(f"{key} is missing", path)

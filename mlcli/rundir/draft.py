@@ -6,8 +6,8 @@ from pathlib import Path
 
 from mlcli.base.drafts import Draft, retargeted
 from mlcli.base.publish import publish, publishing
+from mlcli.base.recovery import recover
 from mlcli.base.replaceable import FORMAT, require_failure, require_run
-from mlcli.base.settling import settle
 from mlcli.errors import MlcliError, NumericalError
 from mlcli.rundir.manifest import hashed
 from mlcli.rundir.names import ERROR
@@ -42,7 +42,7 @@ def _set_aside(made: Draft, failed: Path, error: NumericalError) -> None:
         if any(made.path.iterdir()):
             document = {"format": FORMAT, "error": error.fields(), "files": hashed(made.path)}
             (made.path / ERROR).write_text(json_text(document), encoding="utf-8")
-            settle(failed)
+            recover(failed)
             with retargeted(made, failed) as failure:
                 publish(failure, failed, require_failure)
     except (OSError, MlcliError):

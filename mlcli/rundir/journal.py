@@ -45,7 +45,7 @@ class Journal(Watcher):
         """Time since the journal was opened."""
         return round(time.perf_counter() - self.started, 4)
 
-    def told(self, prefix: str) -> list[dict[str, Any]]:
+    def noted(self, prefix: str) -> list[dict[str, Any]]:
         """The warnings (W) or facts (N) as plain values."""
         return [{"code": n.code, "message": n.message, **n.facts} for n in self.notes if n.code.startswith(prefix)]
 

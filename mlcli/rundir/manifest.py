@@ -12,8 +12,8 @@ from mlcli import __version__
 from mlcli.base import blas
 from mlcli.base.drafts import alone, impossible
 from mlcli.base.publish import refuse_existing, write_whole
+from mlcli.base.recovery import anything, require_kind
 from mlcli.base.replaceable import FORMAT
-from mlcli.base.settling import anything, require_kind
 from mlcli.errors import InputMissing, MlcliError, NumericalError, OutputRefused, UnsafeFile
 from mlcli.rundir.machine import libraries, versions
 from mlcli.rundir.names import ERROR, MANIFEST, SPECTRUM
@@ -24,7 +24,7 @@ from mlcli.rundir.reading import damaged, is_intact, json_of, own_file, raw_json
 def manifest_of(facts: dict[str, Any]) -> dict[str, Any]:
     """What run.json holds besides the hashes of the files: the facts of a run and the machine's."""
     made = {"format": FORMAT, "mlcli": __version__, "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-            **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settled().facts()}
+            **facts, "versions": versions(), "blas": libraries(), "blas_settings": blas.settings().facts()}
     return dict(plain(made))
 
 
@@ -130,9 +130,9 @@ def _manifest_path(folder: Path) -> Path:
         raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder),
                            hint="name a directory that `mlcli embed` or `mlcli run` wrote")
     document = raw_json(path)
-    found = document.get("format") if isinstance(document, dict) else None
-    if isinstance(found, int) and found != FORMAT:
-        raise UnsafeFile("MANIFEST", f"run.json has format {str(found)[:40]}; this version reads {FORMAT}",
+    known = document.get("format") if isinstance(document, dict) else None
+    if isinstance(known, int) and known != FORMAT:
+        raise UnsafeFile("MANIFEST", f"run.json has format {str(known)[:40]}; this version reads {FORMAT}",
                          where=str(path), hint="use the version of mlcli that made it")
     return path
 

@@ -20,8 +20,8 @@ def require_finite(model: Mapping[str, Any]) -> None:
     for name, value in model.items():
         for place, part in inside(value, name):
             for field in fields(part):
-                found = getattr(part, field.name)
-                if isinstance(found, np.ndarray) and not all_finite(found):
+                array = getattr(part, field.name)
+                if isinstance(array, np.ndarray) and not all_finite(array):
                     raise Unfit(f"{place}.{field.name} holds a number that is not finite")
 
 

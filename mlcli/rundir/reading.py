@@ -41,11 +41,11 @@ def own_file(path: Path) -> Iterator[None]:
 
 def sha256_of(path: Path) -> str:
     """The SHA-256 of a regular file's bytes; raises InputMissing for other files and OSError."""
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     with os.fdopen(open_regular(str(path)), "rb") as file:
         while chunk := file.read(CHUNK):  # None where a file of /proc has nothing to say now
-            found.update(chunk)
-    return found.hexdigest()
+            hashed.update(chunk)
+    return hashed.hexdigest()
 
 
 def is_intact(path: Path, known: Mapping[str, Any]) -> bool:
@@ -89,11 +89,11 @@ def raw_json(path: Path) -> Any:
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """A mapping of keys that differ."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         again = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
         raise ValueError(f"the key {again[:80]!r} is there twice")
-    return found
+    return mapping
 
 
 def _finite(text: str) -> float:

@@ -35,11 +35,11 @@ class Keys:
         known = self._made.get(id(value))
         if known is not None:
             return known[1]
-        found = hashlib.sha256()
+        hashed = hashlib.sha256()
         for part in self._content(value):
-            found.update(len(part).to_bytes(8, "little"))
-            found.update(part)
-        return found.hexdigest()
+            hashed.update(len(part).to_bytes(8, "little"))
+            hashed.update(part)
+        return hashed.hexdigest()
 
     def _content(self, value: Any) -> Iterator[Any]:
         """What is hashed: the kind of the value, then its content, its parts by their keys."""

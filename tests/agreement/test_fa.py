@@ -23,7 +23,7 @@ def of_matrix(name: str, **options: object) -> Model:
         names = next(csv.reader(stream))[1:]
     data = Covariance(read(f"factanal/{MATRICES[name]}/correlation.csv"), names, SUMMARY[name]["n_obs"])
     method = METHODS["fa"](axes={"components": int(name[-1])}, **options)
-    return method.settle(data).fit(data, Compute())
+    return method.resolve(data).fit(data, Compute())
 
 
 def of_cars(scale: bool, **options: object) -> Model:

@@ -7,7 +7,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.methods import Model
 from mlcli.stages.graph.graph import Graph, graph_of
-from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.paths.paths import Paths
 from tests import support
 from tests.agreement.tables import TOLERANCE, column, read, residual_variances, score_deviation, value_deviation
@@ -24,7 +24,7 @@ def data(name: str) -> Features | Dissimilarities:
 
 
 def graph(name: str) -> Graph:
-    return graph_of(Neighbors(count=COUNTS[name]).lists(data(name)), "union")
+    return graph_of(Nearest(COUNTS[name]).lists(data(name)), "union")
 
 
 def fit(name: str, algorithm: str, components: int) -> Model:

@@ -11,7 +11,7 @@ import scipy.sparse.csgraph
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.types import Array
 from mlcli.stages.graph.graph import Graph, graph_of
-from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.neighborhoods import Nearest
 from tests import support
 from tests.agreement.test_shared_data import DATA, NO_DATA, table
 
@@ -42,7 +42,7 @@ def given(path: str) -> tuple[support.Features | Dissimilarities, int, Graph]:
     data = (support.dissimilarities if path in BETWEEN else support.features)(read(path))
     count = 5
     while True:
-        graph = graph_of(Neighbors(count=min(count, len(data.values) - 1)).lists(data), "union")
+        graph = graph_of(Nearest(min(count, len(data.values) - 1)).lists(data), "union")
         if len(np.unique(graph.pieces())) == 1:
             return data, min(count, len(data.values) - 1), graph
         count *= 2

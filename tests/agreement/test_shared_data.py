@@ -10,7 +10,7 @@ from mlcli.base.compute import Compute
 from mlcli.errors import NumericalError
 from mlcli.report.quality import quality
 from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.paths.paths import Paths
 from tests import support
 from tests.agreement.tables import TOLERANCE, residual_variances, score_deviation, value_deviation
@@ -32,7 +32,7 @@ def table(path: Path) -> np.ndarray:
 def test_faces_have_the_residual_variances_of_tenenbaum() -> None:
     """698 rendered heads, k = 6: 2 angles and a light. The images of 32 x 32 grey levels give the published curve."""
     points = support.features(np.load(DATA / "isomap_faces" / "X_32x32.npy", allow_pickle=False))
-    distances = Paths().distances(graph_of(Neighbors(count=6).lists(points), "union"), Compute())
+    distances = Paths().distances(graph_of(Nearest(6).lists(points), "union"), Compute())
     found = residual_variances(distances, support.fit("isomap", points, neighbors=6, components=4).embedding)
     assert np.round(found, 4).tolist() == [0.2009, 0.0865, 0.0259, 0.0215]
 

@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from mlcli.base import renames
 from mlcli.base.publish import publishing
-from mlcli.base.settling import anything
+from mlcli.base.recovery import anything
 from mlcli.errors import NumericalError
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.manifest import manifest_of, write_manifest

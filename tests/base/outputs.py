@@ -7,8 +7,8 @@ from typing import Any
 from mlcli.base import renames
 from mlcli.base.drafts import Kind
 from mlcli.base.publish import publishing
+from mlcli.base.recovery import anything
 from mlcli.base.replaceable import require_run
-from mlcli.base.settling import anything
 from mlcli.rundir.manifest import manifest_of, write_manifest
 
 LACKING: dict[str, Callable[..., Any]] = {

@@ -25,24 +25,24 @@ def root_of(folder: Path, vendor: str = "AuthenticAMD", flags: str = FLAGS) -> P
     return folder
 
 
-def settle(folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str],
+def export(folder: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str],
            environment: dict[str, str]) -> blas.Settings:
     """What a start with these arguments sets, in a context of its own."""
     monkeypatch.delitem(sys.modules, "numpy")
     monkeypatch.setattr("mlcli.base.machine.affinity", lambda: 8)
-    return contextvars.copy_context().run(blas.settle, arguments, environment, root_of(folder))
+    return contextvars.copy_context().run(blas.export, arguments, environment, root_of(folder))
 
 
 def test_the_quota_is_exported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment: dict[str, str] = {}
-    settings = settle(tmp_path, monkeypatch, ["embed", "data.csv"], environment)
+    settings = export(tmp_path, monkeypatch, ["embed", "data.csv"], environment)
     assert environment == dict.fromkeys(blas.POOLS, "3") | {"OPENBLAS_CORETYPE": "SKYLAKEX"} == dict(settings.exported)
     assert settings.threads == Threads(3, "cgroup quota")
 
 
 def test_what_the_user_set_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     environment = {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "ZEN"}
-    settings = settle(tmp_path, monkeypatch, [], environment)
+    settings = export(tmp_path, monkeypatch, [], environment)
     assert environment == {"OMP_NUM_THREADS": "2", "MKL_NUM_THREADS": "1", "OPENBLAS_CORETYPE": "ZEN",
                            "OPENBLAS_NUM_THREADS": "2"}
     assert settings.facts() == {"exported": {"OPENBLAS_NUM_THREADS": "2"}, "core_type": None,
@@ -53,7 +53,7 @@ def test_our_own_export_is_not_taken_for_the_users(tmp_path: Path, monkeypatch: 
     """--threads sets OMP_NUM_THREADS for the libraries; what the environment allows stays what it was."""
 
     def start() -> Threads:
-        blas.settle(["embed", "--threads", "2"], os.environ, root_of(tmp_path))
+        blas.export(["embed", "--threads", "2"], os.environ, root_of(tmp_path))
         return blas.environment_threads()
 
     monkeypatch.delitem(sys.modules, "numpy")
@@ -66,7 +66,7 @@ def test_our_own_export_is_not_taken_for_the_users(tmp_path: Path, monkeypatch: 
 
 def test_nothing_is_set_when_numpy_is_there_already(tmp_path: Path) -> None:
     environment: dict[str, str] = {}
-    settings = contextvars.copy_context().run(blas.settle, ["--threads", "2"], environment, root_of(tmp_path))
+    settings = contextvars.copy_context().run(blas.export, ["--threads", "2"], environment, root_of(tmp_path))
     assert environment == {}
     assert "NumPy was loaded" in settings.reason
 

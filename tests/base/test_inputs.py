@@ -89,16 +89,16 @@ def test_a_table_gives_all_that_it_has() -> None:
 ])
 def test_what_is_missing_or_of_no_use_is_named(method: Method, given: dict[str, Any], code: str, hint: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        method.settle(table(**given).data())
+        method.resolve(table(**given).data())
     assert caught.value.code == code and hint in caught.value.hint
 
 
 def test_counts_of_axes_are_clipped_or_refused_as_those_of_the_eigensolve() -> None:
     with Notes() as notes:
-        assert Axes().settled(1, 1).components == 1
+        assert Axes().resolved(1, 1).components == 1
     assert notes.codes == {"N-COMPONENTS"}
     with pytest.raises(ConfigError) as caught:
-        Axes(components=4).settled(3, 3)
+        Axes(components=4).resolved(3, 3)
     assert caught.value.code == "E-COMPONENTS"
 
 

@@ -313,11 +313,12 @@ FAULTS: dict[str, Fault] = {
                                          lambda self, squared: np.sqrt(squared)),
         {"residual", "means"}, DISTANCES, {"input": {"kind": "dissimilarities"}}),
     "a point has the wrong neighbors": Fault(
-        ISOMAP, replacing("mlcli.stages.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
+        ISOMAP, replacing("mlcli.stages.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
     "a point has the wrong neighbors, and weights over them": Fault(
-        LLE, replacing("mlcli.stages.graph.neighbors.nearest", wrong_neighbors), {"neighbors"}),
+        LLE, replacing("mlcli.stages.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
     "each point is its own neighbor": Fault(
-        ISOMAP, replacing("mlcli.stages.graph.neighbors.nearest", lambda whole, p, k: whole(p, k - 1)), {"neighbors"}),
+        ISOMAP, replacing("mlcli.stages.graph.neighborhoods.nearest", lambda whole, p, k: whole(p, k - 1)),
+        {"neighbors"}),
     "edges are missing": Fault(
         ISOMAP, replacing("mlcli.stages.graph.pieces.graph_of", lambda whole, *a: without_edges(whole(*a))),
         {"neighbors"}),

@@ -42,9 +42,9 @@ def given(method: str, points: Array, generator: np.random.Generator) -> Input:
 def verdicts(method: str, options: dict[str, Any], data: Input,
              change: Callable[[Model], Model] | None = None) -> dict[str, str]:
     """What the certificate says of a fit, or of what was made of it."""
-    settled = METHODS[method](**options).settle(data)
-    model = settled.fit(data, Compute())
-    subject = Subject.of(settled, data, change(model) if change else model, Plan())
+    resolved = METHODS[method](**options).resolve(data)
+    model = resolved.fit(data, Compute())
+    subject = Subject.of(resolved, data, change(model) if change else model, Plan())
     return {check.name: check.verdict for check in numbers(subject)}
 
 

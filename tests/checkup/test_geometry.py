@@ -10,7 +10,7 @@ from scipy.spatial.distance import cdist
 from mlcli.checkup.concentration import edge_length, median_nearest
 from mlcli.stages.graph.connecting import connecting_count, connecting_radius
 from mlcli.stages.graph.graph import graph_of
-from mlcli.stages.graph.neighbors import nearest_lists
+from mlcli.stages.graph.neighborhoods import nearest_lists
 from tests import support
 from tests.checkup.test_metric import codes, examined, written
 

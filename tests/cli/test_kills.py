@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.base.settling import settle
+from mlcli.base.recovery import recover
 from mlcli.rundir.manifest import read_manifest, require_intact
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -35,7 +35,7 @@ def finished(output: Path) -> str | None:
     return str((output / "run.json").stat().st_mtime_ns)
 
 
-def settled(force: bool, *, run: bool = False) -> None:
+def recovered(force: bool, *, run: bool = False) -> None:
     """What a killed run left is whole, and the start of the next one collects the rest."""
     after = finished(Path("out"))
     assert after is not None or not force, "the run is lost"
@@ -43,7 +43,7 @@ def settled(force: bool, *, run: bool = False) -> None:
         subprocess.run([*EMBED, "--force"], check=True)
         assert finished(Path("out")) != after
     else:  # how every run starts
-        settle(Path("out"))
+        recover(Path("out"))
         assert finished(Path("out")) == after
     assert {path.name for path in Path().iterdir()} <= {"data.csv", "out"}
 
@@ -75,7 +75,7 @@ def test_killed_at_random_moments(keep: Path, force: bool) -> None:
         time.sleep(whole * generator.uniform(0.3, 1.05))  # the first third starts Python
         child.send_signal(signal.SIGKILL)
         killed += child.wait() == -signal.SIGKILL
-        settled(force, run=killed % 20 == 1)
+        recovered(force, run=killed % 20 == 1)
     print(f"{killed} kills at random, force={force}")
 
 
@@ -96,7 +96,7 @@ def test_killed_at_every_call(keep: Path, force: bool) -> None:
                                      "-e", f"inject={name}:signal=KILL:when={number}", *command],
                                     stderr=subprocess.DEVNULL, check=False)
             killed += traced.returncode in (137, -9)
-            settled(force, run=killed % 20 == 1)
+            recovered(force, run=killed % 20 == 1)
     assert killed > 0.8 * sum(counts.values()) and {"fsync", "write", "mkdir"} <= counts.keys()
     print(f"{killed} kills at {counts}, force={force}")
 

@@ -24,7 +24,7 @@ def test_a_methods_page_has_all_its_options(mlcli: Caller, name: str) -> None:
     assert facts["options"]
     for option in facts["options"]:
         assert option["path"] in page and option["sentence"] in page
-    assert f"method.{METHODS[name].kept_in()}.components" in {item["path"] for item in facts["options"]}
+    assert f"method.{METHODS[name].axes_section()}.components" in {item["path"] for item in facts["options"]}
 
 
 def test_all_methods_as_json(mlcli: Caller) -> None:

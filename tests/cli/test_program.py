@@ -25,7 +25,7 @@ def test_the_root_imports_nothing_heavy(arguments: list[str]) -> None:
 
 
 def test_the_settings_for_blas_import_nothing_heavy() -> None:
-    code = f"import sys; from mlcli.base import blas; blas.settle([]); print([m for m in sys.modules if m in {HEAVY}])"
+    code = f"import sys; from mlcli.base import blas; blas.export([]); print([m for m in sys.modules if m in {HEAVY}])"
     assert python(code) == "[]\n"
 
 

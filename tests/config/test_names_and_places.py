@@ -33,9 +33,10 @@ def test_an_alias_is_the_method(alias: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_the_flag_for_axes_reaches_every_method(method: str, tmp_path: Path) -> None:
     config = made("", tmp_path, method=method, components="3")
-    assert config.method.kept.components == 3 and config.method.kept.chosen("components")
-    over = made(f"method: {{name: {method}, {config.method.kept_in()}: {{components: 1}}}}\n", tmp_path, components="4")
-    assert over.method.kept.components == 4
+    assert config.method.axes_options.components == 3 and config.method.axes_options.chosen("components")
+    section = config.method.axes_section()
+    over = made(f"method: {{name: {method}, {section}: {{components: 1}}}}\n", tmp_path, components="4")
+    assert over.method.axes_options.components == 4
 
 
 def test_the_flag_keeps_its_name_in_errors(tmp_path: Path) -> None:
@@ -71,7 +72,7 @@ def test_a_value_alone_in_its_section_leaves_none_behind() -> None:
 
 def test_every_similarity_is_stored_under_a_tag_of_its_own() -> None:
     kinds = Similarity.__subclasses__()
-    assert len({BY_KIND[kind].tag for kind in kinds}) == len(kinds) >= 11
+    assert len({BY_KIND[kind].tag for kind in kinds}) == len(kinds) >= 10
     with pytest.raises(ValueError, match="'columns'"):
         stored("columns")(type("Another", (), {}))
     assert BY_TAG["columns"].kind is not None

@@ -346,7 +346,7 @@ def test_the_wrong_kind_of_input_is_refused_before_anything_runs(method: str) ->
         if issubclass(kind, tuple(base for accepted in METHODS[method].accepts for base in accepted.__mro__[:-2])):
             continue
         with pytest.raises(ConfigError) as caught:
-            METHODS[method]().settle(data)
+            METHODS[method]().resolve(data)
         assert caught.value.code == "E-KIND"
 
 

@@ -48,7 +48,7 @@ def written(method: str, options: dict[str, Any]) -> list[Any]:
         return [error.code]
     arrays = [model.embedding, model.project(FEW[:7] + 0.01), model.trace, model.spreads,
               None if model.loadings is None else model.loadings.values, model.directions]
-    report = METHODS[method].model_validate({"name": method, **options}).kept.report
+    report = METHODS[method].model_validate({"name": method, **options}).axes_options.report
     told = sorted(repr(_choices(note.facts) if note.code == "F-PATHS" else note) for note in notes.notes)
     return [*(None if array is None else np.asarray(array).tobytes() for array in arrays), repr(dict(model.fit)),
             spectrum_table(model.ranks, report), repr(spectrum_facts(model.ranks)), told]

@@ -106,7 +106,7 @@ def test_an_eliminated_graph_travels_with_its_weights_and_without_what_it_kept()
     file = io.BytesIO()
     Pickler(file).dump(Block(source, 0))
     there = Unpickler(io.BytesIO(file.getvalue()), source.weights).load().source
-    assert file.getbuffer().nbytes < source.graph.bytes + 5000 and source.kept and not there.kept
+    assert file.getbuffer().nbytes < source.graph.bytes + 5000 and source.rooms and not there.rooms
     for number, wanted in enumerate(here):
         found, = there.fold(number, vectors, moments=True)
         assert found.product.tobytes() == wanted.product.tobytes() and found.squares == wanted.squares

@@ -77,7 +77,7 @@ def test_refinement(size: int, columns: int, seed: int) -> None:
     points = generator.integers(0, 3, (size, columns)).astype(float)
     candidates = np.argsort(generator.random((size, size)), axis=1)
     count = int(generator.integers(1, size + 1))
-    indices, squared = native.refine(points, points, candidates, count, own=np.arange(size))
+    indices, squared = native.refine(points, points, candidates, count, excluded=np.arange(size))
     wanted = cdist(points, points, "sqeuclidean")
     np.fill_diagonal(wanted, np.inf)
     order = np.argsort(wanted, axis=1, kind="stable")[:, :count]

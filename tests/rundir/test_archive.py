@@ -62,7 +62,7 @@ def test_every_truncated_header_is_noticed(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [
-    {"format": 2}, {"format": None}, {"model": {"x": {"type": "os.system", "fields": {}}}},
+    {"format": 3}, {"format": None}, {"model": {"x": {"type": "os.system", "fields": {}}}},
     {"model": {"x": {"type": "centering", "fields": {"no": 1}}}}, {"model": {"x": {"array": "missing"}}},
     {"model": {"x": {"type": "gaussian", "options": {"rate": "__import__('os')"}}}}, {"arrays": {}}, {"model": []}])
 def test_a_header_cannot_name_code_or_what_is_not_there(tmp_path: Path, change: dict) -> None:
@@ -93,7 +93,7 @@ def test_a_pickle_in_the_arrays_is_never_opened(tmp_path: Path) -> None:
 
 def test_a_header_beyond_the_limit_is_refused(tmp_path: Path) -> None:
     save(tmp_path)
-    (tmp_path / "model.json").write_text('{"format": 1, "pad": "' + "x" * 2**20 + '"}')
+    (tmp_path / "model.json").write_text('{"format": 2, "pad": "' + "x" * 2**20 + '"}')
     with pytest.raises(UnsafeFile):
         archive.load(tmp_path)
 

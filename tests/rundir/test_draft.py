@@ -183,5 +183,5 @@ def test_files_that_come_while_the_old_run_is_removed_are_kept(tmp_path: Path,
     assert kept(output) == "second"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run", "run.kept"]
     assert [path.name for path in (tmp_path / "run.kept").iterdir()] == ["thesis"]
-    told, = journal.told("W-KEPT")
+    told, = journal.noted("W-KEPT")
     assert "thesis" in told["message"] and str(tmp_path / "run.kept") in told["message"]

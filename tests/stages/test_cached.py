@@ -12,7 +12,7 @@ from mlcli import native, pipeline
 from mlcli.base.stage import listening
 from mlcli.data.samples import sample
 from mlcli.stages.algebra import ordering
-from mlcli.stages.graph.neighbors import fewer, nearest_lists, searching_for
+from mlcli.stages.graph.neighborhoods import fewer, nearest_lists, searching_for
 from mlcli.stages.kernels import streamed
 from tests.cache import Cache
 from tests.certificate.support import configured

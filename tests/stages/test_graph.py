@@ -7,17 +7,18 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
 from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
-from mlcli.stages.graph import pieces
+from mlcli.stages.graph import connecting
 from mlcli.stages.graph.connecting import nearest_outside
 from mlcli.stages.graph.graph import graph_of, undirected
 from mlcli.stages.graph.nearest import nearest
-from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.neighborhoods import Nearest
 from mlcli.stages.graph.pieces import connected_graph, connected_lists
 from mlcli.stages.graph.weights import closed_groups
 from mlcli.stages.paths.paths import Paths
 from tests.support import Notes, dissimilarities, distances, features, fit
 
 GENERATOR = np.random.default_rng(4)
+POINTS_OF_A_LINE = np.arange(6.0)[:, None]
 CLUSTERS = np.vstack([GENERATOR.standard_normal((30, 2)), GENERATOR.standard_normal((20, 2)) + [50, 0],
                       GENERATOR.standard_normal((12, 2)) + [0, 90]])
 
@@ -87,7 +88,7 @@ def test_the_largest_piece_is_the_fit_of_its_rows(method: str) -> None:
 
 def test_connecting_adds_the_shortest_links() -> None:
     with Notes() as notes:
-        graph, kept = connected_graph(features(CLUSTERS), Neighbors(count=5, pieces="connect"), "union")
+        graph, kept = connected_graph(features(CLUSTERS), Nearest(5), "connect", "union")
     assert kept is None
     plain = graph_of(nearest(CLUSTERS, 5), "union")
     assert graph.edges == plain.edges + 2
@@ -99,15 +100,14 @@ def test_connecting_adds_the_shortest_links() -> None:
 
 
 def test_connecting_by_dissimilarities_is_the_same() -> None:
-    policy = Neighbors(count=5, pieces="connect")
-    left, _ = connected_graph(features(CLUSTERS), policy, "union")
-    right, _ = connected_graph(dissimilarities(distances(CLUSTERS)), policy, "union")
+    left, _ = connected_graph(features(CLUSTERS), Nearest(5), "connect", "union")
+    right, _ = connected_graph(dissimilarities(distances(CLUSTERS)), Nearest(5), "connect", "union")
     assert np.array_equal(left.indices, right.indices)
     assert np.allclose(left.lengths, right.lengths)
 
 
 def test_lle_connects_closed_groups() -> None:
-    lists, kept = connected_lists(features(CLUSTERS), Neighbors(count=5, pieces="connect"))
+    lists, kept = connected_lists(features(CLUSTERS), Nearest(5), "connect")
     assert kept is None
     assert lists.counts.max() > 5
     model = fit("lle", CLUSTERS, neighbors={"count": 5, "pieces": "connect"})
@@ -126,8 +126,8 @@ def test_each_round_of_connecting_halves_the_closed_groups(clusters: int, monkey
         rounds.append(len(rows))
         return nearest_outside(data, groups, rows)
 
-    monkeypatch.setattr(pieces, "nearest_outside", counted)
-    lists, kept = connected_lists(features(points), Neighbors(count=4, pieces="connect"))
+    monkeypatch.setattr(connecting, "nearest_outside", counted)
+    lists, kept = connected_lists(features(points), Nearest(4), "connect")
     assert kept is None
     assert len(set(closed_groups(lists).tolist()) - {-1}) == 1
     assert 1 <= len(rounds) <= np.log2(len(set(groups.tolist()) - {-1}))
@@ -161,3 +161,12 @@ def test_more_duplicates_than_neighbors_split_the_graph_and_it_says_so() -> None
         fit("isomap", points, neighbors=5)
     model = fit("isomap", points, neighbors={"count": 5, "pieces": "connect"})
     assert np.ptp(model.embedding[:15], axis=0).max() < 1e-6
+
+
+def test_a_radius_far_beyond_the_data_joins_everyone() -> None:
+    """Also where the radius in the units of the computation, or its square, is no finite number."""
+    points = POINTS_OF_A_LINE * 1e-200
+    for radius in (1.0, 1e150):
+        model = fit("isomap", points, neighbors={"radius": radius}, components=1)
+        assert np.allclose(model.embedding, fit("isomap", points, neighbors=5, components=1).embedding)
+        assert np.allclose(model.project(points), model.embedding)

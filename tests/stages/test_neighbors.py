@@ -84,11 +84,12 @@ def test_new_points_find_the_training_points() -> None:
 def test_a_radius_includes_its_boundary(columns: int) -> None:
     line = np.zeros((6, columns))
     line[:, 0] = np.arange(6)
-    lists = within(line, line, 2.0, own=True)
+    lists = within(line, line, 2.0, without_self=True)
     assert lists.counts.tolist() == [2, 3, 4, 4, 3, 2]
     assert lists.indices[:2].tolist() == [1, 2]
 
 
 def test_neighbors_in_a_matrix_are_neighbors_of_points() -> None:
     points = np.random.default_rng(2).standard_normal((40, 3))
-    assert np.array_equal(nearest_in_matrix(distances(points), 6, own=True).indices, nearest(points, 6).indices)
+    given = nearest_in_matrix(distances(points), 6, without_self=True)
+    assert np.array_equal(given.indices, nearest(points, 6).indices)

@@ -156,7 +156,7 @@ def test_quick_rows_are_those_of_the_matrix_in_the_precision_of_a_pass() -> None
 def test_rows_that_outlive_a_fit_do_not_hold_all_its_distances() -> None:
     engine = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32", keep=True)
     engine.fold(0, np.ones((300, 1)), moments=True)
-    rows, alive = engine.quick_rows, weakref.ref(engine.kept[0])
+    rows, alive = engine.quick_rows, weakref.ref(engine.rooms[0])
     del engine
     assert alive() is None and rows(np.array([7]))[0, 7] == 0
 

@@ -101,19 +101,19 @@ def test_held_to_equal_noise_it_is_probabilistic_pca(count: int) -> None:
 
 def test_points_and_their_covariance_give_the_same_factors() -> None:
     data = Covariance(COVARIANCE, [f"x{i + 1}" for i in range(8)], 200)
-    found = METHODS["fa"]().settle(data).fit(data, Compute())
+    found = METHODS["fa"]().resolve(data).fit(data, Compute())
     model = fit("fa", POINTS)
     assert np.allclose(np.abs(found.loadings.values), np.abs(model.loadings.values), rtol=0, atol=1e-9)
     for figure in ("log_likelihood", "chi_square", "p_value"):
         assert found.fit[figure] == pytest.approx(model.fit[figure], rel=1e-9)
     unknown = Covariance(COVARIANCE, data.columns)
-    told = METHODS["fa"]().settle(unknown).fit(unknown, Compute()).fit
+    told = METHODS["fa"]().resolve(unknown).fit(unknown, Compute()).fit
     assert told["chi_square"] is told["log_likelihood"] is None and told["discrepancy"] > 0
 
 
 def test_pca_of_points_and_of_their_covariance() -> None:
     data = Covariance(np.ldexp(COVARIANCE, 600), [f"x{i + 1}" for i in range(8)])
-    found, model = METHODS["pca"]().settle(data).fit(data, Compute()), fit("pca", np.ldexp(POINTS, 300))
+    found, model = METHODS["pca"]().resolve(data).fit(data, Compute()), fit("pca", np.ldexp(POINTS, 300))
     assert np.allclose(found.spectrum.eigenvalues, model.spectrum.eigenvalues, rtol=1e-10)
     assert np.allclose(np.abs(found.loadings.values), np.abs(model.loadings.values), rtol=1e-8, atol=0)
     assert found.embedding.shape == (0, 2)

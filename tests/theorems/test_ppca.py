@@ -123,7 +123,7 @@ def test_few_gaps_change_little_and_no_gaps_nothing() -> None:
     one_gap[0, 0] = np.nan
     whole, nearly = fit("ppca", POINTS), fit("ppca", one_gap)
     assert np.allclose(np.abs(nearly.embedding), np.abs(whole.embedding), atol=0.2)
-    assert [PPCA().settle(features(points)).solver for points in (POINTS, one_gap)] == ["closed", "em"]
+    assert [PPCA().resolve(features(points)).solver for points in (POINTS, one_gap)] == ["closed", "em"]
 
 
 def test_as_the_noise_goes_the_axes_become_those_of_pca_at_unit_variance() -> None:

@@ -6,7 +6,7 @@ from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.stages.latent.kalman import Sequence, StateSpace, smoothed
-from mlcli.stages.latent.state_space import accelerated, canonical_form, first_guess, maximized, settled
+from mlcli.stages.latent.state_space import accelerated, canonical_form, first_guess, maximized, with_states
 from tests.support import Notes, features, fit
 
 TIME = np.arange(600)
@@ -109,9 +109,9 @@ def test_the_recursions_are_the_dense_gaussian(points: Array) -> None:
 @pytest.mark.parametrize("points", [SERIES, with_gaps(SERIES, 5)], ids=["whole", "gaps"])
 def test_no_step_lowers_the_likelihood(points: Array) -> None:
     sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-4)
-    plain = bent = settled(sequence, first_guess(sequence, 2))
+    plain = bent = with_states(sequence, first_guess(sequence, 2))
     for _ in range(15):
-        next_plain, next_bent = settled(sequence, maximized(sequence, plain.states)), accelerated(sequence, bent)
+        next_plain, next_bent = with_states(sequence, maximized(sequence, plain.states)), accelerated(sequence, bent)
         assert next_plain.objective >= plain.objective - 1e-12 * abs(plain.objective)
         assert next_bent.objective >= bent.objective - 1e-12 * abs(bent.objective)
         plain, bent = next_plain, next_bent
@@ -121,7 +121,7 @@ def test_no_step_lowers_the_likelihood(points: Array) -> None:
 @pytest.mark.parametrize("points", [SERIES, with_gaps(SERIES, 5)], ids=["whole", "gaps"])
 def test_no_parameter_can_be_moved_to_raise_the_likelihood(points: Array) -> None:
     sequence = Sequence.of(points - np.nanmean(points, axis=0), 1e-4)
-    fitted = settled(sequence, first_guess(sequence, 2))
+    fitted = with_states(sequence, first_guess(sequence, 2))
     for _ in range(80):
         fitted = accelerated(sequence, fitted)
     best, generator = fitted.model, np.random.default_rng(0)
@@ -140,7 +140,7 @@ def test_the_canonical_form_is_the_same_model_whatever_basis_it_comes_from() -> 
     turn = np.array([[2.0, 0.3], [-1.0, 0.7]])
     back = np.linalg.inv(turn)
     other = StateSpace(turn @ TRUE.transition @ back, turn @ TRUE.innovation @ turn.T, TRUE.loadings @ back, TRUE.noise)
-    one, two = (canonical_form(settled(sequence, model)) for model in (TRUE, other))
+    one, two = (canonical_form(with_states(sequence, model)) for model in (TRUE, other))
     assert two.objective == pytest.approx(one.objective, rel=1e-13)
     for name in ("transition", "innovation", "loadings"):
         assert np.allclose(getattr(one.model, name), getattr(two.model, name), atol=1e-11)
@@ -148,7 +148,7 @@ def test_the_canonical_form_is_the_same_model_whatever_basis_it_comes_from() -> 
     assert np.allclose(moments, np.eye(2), atol=1e-12)
     crossed = one.model.loadings.T @ one.model.loadings
     assert abs(crossed[0, 1]) < 1e-12 and crossed[0, 0] > crossed[1, 1]
-    again = settled(sequence, one.model)
+    again = with_states(sequence, one.model)
     assert np.allclose(again.states.means, one.states.means, atol=1e-11)
 
 

@@ -16,7 +16,7 @@ def by_negentropy(sources: Array, contrast: str) -> Check:
     """White sources (n x p) stand in descending order of (E G(y) - E G(v))², v a standard Gaussian."""
     function, (nodes, weights) = CONTRASTS[contrast], np.polynomial.hermite_e.hermegauss(180)
     gaussian = float(function(nodes) @ weights) / np.sqrt(2 * np.pi)
-    found = (function(sources).mean(axis=0) - gaussian) ** 2
-    top = float(found.max(initial=0.0))
-    wrong = int(np.sum(np.diff(found) > 1e-9 * top + 1e-12 * np.sqrt(top)))
+    negentropies = (function(sources).mean(axis=0) - gaussian) ** 2
+    top = float(negentropies.max(initial=0.0))
+    wrong = int(np.sum(np.diff(negentropies) > 1e-9 * top + 1e-12 * np.sqrt(top)))
     return count("order", wrong, "sources that are farther from Gaussian than the one before")

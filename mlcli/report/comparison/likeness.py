@@ -69,8 +69,8 @@ def principal_angles(first: Array, second: Array) -> Array:
 def _basis(values: Array) -> Array:
     """Orthonormal columns with the same span, axes of no extent left out."""
     basis, sizes, _ = singular(values / np.maximum(np.abs(values).max(axis=0, initial=0.0), np.finfo(float).tiny))
-    kept: Array = basis[:, sizes > sizes.max(initial=0.0) * max(values.shape) * EPS]
-    return kept
+    spanning: Array = basis[:, sizes > sizes.max(initial=0.0) * max(values.shape) * EPS]
+    return spanning
 
 
 @frozen

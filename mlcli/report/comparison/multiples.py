@@ -20,13 +20,15 @@ LEGEND = 216.0
 def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
     """The first two axes of every embedding, all on the same scales, colored alike."""
     first = [_first_two(points.values) for points in placed]
-    reach = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
+    half = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
     marks: list[Mark] = []
     for place, (side, points, values) in enumerate(zip(sides, placed, first, strict=True)):
         left, top = _corner(place, SIDE + TOP + GAP)
-        panel = Panel(Scale(-reach, reach, left, left + SIDE, reach), Scale(-reach, reach, top + SIDE, top, reach))
-        marks += [Bar("frame", left, top, SIDE, SIDE), *panel.rows(texts=False), *panel.columns(texts=False),
-                  *dots(points, values, panel, 0.7 * points.radius), _title(side, left, top)]
+        panel = Panel(Scale(low=-half, high=half, start=left, end=left + SIDE, step=half),
+                      Scale(low=-half, high=half, start=top + SIDE, end=top, step=half))
+        marks += [Bar(kind="frame", x=left, y=top, width=SIDE, height=SIDE), *panel.rows(texts=False),
+                  *panel.columns(texts=False), *dots(points, values, panel, 0.7 * points.radius),
+                  _title(side, left, top)]
     width = min(len(placed), COLUMNS) * (SIDE + GAP)
     height = -(-len(placed) // COLUMNS) * (SIDE + TOP + GAP)
     key = placed[0].colors.legend(width + 8, TOP + 8)
@@ -41,14 +43,15 @@ def spectra(sides: Sequence[Side]) -> Figure:
     marks: list[Mark] = []
     for place, (side, part) in enumerate(zip(sides, shares, strict=True)):
         left, top = _corner(place, LOW + TOP + GAP + 18)
-        panel = Panel(Scale(-0.5, count - 0.5, left + 34, left + SIDE, 1.0),
+        panel = Panel(Scale(low=-0.5, high=count - 0.5, start=left + 34, end=left + SIDE, step=1.0),
                       Scale.over([0.0, 100.0, *flat], top + LOW, top, most=4))
         wide = 0.7 * (SIDE - 34) / count
         marks += [*panel.rows(), *panel.counted(range(1, count + 1)), _title(side, left, top)]
         for i, share in enumerate(part):
             kind = "negative" if share < 0 else "kept" if i < side.values.shape[1] else "rest"
             above, below = sorted((panel.y(share), panel.y(0.0)))
-            marks.append(Bar(kind, panel.x(i) - wide / 2, above, wide, below - above, f"{i + 1}: {share:.2f}%"))
+            marks.append(Bar(kind=kind, x=panel.x(i) - wide / 2, y=above, width=wide, height=below - above,
+                             tip=f"{i + 1}: {share:.2f}%"))
     return Figure("Spectra side by side", min(len(shares), COLUMNS) * (SIDE + GAP),
                   -(-len(shares) // COLUMNS) * (LOW + TOP + GAP + 18), marks)
 

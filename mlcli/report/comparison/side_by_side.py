@@ -78,9 +78,9 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
     every = list(combinations(range(len(sides)), 2))
     pairs = []
     for done, (i, j) in enumerate(every):
-        found = agreement(shapes[i], shapes[j], rows, near) if near > 0 else None
+        alike = agreement(shapes[i], shapes[j], rows, near) if near > 0 else None
         pairs.append(Pair(sides[i].name, sides[j].name, procrustes(shapes[i], shapes[j]),
-                          principal_angles(shapes[i], shapes[j]), found))
+                          principal_angles(shapes[i], shapes[j]), alike))
         advance(done + 1, len(every))
     placed = [shapes[0], *(procrustes(shapes[0], shape).turned for shape in shapes[1:])]
     return Comparison(sides, ids, labels, pairs, placed)

@@ -33,17 +33,17 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
         return Evidence(method, spectrum, model.embedding, None, 1, None, None, seed,
                         no_eigenvalues=reason or THE_MODELS)
     width = data.values.shape[1] if isinstance(data, Features) else 1
-    found = Evidence(method, spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
-                     lambda rows, count: nearest_among(data, rows, count), seed, observations=len(data.values),
-                     no_eigenvalues=reason)
+    evidence = Evidence(method, spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
+                        lambda rows, count: nearest_among(data, rows, count), seed, observations=len(data.values),
+                        no_eigenvalues=reason)
     if method.columns_model == "own noise":
-        return of_factors(found, some_rows(found, model, data), method.limit(data))
+        return of_factors(evidence, some_rows(evidence, model, data), method.limit(data))
     if spectrum.directions is not None:
-        return replace(found, points=some_rows(found, model, data), of_columns=True)
+        return replace(evidence, points=some_rows(evidence, model, data), of_columns=True)
     if reason:  # such a method does not aim to keep distances either
-        return replace(found, distances=None)
+        return replace(evidence, distances=None)
     modeled = existing(model.projector).similarity.variances is not None
-    return replace(found, no_eigenvalues=THE_MODELS) if modeled else found
+    return replace(evidence, no_eigenvalues=THE_MODELS) if modeled else evidence
 
 
 def without_eigenvalues(method: Method) -> str:
@@ -65,13 +65,13 @@ def some_rows(evidence: Evidence, model: Model, data: Points) -> Array:
 def of_matrix(method: Method, model: Model, data: Covariance, seed: int) -> Evidence:
     """The evidence of a covariance: eigenvalues and columns, without rows; of factor analysis the correlations'."""
     solved = (data.value_unit / model.ranks.unit).plain(data.values)
-    found = Evidence(method, model.ranks, model.embedding, None, len(data.values), None, None, seed,
-                     of_columns=True, moments=solved, observations=data.observations)
+    evidence = Evidence(method, model.ranks, model.embedding, None, len(data.values), None, None, seed,
+                        of_columns=True, moments=solved, observations=data.observations)
     if method.columns_model != "own noise":
-        return found
-    found = replace(found, moments=data.normalized().values)
-    found = replace(found, spectrum=of_correlations(found.correlations), factors=method.limit(data))
-    return replace(found, moments=found.correlations)
+        return evidence
+    evidence = replace(evidence, moments=data.normalized().values)
+    evidence = replace(evidence, spectrum=of_correlations(evidence.correlations), factors=method.limit(data))
+    return replace(evidence, moments=evidence.correlations)
 
 
 def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
@@ -83,11 +83,11 @@ def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
     if not varying.any():
         return replace(evidence, distances=None, no_eigenvalues="no column varies")
     points = (points[:, varying] - points[:, varying].mean(axis=0)) / deviations[varying]
-    found = replace(evidence, points=points, of_columns=True, distances=None, factors=most,
-                    no_eigenvalues="")
-    spectrum = of_correlations(found.correlations)
-    return replace(found, spectrum=replace(spectrum, solved=spectrum.solved * evidence.size,
-                                           solved_trace=spectrum.solved_trace * evidence.size))
+    widened = replace(evidence, points=points, of_columns=True, distances=None, factors=most,
+                      no_eigenvalues="")
+    spectrum = of_correlations(widened.correlations)
+    return replace(widened, spectrum=replace(spectrum, solved=spectrum.solved * evidence.size,
+                                             solved_trace=spectrum.solved_trace * evidence.size))
 
 
 def of_correlations(correlations: Array) -> Spectrum:
@@ -114,7 +114,7 @@ def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None
     projector, space = existing(model.projector), model.space(compute)
     if space is not None:
         return space.between
-    similarity, own = projector.similarity, input_space(data, np.arange(0))
+    similarity, own = projector.similarity, input_space(data)
     if not similarity.keeps_distances:
         return None
     return lambda sources, targets: similarity.seen(projector.input_unit.measured(own.between(sources, targets)))
@@ -123,8 +123,8 @@ def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None
 def nearest_among(data: Points, rows: Indices, count: int) -> Array:
     """Distances to the nearest others among some points (m x k), each of the places of duplicates once."""
     if not isinstance(data, Features):
-        apart = input_space(data, np.arange(0)).between(rows, rows)
-        return nearest_in_matrix(apart, count, own=True).lengths.reshape(-1, count)
+        apart = input_space(data).between(rows, rows)
+        return nearest_in_matrix(apart, count, without_self=True).lengths.reshape(-1, count)
     points = data.take(rows).normalized().values
     lengths = nearest(points, count).lengths.reshape(-1, count)
     if lengths[:, 0].all():

@@ -48,12 +48,12 @@ def minka(evidence: Evidence) -> Verdict | LeftOut:
     given = variances(evidence)
     if isinstance(given, LeftOut):
         return given
-    found = minka_evidence(*given)
-    if not np.isfinite(found).any():
+    log_evidence = minka_evidence(*given)
+    if not np.isfinite(log_evidence).any():
         return LeftOut("eigenvalues are tied")
-    count = int(found.argmax()) + 1
+    count = int(log_evidence.argmax()) + 1
     return Verdict(count, "The axes of probabilistic PCA for which the evidence is largest (Minka).",
-                   f"of 1 to {len(found)} axes", {"log_evidence": finite(found)})
+                   f"of 1 to {len(log_evidence)} axes", {"log_evidence": finite(log_evidence)})
 
 
 def criterion(evidence: Evidence) -> Verdict | LeftOut:
@@ -61,10 +61,10 @@ def criterion(evidence: Evidence) -> Verdict | LeftOut:
     given = variances(evidence)
     if isinstance(given, LeftOut):
         return given
-    found = -2 * ppca_bic(*given)
-    count = int(found.argmin())
+    values = -2 * ppca_bic(*given)
+    count = int(values.argmin())
     return Verdict(count, "The axes of probabilistic PCA with the smallest Bayesian information criterion.",
-                   f"of 0 to {len(found) - 1} axes", {"bic": finite(found)})
+                   f"of 0 to {len(values) - 1} axes", {"bic": finite(values)})
 
 
 def validated(evidence: Evidence) -> Verdict | LeftOut:
@@ -82,26 +82,27 @@ def validated(evidence: Evidence) -> Verdict | LeftOut:
         return LeftOut(f"{FOLDS} folds of {len(points)} points with {columns} columns are too few, or cost too much")
     try:
         with unheard(), single_threaded_blas(), np.errstate(all="ignore"):
-            found = held_out(evidence, points, most)
+            likelihoods = held_out(evidence, points, most)
     except NumericalError:
         return LeftOut("a column does not vary in one of the folds")
-    count = int(found.argmax())
+    count = int(likelihoods.argmax())
     if count == most < evidence.factors:
         return LeftOut(f"the likelihood still rises at {most} factors, the most that fit in the time")
     return Verdict(count, "The factors under which rows that the model has not seen are likeliest.",
-                   f"{FOLDS} folds, of 0 to {len(found) - 1} factors",
-                   {"mean_log_likelihoods": finite(found), "folds": FOLDS, "rows": len(points), "seed": evidence.seed})
+                   f"{FOLDS} folds, of 0 to {len(likelihoods) - 1} factors",
+                   {"mean_log_likelihoods": finite(likelihoods), "folds": FOLDS, "rows": len(points),
+                    "seed": evidence.seed})
 
 
 def held_out(evidence: Evidence, points: Array, most: int) -> Array:
     """The mean log-likelihood of rows held out under 0, 1, ... factors, until it has fallen, the same folds for all."""
-    found: list[float] = []
+    likelihoods: list[float] = []
     for count in range(most + 1):
         fit = partial(factor_gaussian, iterate=LONGEST)
-        found += cross_validated(points, fit, [count], FOLDS, evidence.generator()).tolist()
-        if len(found) > FALLS and max(found[-FALLS:]) < max(found):
+        likelihoods += cross_validated(points, fit, [count], FOLDS, evidence.generator()).tolist()
+        if len(likelihoods) > FALLS and max(likelihoods[-FALLS:]) < max(likelihoods):
             break
-    return np.array(found)
+    return np.array(likelihoods)
 
 
 def finite(values: Array) -> list[float | None]:

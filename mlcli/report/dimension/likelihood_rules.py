@@ -54,8 +54,8 @@ def minka_evidence(eigenvalues: Array, rows: int) -> Array:
     sizes = columns * axes - axes * (axes + 1) / 2
     logs = np.cumsum(_logs(eigenvalues))[:-1] + (columns - axes) * _logs(noise[1:])
     volumes = _curvatures(eigenvalues, noise) + (sizes + axes) * np.log(rows / (2 * np.pi))
-    found = directions[:-1] - 0.5 * (rows * logs + volumes)
-    return np.where(np.isnan(found), -np.inf, found)
+    log_evidence = directions[:-1] - 0.5 * (rows * logs + volumes)
+    return np.where(np.isnan(log_evidence), -np.inf, log_evidence)
 
 
 def _curvatures(eigenvalues: Array, noise: Array) -> Array:
@@ -86,8 +86,9 @@ def factor_gaussian(points: Array, factors: int, lower: float = 0.005, iterate: 
     moments = Whole((points - mean).T @ (points - mean) / len(points) / np.outer(deviations, deviations))
     if factors == 0:
         return mean, np.diag(deviations**2)
-    found = maximum_likelihood(moments, factors, Bounds.of(moments, lower), iterate or Iterate()).state
-    return mean, (found.loadings @ found.loadings.T + np.diag(found.uniquenesses)) * np.outer(deviations, deviations)
+    estimate = maximum_likelihood(moments, factors, Bounds.of(moments, lower), iterate or Iterate()).state
+    covariance = estimate.loadings @ estimate.loadings.T + np.diag(estimate.uniquenesses)
+    return mean, covariance * np.outer(deviations, deviations)
 
 
 def log_density(points: Array, mean: Array, covariance: Array) -> Array:

@@ -35,11 +35,11 @@ def advice(count: int, rule: str, detail: str) -> str:
 def voices(others: Mapping[str, int | None], differ: Mapping[str, int | None]) -> str:
     """Which other rules agree and which do not."""
     agree = [words(name) for name in others if name not in differ]
-    told = [f"{words(name)} {number}" for name, number in differ.items()]
-    if not told:
+    differing = [f"{words(name)} {number}" for name, number in differ.items()]
+    if not differing:
         return "All other rules agree." if agree else ""
     start = f"{listed(agree)} agree{'s' if len(agree) == 1 else ''}; the" if agree else "The"
-    return f"{start} others differ: {', '.join(told)}."
+    return f"{start} others differ: {', '.join(differing)}."
 
 
 def words(name: str) -> str:

@@ -63,10 +63,10 @@ def residual_variances(distances: Array, sources: Array, targets: Array) -> Arra
         for axis in range(axes):
             apart = np.subtract.outer(sources[rows, axis], targets[:, axis])
             squared += np.square(apart, out=apart)
-            found = np.sqrt(squared, out=apart)
-            sums[axis] += found.sum()
+            roots = np.sqrt(squared, out=apart)
+            sums[axis] += roots.sum()
             squares[axis] += squared.sum()
-            products[axis] += np.vdot(found, distances[rows])
+            products[axis] += np.vdot(roots, distances[rows])
     mean = float(distances.sum()) / count
     sizes = (squares - sums**2 / count) * (float(np.vdot(distances, distances)) - count * mean**2)
     curve = 1 - np.divide((products - sums * mean) ** 2, sizes, out=np.full(axes, np.nan), where=sizes > 0)

@@ -37,14 +37,14 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute) -> di
     `data` holds the rows that were embedded, as the method saw them.
     """
     with single_threaded_blas():  # products this small gain nothing from threads, which would decide their rounding
-        found = verdicts(evidence_of(method, model, data, compute))
-    applied = {name: verdict for name, verdict in found.items() if isinstance(verdict, Verdict)}
+        reached = verdicts(evidence_of(method, model, data, compute))
+    applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}
     return {
         "kept": model.embedding.shape[1],
         "recommendation": recommendation(method.rules, applied),
         "rules": {name: {"components": verdict.components, "rule": verdict.rule, "detail": verdict.detail,
                          "figures": verdict.figures} for name, verdict in applied.items()},
-        "left_out": {name: verdict.reason for name, verdict in found.items() if isinstance(verdict, LeftOut)},
+        "left_out": {name: verdict.reason for name, verdict in reached.items() if isinstance(verdict, LeftOut)},
     }
 
 
@@ -60,11 +60,11 @@ def of_eigenvalues(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
             for name, rule in SPECTRAL.items()}
 
 
-def dimension_table(found: dict[str, Any]) -> str:
+def dimension_table(document: dict[str, Any]) -> str:
     """The rules of `dimension` as CSV: rule, components, detail; those left out with the reason and no count."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(HEADER)
-    writer.writerows((name, rule["components"], rule["detail"]) for name, rule in found["rules"].items())
-    writer.writerows((name, None, f"left out: {reason}") for name, reason in found["left_out"].items())
+    writer.writerows((name, rule["components"], rule["detail"]) for name, rule in document["rules"].items())
+    writer.writerows((name, None, f"left out: {reason}") for name, reason in document["left_out"].items())
     return out.getvalue()

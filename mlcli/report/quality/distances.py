@@ -20,11 +20,11 @@ class Distances(Measure):
 
     def sums(self, strip: Strip) -> Sums:
         """Sums over each anchor's pairs; in those over delta, pairs at no distance are left out."""
-        found: Sums = {"pairs": np.full(len(strip.rows), self.size - 1.0)}
+        sums: Sums = {"pairs": np.full(len(strip.rows), self.size - 1.0)}
         for columns in row_blocks(self.size, BLOCK):
             for name, part in self._of(strip.kept[:, columns], strip.embedded[:, columns]).items():
-                found[name] = found[name] + part if name in found else part
-        return found
+                sums[name] = sums[name] + part if name in sums else part
+        return sums
 
     def _of(self, kept: Array, embedded: Array) -> Sums:
         """The sums over some of the pairs, few enough for their distances to stay in a cache."""
@@ -57,8 +57,8 @@ def _unexplained(sums: Sums, count: Array) -> Array:
     """1 - r² of the two kinds of distances; NaN where one of them is the same for all pairs."""
     covariance = sums["delta d"] - sums["delta"] * sums["d"] / count
     first, second = sums["delta²"] - sums["delta"] ** 2 / count, sums["d²"] - sums["d"] ** 2 / count
-    found: Array = np.maximum(1 - (covariance / np.sqrt(first) / np.sqrt(second)) ** 2, 0)
-    return found
+    shares: Array = np.maximum(1 - (covariance / np.sqrt(first) / np.sqrt(second)) ** 2, 0)
+    return shares
 
 
 def _dots(left: Array, right: Array) -> Array:

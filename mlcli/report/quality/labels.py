@@ -28,7 +28,7 @@ class Labels(Measure):
     @classmethod
     def first_of(cls, labels: Mapping[str, Sequence[str]]) -> Self | None:
         """The first label column with two classes or more and two points or more to a class on average."""
-        return next((found for column, texts in labels.items() if (found := cls.of(column, texts)) is not None), None)
+        return next((one for column, texts in labels.items() if (one := cls.of(column, texts)) is not None), None)
 
     @classmethod
     def of(cls, column: str, texts: Sequence[str]) -> Self | None:

@@ -20,7 +20,7 @@ from mlcli.report.quality.shepard import Shepard
 from mlcli.report.quality.strips import Measure, Observer, Spaces, Strips
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
-REACH = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
+WIDEST = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
 GROUP = 2**24  # distances of anchors that are held at once
 BLOCK = 2**16  # distances of a block of work: few enough to stay in a cache
 FARTHEST = 2.0**200  # between the units of two kinds of distances
@@ -54,7 +54,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     classes, near = Labels.first_of(labels or {}), clipped(neighbors, size)
     measures: list[Measure] = []
     if near is not None:
-        measures.append(Neighborhoods(size, near, min(size - 1, max(REACH, near))))
+        measures.append(Neighborhoods(size, near, min(size - 1, max(WIDEST, near))))
     if size > 1:
         measures += [Distances(size, scale_of(spaces)), Shepard.of(size, len(anchors.rows))]
     if decode is not None:
@@ -87,13 +87,13 @@ def scale_of(spaces: Spaces) -> float:
     return float(np.clip((spaces.embedded.unit / spaces.kept.unit).number(1.0), 1 / FARTHEST, FARTHEST))
 
 
-def in_full(found: Mapping[str, Array]) -> dict[str, Any]:
+def in_full(values: Mapping[str, Array]) -> dict[str, Any]:
     """Every measure by its name, each followed by its standard error where there is one."""
     full: dict[str, Any] = {}
     for name in NAMES:
-        full[name] = shown(found[name]) if name in found else None
-        if f"{name}_se" in found:
-            full[f"{name}_se"] = shown(found[f"{name}_se"])
+        full[name] = shown(values[name]) if name in values else None
+        if f"{name}_se" in values:
+            full[f"{name}_se"] = shown(values[f"{name}_se"])
     return full
 
 
@@ -106,10 +106,10 @@ def shown(value: Array) -> float | dict[str, list[float]]:
 
 def estimated(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[Sums]) -> dict[str, Array]:
     """The measures with their standard errors, from what the anchors add."""
-    found: dict[str, Array] = {}
+    estimates: dict[str, Array] = {}
     for measure, sums in zip(measures, parts, strict=True):
-        found |= anchors.estimates(measure.values, measure.pooled(sums))
-    return found
+        estimates |= anchors.estimates(measure.values, measure.pooled(sums))
+    return estimates
 
 
 def walked(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:

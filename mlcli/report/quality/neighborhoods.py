@@ -19,16 +19,16 @@ class Neighborhoods(Measure):
 
     size: int  # n
     neighbors: int  # k, below n / 2
-    reach: int  # the largest neighborhood of the curve, at least k
+    widest: int  # the largest neighborhood of the curve, at least k
 
     def sums(self, strip: Strip) -> Sums:
         """Penalties of intruders and of those lost, and how many of the nearest are shared at each size."""
-        source, embedded = (Order.of(squared, strip.rows, self.reach) for squared in (strip.source, strip.embedded))
-        ranks = source.ranks(embedded.nearest(self.reach), exact=self.neighbors)
+        source, embedded = (Order.of(squared, strip.rows, self.widest) for squared in (strip.source, strip.embedded))
+        ranks = source.ranks(embedded.nearest(self.widest), exact=self.neighbors)
         lost = embedded.ranks(source.nearest(self.neighbors), exact=self.neighbors)
-        enters = np.minimum(np.maximum(ranks, np.arange(1, self.reach + 1)), self.reach + 1) - 1
-        places = np.arange(len(ranks))[:, None] * (self.reach + 1) + enters
-        counts = np.bincount(places.ravel(), minlength=len(ranks) * (self.reach + 1)).reshape(len(ranks), -1)
+        enters = np.minimum(np.maximum(ranks, np.arange(1, self.widest + 1)), self.widest + 1) - 1
+        places = np.arange(len(ranks))[:, None] * (self.widest + 1) + enters
+        counts = np.bincount(places.ravel(), minlength=len(ranks) * (self.widest + 1)).reshape(len(ranks), -1)
         return {"anchors": np.ones(len(ranks)), "intruders": self._beyond(ranks[:, : self.neighbors]),
                 "lost": self._beyond(lost), "shared": np.cumsum(counts[:, :-1], axis=1).astype(np.float64)}
 
@@ -40,7 +40,7 @@ class Neighborhoods(Measure):
         """
         k, n = self.neighbors, self.size
         scale = 2 / (k * (2 * n - 3 * k - 1)) / sums["anchors"]
-        curve = sums["shared"] / (np.arange(1, self.reach + 1) * sums["anchors"][..., None])
+        curve = sums["shared"] / (np.arange(1, self.widest + 1) * sums["anchors"][..., None])
         return {"trustworthiness": 1 - scale * sums["intruders"], "continuity": 1 - scale * sums["lost"],
                 "lcmc": curve[..., k - 1] - k / (n - 1), "q_nx": curve}
 
@@ -66,8 +66,8 @@ class Order:
     bits: int  # those of the point's number
 
     @classmethod
-    def of(cls, squared: Array, rows: Indices, reach: int) -> "Order":
-        """The order by squared distances (b x n) from some anchors, at least of the `reach` nearest."""
+    def of(cls, squared: Array, rows: Indices, widest: int) -> "Order":
+        """The order by squared distances (b x n) from some anchors, at least of the `widest` nearest."""
         size = squared.shape[1]
         bits = size.bit_length()
         keys = np.empty(squared.shape, dtype=np.int64)
@@ -75,7 +75,7 @@ class Order:
             np.bitwise_and(squared[:, columns].view(np.int64), -1 << bits, out=keys[:, columns])
             keys[:, columns] |= np.arange(columns.start, columns.stop)
         keys[np.arange(len(rows)), rows] = LAST
-        first, bounds = (keys, np.full(len(rows), LAST)) if size <= SORTED else smallest(keys, reach, bits)
+        first, bounds = (keys, np.full(len(rows), LAST)) if size <= SORTED else smallest(keys, widest, bits)
         ordered = np.sort(first, axis=1)
         for row in np.flatnonzero((np.diff(ordered >> bits) == 1).any(axis=1)):
             join_steps(keys[row], ordered[row], bits)
@@ -91,11 +91,11 @@ class Order:
         Beyond the points sorted they are lower bounds, but for the first `exact` points of each row.
         """
         wanted = np.take_along_axis(self.keys, named, axis=1)
-        found = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
+        ranks = np.stack([np.searchsorted(*pair) for pair in zip(self.ordered, wanted, strict=True)])
         far = np.argwhere(wanted[:, :exact] >= self.bounds[:, None])
         for row, place in far.tolist():
-            found[row, place] = before(self.keys[row], int(wanted[row, place]), self.bits)
-        return found + 1
+            ranks[row, place] = before(self.keys[row], int(wanted[row, place]), self.bits)
+        return ranks + 1
 
 
 def smallest(keys: Indices, count: int, bits: int) -> tuple[Indices, Indices]:

@@ -37,8 +37,8 @@ class Pairs:
 def in_units(sums: Sums, kept: Unit, embedded: Unit) -> Array:
     """The two distances of each pair (m x 2), each in its unit, as plain numbers; those beyond doubles left out."""
     pairs = np.column_stack([kept.plain(np.sqrt(sums["distance"])), embedded.plain(np.sqrt(sums["embedded"]))])
-    found: Array = pairs[np.isfinite(pairs).all(axis=1)]
-    return found
+    finite: Array = pairs[np.isfinite(pairs).all(axis=1)]
+    return finite
 
 
 def shepard_table(pairs: Array) -> str:

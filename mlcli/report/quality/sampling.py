@@ -42,14 +42,14 @@ class Anchors:
         for a sample without replacement.
         """
         total = {name: part.sum(axis=0) for name, part in sums.items()}
-        found, count = values(total), len(self.rows)
+        estimates, count = values(total), len(self.rows)
         if self.exact:
-            return found
+            return estimates
         without = values({name: total[name] - part for name, part in sums.items()})
         factor = (1 - count / self.size) * (count - 1) / count
         errors = {name: np.sqrt(factor * np.square(part - part.mean(axis=0)).sum(axis=0))
                   for name, part in without.items()}
-        return found | {f"{name}_se": error for name, error in errors.items()}
+        return estimates | {f"{name}_se": error for name, error in errors.items()}
 
 
 def automatic(size: int, work: float) -> int:

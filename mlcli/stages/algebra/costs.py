@@ -75,6 +75,11 @@ def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: i
     return (1.0 if native else 2.0) * points**2 * columns / (2 * product_rate(threads)) + points**2 * 1.5e-9 / threads
 
 
+def pairs_cost(points: int, columns: int, threads: int) -> float:
+    """Seconds of the distances of all pairs, in double precision, each compared with a radius."""
+    return points**2 * (2.0 * columns / product_rate(threads) + 1e-8)
+
+
 def solve_cost(size: int, threads: int) -> float:
     """Seconds of a whole symmetric eigenproblem: about 9 n³ operations, half of them bound by memory."""
     return 9.0 * size**3 / product_rate(threads) * 2

@@ -123,8 +123,8 @@ class Iterate(Options):
             if keep is not None:
                 keep(Checkpoint(state, np.array(trace), last, least, still, climb))
         known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few
-        told = f"; the last changed the result by {last:.1e}, relatively" if known else ""
-        note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence{told}",
+        ending = f"; the last changed the result by {last:.1e}, relatively" if known else ""
+        note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence{ending}",
              iterations=self.limit, change=float(last) if known else None)
         return Iterated(state, np.array(trace), False)
 

@@ -83,12 +83,13 @@ def krylov(apply: Apply, start: Array | Checkpoint, count: int, tolerance: float
         if worst <= reached:
             good = int(np.argmin(np.append(residuals <= reached, False)))
             with single_threaded_blas():
-                return Ritz(values[:good], vectors(good), residuals[:good], passes, vectors(max(good, most + SPARE)),
-                            _lower_bounds(values, residuals, good))
+                return Ritz(values=values[:good], vectors=vectors(good), residuals=residuals[:good], passes=passes,
+                            block=vectors(max(good, most + SPARE)), at_least=_lower_bounds(values, residuals, good))
         with single_threaded_blas():
             grown = basis.grow(image)
         if not grown:
-            return Ritz(values[:count], vectors(count), residuals[:count], passes, vectors(count + SPARE), np.zeros(0))
+            return Ritz(values=values[:count], vectors=vectors(count), residuals=residuals[:count], passes=passes,
+                        block=vectors(count + SPARE), at_least=np.zeros(0))
         if keep is not None and passes < PASSES:
             keep(basis.checkpoint(passes, least, idle))
     converged = int((wanted <= tolerance).sum())
@@ -116,8 +117,8 @@ class _Basis:
     def checkpoint(self, passes: int, least: float, idle: int) -> Checkpoint:
         """A copy of all that the next pass needs."""
         vectors, images = (array[:, : self._width].copy(order="F") for array in (self._vectors, self._images))
-        return Checkpoint(vectors, images, self._small.copy(), self._block.copy(), self._vectors.shape[1], passes,
-                          least, idle)
+        return Checkpoint(vectors=vectors, images=images, small=self._small.copy(), block=self._block.copy(),
+                          widest=self._vectors.shape[1], passes=passes, least=least, idle=idle)
 
     @property
     def newest(self) -> Array:

@@ -79,10 +79,10 @@ def _tridiagonal_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
     def leading(count: int) -> Array:
         count = min(count, size)
         try:
-            _, found = eigh_tridiagonal(diagonal, beside, select="i", select_range=(size - count, size - 1))
+            _, chosen = eigh_tridiagonal(diagonal, beside, select="i", select_range=(size - count, size - 1))
         except np.linalg.LinAlgError:  # dstein did not converge
             return symmetric_eigen(matrix)[1][:, :count]
-        vectors = np.asfortranarray(found[:, ::-1])
+        vectors = np.asfortranarray(chosen[:, ::-1])
         vectors[1:] = lapack.dormqr("L", "N", turns[1:, :-1], factors, vectors[1:], lwork=64 * count)[0]
         return vectors
 

@@ -30,7 +30,7 @@ class Axes(Kept):
     report: ClassVar[int | None] = None  # every axis is reported
     where: ClassVar[str] = "method.axes"  # in the configuration
 
-    def settled(self, limit: int, size: int) -> "Axes":
+    def resolved(self, limit: int, size: int) -> "Axes":
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
         return clipped(self, self.components, limit)
 

@@ -25,7 +25,7 @@ class Demand(Kept):
         gt=0, lt=1)
     report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
 
-    def settled(self, limit: int, size: int) -> Self:
+    def resolved(self, limit: int, size: int) -> Self:
         """With a default count clipped to `limit` axes; raises ConfigError for an explicit one.
 
         Likewise for a report of more eigenvalues than the `size` that there are, and a tolerance without iteration.

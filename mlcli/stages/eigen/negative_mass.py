@@ -25,10 +25,10 @@ def bounded_mass(computed: Array, trace: float, frobenius: float, unknown: int, 
     room, squared = slack * (abs(trace) + float(np.abs(computed).sum())), frobenius**2
     rest, squares = trace - float(computed.sum()), squared - float(computed @ computed)
     cap = max(float(computed[-1]), 0.0)
-    found = mass_of(computed)
+    mass = mass_of(computed)
     least = _least(rest + room, max(squares - slack * squared, 0.0), cap)
     most = _most(rest - room, max(squares, 0.0) + slack * squared, unknown, cap) if unknown else 0.0
-    return found + least, found + max(most, least)
+    return mass + least, mass + max(most, least)
 
 
 def _least(rest: float, squares: float, cap: float) -> float:

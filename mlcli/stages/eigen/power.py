@@ -33,23 +33,23 @@ def _enough(values: list[float], trace: float, demand: Demand) -> bool:
     return len(values) >= least and demand.reached(sum(values), trace)
 
 
-def _next(matrix: Array, found: Array, values: list[float], tolerance: float,
+def _next(matrix: Array, vectors: Array, values: list[float], tolerance: float,
           generator: np.random.Generator) -> tuple[float, Array]:
-    vector = _unit(generator.standard_normal(len(matrix)), found)
+    vector = _unit(generator.standard_normal(len(matrix)), vectors)
     for _ in range(LIMIT):
         image = matrix @ vector
         value = float(vector @ image)
         scale = values[0] if values else value
         if np.linalg.norm(image - value * vector) <= tolerance / 10 * scale:
             return max(value, 0.0), vector
-        vector = _unit(image, found)
+        vector = _unit(image, vectors)
     raise NumericalError("POWER", f"power iteration did not find axis {len(values) + 1} in {LIMIT} steps",
                          where="method.route", hint="two eigenvalues are nearly equal: use another route, such as svd")
 
 
-def _unit(vector: Array, found: Array) -> Array:
+def _unit(vector: Array, vectors: Array) -> Array:
     """The unit vector along the part of `vector` orthogonal to the vectors found before."""
     for _ in range(2):
-        vector = vector - found @ (found.T @ vector)
+        vector = vector - vectors @ (vectors.T @ vector)
     length = float(np.linalg.norm(vector))
     return vector / length if length > 0 else vector

@@ -69,12 +69,12 @@ def weights_step(edges: int) -> Step:
 def degrees(graph: Graph, weights: Array) -> Array:
     """The sum of the weights at each vertex (n); raises GeometryError where one is negligible."""
     ends = np.repeat(np.arange(graph.size), np.diff(graph.starts))
-    found: Array = np.bincount(ends, weights, minlength=graph.size).astype(np.float64)
-    lost = int(np.sum(found <= np.finfo(np.float64).eps * found.max(initial=0.0)))
+    sums: Array = np.bincount(ends, weights, minlength=graph.size).astype(np.float64)
+    lost = int(np.sum(sums <= np.finfo(np.float64).eps * sums.max(initial=0.0)))
     if lost:
         raise GeometryError("NO-WEIGHT", f"{lost} of {graph.size} points have edges whose weights are nearly zero",
                             where="method.weights.rate", hint="choose a smaller rate, or binary weights")
-    return found
+    return sums
 
 
 def incidence(graph: Graph, weights: Array, scale: Array) -> "sparse.csr_array":

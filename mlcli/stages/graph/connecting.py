@@ -3,12 +3,13 @@
 import numpy as np
 
 from mlcli.base.blocks import one_by_one, row_blocks
-from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import HELD, squared_distances
 from mlcli.stages.graph.graph import Graph, by_size, graph_of, undirected
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighbors import Spatial
+
+Edges = tuple[Indices, Indices, Array]  # both ends, and the length
 
 
 def connecting_count(data: Spatial, lists: Lists) -> int:
@@ -48,14 +49,36 @@ def connecting_radius(data: Spatial, lists: Lists) -> tuple[float, int, int]:
     return max(longest, 0.0), *ends
 
 
+def shortest_links(data: Spatial, pieces: Indices) -> Edges:
+    """The shortest edges that make the graph whole: a minimum spanning tree of the pieces (Borůvka's rule)."""
+    links: list[tuple[int, int, float]] = []
+    while pieces.max() > 0:
+        for left, right, length in zip(*leaving_edges(data, pieces, np.arange(len(pieces))), strict=True):
+            if pieces[left] != pieces[right]:
+                pieces = np.where(pieces == pieces[right], pieces[left], pieces)
+                links.append((int(left), int(right), float(length)))
+        pieces = by_size(pieces)
+    left, right, lengths = zip(*links, strict=True)
+    return np.array(left), np.array(right), np.array(lengths)
+
+
+def leaving_edges(data: Spatial, groups: Indices, rows: Indices) -> Edges:
+    """For every group the shortest edge from one of its points among `rows` to a point outside, shortest first."""
+    columns, lengths = nearest_outside(data, groups, rows)
+    order = np.lexsort((rows, lengths, groups[rows]))
+    firsts = order[np.unique(groups[rows][order], return_index=True)[1]]
+    firsts = firsts[np.argsort(lengths[firsts], kind="stable")]
+    return rows[firsts], columns[firsts], lengths[firsts]
+
+
 def nearest_outside(data: Spatial, groups: Indices, rows: Indices) -> tuple[Indices, Array]:
     """For some points the nearest point of another group, and how far it is."""
     columns, squared = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
     for block in one_by_one(row_blocks(len(rows), HELD, max(len(groups), data.values.shape[1]))):
         part = data.values[rows[block]]
-        found = part**2 if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
-        found = np.where(groups[rows[block], None] == groups[None, :], np.inf, found)
-        columns[block], squared[block] = found.argmin(axis=1), found.min(axis=1)
+        apart = part**2 if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
+        apart = np.where(groups[rows[block], None] == groups[None, :], np.inf, apart)
+        columns[block], squared[block] = apart.argmin(axis=1), apart.min(axis=1)
     return columns, np.sqrt(squared)
 
 
@@ -66,12 +89,12 @@ def _nearest_outside_by_lists(data: Spatial, lists: Lists, groups: Indices) -> t
     outside = groups[indices] != groups[:, None]
     place, known = outside.argmax(axis=1), outside.any(axis=1)
     everyone = np.arange(size)
-    columns, found = indices[everyone, place], np.where(known, lengths[everyone, place], np.inf)
+    columns, distances = indices[everyone, place], np.where(known, lengths[everyone, place], np.inf)
     best = np.full(int(groups.max()) + 1, np.inf)
-    np.minimum.at(best, groups, found)
+    np.minimum.at(best, groups, distances)
     doubtful = np.flatnonzero(~known & (lengths[:, -1] < best[groups]))
-    columns[doubtful], found[doubtful] = nearest_outside(data, groups, doubtful)
-    return columns, found
+    columns[doubtful], distances[doubtful] = nearest_outside(data, groups, doubtful)
+    return columns, distances
 
 
 def _ranks_between(data: Spatial, pieces: Indices) -> Graph:
@@ -80,9 +103,9 @@ def _ranks_between(data: Spatial, pieces: Indices) -> Graph:
     ranks = np.full((count, count), np.inf)
     for block in one_by_one(row_blocks(size, HELD, max(size, data.values.shape[1]))):
         part = data.values[block]
-        found = part.copy() if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
-        found[np.arange(len(found)), np.arange(block.start, block.stop)] = -1.0  # rank 0: the point itself
-        order = np.argsort(found, axis=1, kind="stable")
+        apart = part.copy() if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
+        apart[np.arange(len(apart)), np.arange(block.start, block.stop)] = -1.0  # rank 0: the point itself
+        order = np.argsort(apart, axis=1, kind="stable")
         own = np.broadcast_to(pieces[block, None], order.shape)
         np.minimum.at(ranks, (own, pieces[order]), np.broadcast_to(np.arange(float(size)), order.shape))
     rows, columns = np.nonzero(~np.eye(count, dtype=bool))

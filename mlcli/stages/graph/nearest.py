@@ -45,25 +45,25 @@ class Lists:
 
 def nearest(points: Array, count: int) -> Lists:
     """The `count` nearest other points of every point."""
-    return _select(points, points, count, own=np.arange(len(points)))
+    return _select(points, points, count, excluded=np.arange(len(points)))
 
 
 def nearest_of_some(points: Array, rows: Indices, count: int) -> Lists:
     """The `count` nearest other points of some of the points."""
-    return _select(points[rows], points, count, own=rows)
+    return _select(points[rows], points, count, excluded=rows)
 
 
 def nearest_of_new(new: Array, points: Array, count: int) -> Lists:
     """The `count` nearest points of every new point."""
-    return _select(new, points, min(count, len(points)), own=None)
+    return _select(new, points, min(count, len(points)), excluded=None)
 
 
-def within(new: Array, points: Array, radius: float, own: bool) -> Lists:
-    """All points at most `radius` away; `own` leaves out the point itself."""
+def within(new: Array, points: Array, radius: float, without_self: bool) -> Lists:
+    """All points at most `radius` away; `without_self` leaves out the point itself."""
     lists = []
     for block in one_by_one(row_blocks(len(new), HELD, max(len(points), new.shape[1]))):
         squared = squared_distances(new[block], points)
-        if own:
+        if without_self:
             squared[np.arange(len(squared)), np.arange(block.start, block.stop)] = np.inf
         rows, columns = np.nonzero(squared <= radius**2 * (1 + 1e-9))
         exact = pair_distances(new[block], points, rows, columns)
@@ -72,12 +72,12 @@ def within(new: Array, points: Array, radius: float, own: bool) -> Lists:
     return _lists(len(new), *(np.concatenate(parts) for parts in zip(*lists, strict=True)))
 
 
-def nearest_in_matrix(distances: Array, count: int, own: bool) -> Lists:
+def nearest_in_matrix(distances: Array, count: int, without_self: bool) -> Lists:
     """The `count` nearest columns of every row of a matrix of dissimilarities."""
     blocks = []
     for block in one_by_one(row_blocks(len(distances), HELD, distances.shape[1])):
         part = distances[block].copy()
-        if own:
+        if without_self:
             part[np.arange(len(part)), np.arange(block.start, block.stop)] = np.inf
         order = np.argsort(part, axis=1, kind="stable")[:, :count]
         blocks.append((order, np.take_along_axis(part, order, axis=1)))
@@ -85,10 +85,10 @@ def nearest_in_matrix(distances: Array, count: int, own: bool) -> Lists:
     return Lists(np.arange(len(distances) + 1) * indices.shape[1], indices.ravel(), lengths.ravel())
 
 
-def within_matrix(distances: Array, radius: float, own: bool) -> Lists:
+def within_matrix(distances: Array, radius: float, without_self: bool) -> Lists:
     """All columns of a matrix of dissimilarities at most `radius` away."""
     near = distances <= radius
-    if own:
+    if without_self:
         np.fill_diagonal(near, False)
     rows, columns = np.nonzero(near)
     return _lists(len(distances), rows, columns, distances[rows, columns] ** 2)
@@ -100,20 +100,21 @@ def _lists(size: int, rows: Indices, columns: Indices, squared: Array) -> Lists:
     return Lists(starts, columns[order], np.sqrt(squared[order]))
 
 
-def _select(new: Array, points: Array, count: int, own: Indices | None) -> Lists:
+def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> Lists:
     """Quick candidates, exact distances among them, and a whole row again where candidates may not suffice."""
     indices = np.empty((len(new), count), dtype=np.int64)
     squared = np.empty((len(new), count))
-    candidates_of, width = _finder(new, points, count + SPARE + 1, own)
+    candidates_of, width = _finder(new, points, count + SPARE + 1, excluded)
 
     def work(block: slice) -> None:
         candidates, beyond = candidates_of(block)
-        mine = None if own is None else own[block]
+        mine = None if excluded is None else excluded[block]
         indices[block], squared[block] = refined(new[block], points, candidates, count, mine)
         for row in np.flatnonzero(~(squared[block][:, -1] < beyond)) + block.start:  # also where that is not a number
             everyone = np.arange(len(points))[None, :]
-            found = refined(new[row : row + 1], points, everyone, count, None if own is None else own[row : row + 1])
-            indices[row], squared[row] = found[0][0], found[1][0]
+            mine = None if excluded is None else excluded[row : row + 1]
+            again = refined(new[row : row + 1], points, everyone, count, mine)
+            indices[row], squared[row] = again[0][0], again[1][0]
 
     each(work, _blocks(len(new), width), progress=True)
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())
@@ -124,28 +125,29 @@ def _blocks(rows: int, width: int) -> list[slice]:
     return row_blocks(rows, min(BLOCK, -(-rows // LEAST) * width), width)
 
 
-def refined(new: Array, points: Array, candidates: Indices, count: int, own: Indices | None) -> tuple[Indices, Array]:
+def refined(new: Array, points: Array, candidates: Indices, count: int,
+            excluded: Indices | None) -> tuple[Indices, Array]:
     """The `count` nearest of each row's candidates (m x c) by exact (squared distance, index)."""
     if native.available():
-        return native.refine(new, points, candidates, count, own)
+        return native.refine(new, points, candidates, count, excluded)
     rows = np.repeat(np.arange(len(new)), candidates.shape[1])
     exact = pair_distances(new, points, rows, candidates.ravel()).reshape(candidates.shape)
-    if own is not None:
-        exact[candidates == own[:, None]] = np.inf
+    if excluded is not None:
+        exact[candidates == excluded[:, None]] = np.inf
     order = np.lexsort((candidates, exact))[:, :count]
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(exact, order, axis=1)
 
 
-def _finder(new: Array, points: Array, count: int, own: Indices | None) -> tuple[Finder, int]:
+def _finder(new: Array, points: Array, count: int, excluded: Indices | None) -> tuple[Finder, int]:
     """How candidates are found, and how many numbers a row of that needs."""
     if count >= len(points):
         everyone = np.arange(len(points))
         return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
     if points.shape[1] <= TREE_COLUMNS:
         return _tree(new, points, count), 64 * count
-    if new is points and own is not None and native.available():
+    if new is points and excluded is not None and native.available():
         return _pairs(points, count), 64 * count
-    return _products(new, points, count, own), len(points)
+    return _products(new, points, count, excluded), len(points)
 
 
 def _tree(new: Array, points: Array, count: int) -> Finder:
@@ -196,7 +198,7 @@ class _Centered:
         return self._unit.measured(points - self._center).astype(np.float32)
 
 
-def _products(new: Array, points: Array, count: int, own: Indices | None) -> Finder:
+def _products(new: Array, points: Array, count: int, excluded: Indices | None) -> Finder:
     """Through products of rows with all points."""
     quick = _Centered(points)
 
@@ -206,7 +208,7 @@ def _products(new: Array, points: Array, count: int, own: Indices | None) -> Fin
             numbers = left @ quick.points.T
             numbers *= -2
             numbers += quick.norms
-            candidates, last = _smallest(numbers, count, None if own is None else own[block])
+            candidates, last = _smallest(numbers, count, None if excluded is None else excluded[block])
             return candidates, quick.beyond(last, np.einsum("ij,ij->i", left, left))
 
     return find
@@ -214,7 +216,7 @@ def _products(new: Array, points: Array, count: int, own: Indices | None) -> Fin
 
 def _pairs(points: Array, count: int) -> Finder:
     """Through products of all pairs of points, tile by tile: each pair once, for both of its points."""
-    quick, kept = _Centered(points), native.Smallest(len(points), count)
+    quick, smallest = _Centered(points), native.Smallest(len(points), count)
     step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
     sides = row_blocks(len(points), step)
     pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
@@ -224,20 +226,20 @@ def _pairs(points: Array, count: int) -> Finder:
         rows, columns = pair
         products = quick.points[rows] @ quick.points[columns].T
         with locks[rows.start]:
-            kept.offer(rows, products, quick.norms[columns], columns)
+            smallest.offer(rows, products, quick.norms[columns], columns)
         if rows != columns:
             with locks[columns.start]:
-                kept.offer(columns, products, quick.norms[rows], rows, turned=True)
+                smallest.offer(columns, products, quick.norms[rows], rows, turned=True)
 
     each(work, pairs, progress=True)
-    beyond = quick.beyond(kept.values[:, -1], quick.norms)
-    return lambda block: (kept.indices[block], beyond[block])
+    beyond = quick.beyond(smallest.values[:, -1], quick.norms)
+    return lambda block: (smallest.indices[block], beyond[block])
 
 
-def _smallest(quick: AnyArray, count: int, own: Indices | None) -> tuple[Indices, AnyArray]:
+def _smallest(quick: AnyArray, count: int, excluded: Indices | None) -> tuple[Indices, AnyArray]:
     """Columns of the `count` smallest numbers of each row, and the largest of those numbers."""
     if native.available():
-        candidates, values = native.select_neighbors(quick, count, own)
+        candidates, values = native.select_neighbors(quick, count, excluded)
         return candidates, values[:, -1]
     candidates = np.argpartition(quick, count - 1, axis=1)[:, :count]
     return candidates, np.take_along_axis(quick, candidates, axis=1).max(axis=1)

@@ -1,66 +1,66 @@
 """The policies for a neighbor graph in pieces; rows are never lost without saying so."""
 
 from collections.abc import Callable, Sequence
-from decimal import ROUND_UP, Context, Decimal
+from functools import partial
 from typing import Literal
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.inputs import Spatial
 from mlcli.base.stage import note, running
 from mlcli.base.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import GeometryError
-from mlcli.stages.graph.connecting import connecting_count, nearest_outside
-from mlcli.stages.graph.graph import Graph, by_size, graph_of
+from mlcli.stages.graph.connecting import connecting_count, leaving_edges, shortest_links
+from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.graph.neighbors import Neighbors, Spatial, fewer, nearest_lists
+from mlcli.stages.graph.neighborhoods import Neighborhood, fewer, nearest_lists
 from mlcli.stages.graph.weights import basins, closed_groups
 
-USUAL = 10  # neighbors of a point within a radius, as far as is known before
 SORTED, WORKING = 4e-7, 12  # seconds for a neighbor in a list to become an edge, and numbers that are held for it
 
-Edges = tuple[Indices, Indices, Array]
+Policy = Literal["error", "largest", "connect"]
 
 
-def graph_steps(data: Spatial, neighbors: Neighbors, compute: Compute) -> list[Step]:
+def graph_steps(data: Spatial, neighbors: Neighborhood, compute: Compute) -> list[Step]:
     """What the neighbor graph would cost, the search for neighbors included."""
-    entries = len(data.values) * (neighbors.count or USUAL)
+    entries = len(data.values) * neighbors.usual
     return [neighbors.step(data, compute), Step("graph", f"about {entries} neighbors sorted into one graph",
                                                 entries * SORTED, 8.0 * WORKING * entries)]
 
 
-def connected_graph(data: Spatial, neighbors: Neighbors, rule: Literal["union", "mutual"],
+def connected_graph(data: Spatial, neighbors: Neighborhood, policy: Policy, rule: Literal["union", "mutual"],
                     consequence: str = "") -> tuple[Graph, Indices | None]:
     """The neighbor graph in one piece, and the rows kept where the policy leaves some out.
 
     Raises GeometryError under the policy `error`, naming the pieces, the consequence and what would connect them.
     """
-    if rule == "mutual" and neighbors.radius is not None:
+    if rule == "mutual" and neighbors.mutual:
         note("N-GRAPH", "within a radius points are neighbors of each other: mutual and union are the same graph")
     lists = neighbors.lists(data)
     with running("graph"):
-        return _in_one_piece(data, neighbors, graph_of(lists, rule), rule, consequence)
+        return _in_one_piece(data, neighbors, policy, graph_of(lists, rule), rule, consequence)
 
 
-def _in_one_piece(data: Spatial, neighbors: Neighbors, graph: Graph, rule: Literal["union", "mutual"],
-                  consequence: str) -> tuple[Graph, Indices | None]:
+def _in_one_piece(data: Spatial, neighbors: Neighborhood, policy: Policy, graph: Graph,
+                  rule: Literal["union", "mutual"], consequence: str) -> tuple[Graph, Indices | None]:
     pieces = graph.pieces()
     if pieces.max() == 0:
         return graph, None
-    if neighbors.pieces == "error":
-        raise _error_of_pieces(data, neighbors, pieces, lambda: (
-            connecting_count(data, nearest_lists(data, neighbors.count or 1)) if rule == "union" else
-            _fewest(data, neighbors.count or 1, lambda lists: graph_of(lists, rule).pieces().max() == 0)), consequence)
-    if neighbors.pieces == "largest":
+    if policy == "error":
+        fewest = partial(_fewest, data, lambda lists: graph_of(lists, rule).pieces().max() == 0)
+        raise _error_of_pieces(data, neighbors, pieces, consequence, fewest=fewest if rule == "mutual" else (
+            lambda count: connecting_count(data, nearest_lists(data, count))))
+    if policy == "largest":
         kept = _kept_rows(pieces)
         return graph.subgraph(kept), kept
-    links = _shortest_links(data, pieces)
+    links = shortest_links(data, pieces)
     _note_connected(len(links[0]))
     return graph.joined(*links), None
 
 
-def connected_lists(data: Spatial, neighbors: Neighbors) -> tuple[Lists, Indices | None]:
+def connected_lists(data: Spatial, neighbors: Neighborhood, policy: Policy) -> tuple[Lists, Indices | None]:
     """Directed neighbor lists with a single closed group, and the rows kept where some are left out.
 
     A closed group is a set of points whose neighbors are all in the set; every piece of the
@@ -68,24 +68,25 @@ def connected_lists(data: Spatial, neighbors: Neighbors) -> tuple[Lists, Indices
     """
     lists = neighbors.lists(data)
     with running("graph"):
-        return _with_one_group(data, neighbors, lists)
+        return _with_one_group(data, neighbors, policy, lists)
 
 
-def _with_one_group(data: Spatial, neighbors: Neighbors, lists: Lists) -> tuple[Lists, Indices | None]:
+def _with_one_group(data: Spatial, neighbors: Neighborhood, policy: Policy,
+                    lists: Lists) -> tuple[Lists, Indices | None]:
     if _closed_count(lists) == 1:
         return lists, None
     pieces = graph_of(lists, "union").pieces()
-    if neighbors.pieces == "connect":
+    if policy == "connect":
         return _opened(data, lists), None
-    if neighbors.pieces == "largest" and pieces.max() > 0:
+    if policy == "largest" and pieces.max() > 0:
         kept = _kept_rows(pieces)
         lists = neighbors.lists(data.take(kept))
         if _closed_count(lists) == 1:
             return lists, kept
     elif pieces.max() > 0:
-        raise _error_of_pieces(data, neighbors, pieces, lambda: (
-            _fewest(data, neighbors.count or 1, lambda lists: _closed_count(lists) == 1)))
-    raise _error_of_groups(data, neighbors, lists)
+        raise _error_of_pieces(data, neighbors, pieces,
+                               fewest=partial(_fewest, data, lambda lists: _closed_count(lists) == 1))
+    raise _error_of_groups(data, lists)
 
 
 def _closed_count(lists: Lists) -> int:
@@ -105,18 +106,18 @@ def _note_connected(edges: int) -> None:
     note("W-CONNECTED", f"the neighbor graph was in pieces and was connected; edges added: {edges}", edges=edges)
 
 
-def _error_of_pieces(data: Spatial, neighbors: Neighbors, pieces: Indices,
-                     fewest: Callable[[], int], consequence: str = "") -> GeometryError:
+def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, consequence: str = "", *,
+                     fewest: Callable[[int], int]) -> GeometryError:
     """The error that names the pieces' sizes, members of the small ones, and what would connect them."""
     sizes = np.bincount(pieces)
     listed = ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
     return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed} points{consequence}",
                          where=f"outside the largest: {_first_ids(data.ids, pieces > 0)}",
-                         hint=f"{_remedy(data, neighbors, pieces, fewest)}, or set method.neighbors.pieces "
+                         hint=f"{neighbors.remedy(data, pieces, fewest)}, or set method.neighbors.pieces "
                          "to largest or connect")
 
 
-def _error_of_groups(data: Spatial, neighbors: Neighbors, lists: Lists) -> GeometryError:
+def _error_of_groups(data: Spatial, lists: Lists) -> GeometryError:
     groups = closed_groups(lists)
     numbers, sizes = np.unique(groups[groups >= 0], return_counts=True)
     members = groups == numbers[sizes.argmin()]
@@ -131,15 +132,7 @@ def _first_ids(ids: Sequence[str], members: AnyArray) -> str:
     return ", ".join(str(ids[i])[:40] for i in rows[:5]) + (", ..." if len(rows) > 5 else "")
 
 
-def _remedy(data: Spatial, neighbors: Neighbors, pieces: Indices, fewest: Callable[[], int]) -> str:
-    """What makes the graph whole: the smallest count of neighbors, or the smallest radius."""
-    if neighbors.count is None:
-        radius = Decimal(data.unit.number(_shortest_links(data, pieces)[2].max()))
-        return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
-    return f"use {fewest()} neighbors, the fewest that connect it"
-
-
-def _fewest(data: Spatial, count: int, connected: Callable[[Lists], bool]) -> int:
+def _fewest(data: Spatial, connected: Callable[[Lists], bool], count: int) -> int:
     """The fewest neighbors, more than `count`, whose lists are connected: doubled, then halved in."""
     low, high, most = count, count, len(data.values) - 1
     while not connected(lists := nearest_lists(data, high)) and high < most:
@@ -148,18 +141,6 @@ def _fewest(data: Spatial, count: int, connected: Callable[[Lists], bool]) -> in
         middle = (low + high) // 2
         low, high = (low, middle) if connected(fewer(lists, middle)) else (middle, high)
     return high
-
-
-def _shortest_links(data: Spatial, pieces: Indices) -> Edges:
-    """The shortest edges that make the graph whole: a minimum spanning tree of the pieces (Borůvka's rule)."""
-    edges: list[tuple[int, int, float]] = []
-    while pieces.max() > 0:
-        for left, right, length in _leaving_edges(data, pieces, np.arange(len(pieces))):
-            if pieces[left] != pieces[right]:
-                pieces = np.where(pieces == pieces[right], pieces[left], pieces)
-                edges.append((left, right, length))
-        pieces = by_size(pieces)
-    return _as_arrays(edges)
 
 
 def _opened(data: Spatial, lists: Lists) -> Lists:
@@ -172,7 +153,7 @@ def _opened(data: Spatial, lists: Lists) -> Lists:
     while _closed_count(lists) > 1:
         groups = closed_groups(lists)
         inside = np.flatnonzero(groups >= 0)
-        left, right, lengths = _as_arrays(_leaving_edges(data, basins(lists, groups), inside))
+        left, right, lengths = leaving_edges(data, basins(lists, groups), inside)
         added += len(left)
         lists = _extended(lists, np.concatenate([left, right]), np.concatenate([right, left]), np.tile(lengths, 2))
     _note_connected(added)
@@ -189,16 +170,3 @@ def _extended(lists: Lists, rows: Indices, columns: Indices, lengths: Array) -> 
     order = np.lexsort((columns, lengths, rows))
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
     return Lists(starts, columns[order], lengths[order])
-
-
-def _as_arrays(edges: list[tuple[int, int, float]]) -> Edges:
-    left, right, lengths = zip(*edges, strict=True)
-    return np.array(left), np.array(right), np.array(lengths)
-
-
-def _leaving_edges(data: Spatial, groups: Indices, rows: Indices) -> list[tuple[int, int, float]]:
-    """For every group the shortest edge from one of its points among `rows` to a point outside, shortest first."""
-    columns, lengths = nearest_outside(data, groups, rows)
-    order = np.lexsort((rows, lengths, groups[rows]))
-    firsts = order[np.unique(groups[rows][order], return_index=True)[1]]
-    return sorted(((int(rows[i]), int(columns[i]), float(lengths[i])) for i in firsts), key=lambda edge: edge[2])

@@ -92,9 +92,9 @@ def cailliez_constant(squared: Array, kernel: Array) -> float:
         shifted[np.diag_indices(len(shifted))] += constant**2 / 2
         lowest = lowest_eigenvector(shifted)
         slope, offset = 2 * float(lowest @ roots @ lowest), float(lowest @ kernel @ lowest)
-        found = -slope + float(np.sqrt(max(slope**2 - 2 * offset, 0.0)))
-        if found <= constant * (1 + 4 * EPS):
-            return max(found, constant)
-        constant = found
+        root = -slope + float(np.sqrt(max(slope**2 - 2 * offset, 0.0)))
+        if root <= constant * (1 + 4 * EPS):
+            return max(root, constant)
+        constant = root
     raise NumericalError("CAILLIEZ", "the constant of Cailliez did not converge",
                          hint="use method.correction: lingoes")

@@ -220,8 +220,8 @@ class Factored:
         if not self.means or directions is None:
             gaps = np.linalg.norm(self.apply(vectors) - vectors * values, axis=0)
         else:
-            kept = values > 0  # an axis without extent has a direction, but no vector
-            apart = self.lowered(vectors) - np.where(kept, directions, 0.0) * np.sqrt(values)
+            extended = values > 0  # an axis without extent has a direction, but no vector
+            apart = self.lowered(vectors) - np.where(extended, directions, 0.0) * np.sqrt(values)
             gaps = np.sqrt(np.maximum(np.einsum("ij,ij->j", apart, self.side @ apart), 0.0))
         top = float(values.max(initial=0.0))
         return np.asarray(gaps * np.sqrt(values / top) if top > 0 else gaps)

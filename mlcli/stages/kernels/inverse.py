@@ -139,21 +139,21 @@ def _in_turns(apply: Apply, start: Array, count: int, tolerance: float, noise: f
 
     Weakly connected components have costs of nearly zero, and M⁺ then has unbounded eigenvalues.
     """
-    found, first, following = np.empty((len(start), 0)), tolerance, np.zeros(0)
+    vectors, first, following = np.empty((len(start), 0)), tolerance, np.zeros(0)
 
     def rest(block: Array) -> Array:
-        return block - found @ (found.T @ block)
+        return block - vectors @ (vectors.T @ block)
 
-    while found.shape[1] < count:
-        left = count - found.shape[1]
+    while vectors.shape[1] < count:
+        left = count - vectors.shape[1]
         turn = krylov(lambda block: rest(apply(rest(block))), rest(start)[:, : left + SPARE], left, tolerance,
                       noise, CLEAR)
         tell(turn)
         clear = max(int(np.sum(turn.values >= CLEAR * turn.values[0])), 1)
-        first = first if found.shape[1] else max(tolerance, float(turn.residuals[:clear].max(initial=0.0)))
-        found = np.column_stack([found, turn.vectors[:, :clear]])
+        first = first if vectors.shape[1] else max(tolerance, float(turn.residuals[:clear].max(initial=0.0)))
+        vectors = np.column_stack([vectors, turn.vectors[:, :clear]])
         following = turn.at_least if clear == len(turn.values) else np.zeros(0)
-    return found, first, following
+    return vectors, first, following
 
 
 def _smallest_costs(kernel: Inverse) -> Array:

@@ -56,8 +56,8 @@ def _of_ranks(points: Array, ranks: Indices) -> float:
     kind = _kind(points, low)
     while True:
         rounding = _rounding(points, kind)
-        found = _near(points, kind, low - 4 * rounding, high + 4 * rounding)
-        middle = found.of_ranks(points, ranks, rounding)
+        near = _near(points, kind, low - 4 * rounding, high + 4 * rounding)
+        middle = near.of_ranks(points, ranks, rounding)
         if middle is not None:
             return middle
         wide = max(high - low, high / 8, rounding)
@@ -144,8 +144,8 @@ def _near(points: Array, kind: type[np.floating], low: float, high: float) -> Ne
         places = np.flatnonzero(inside)
         values, counts = squared.ravel()[places], np.ones(len(places), dtype=np.int32)
         if len(places) > TIES:
-            values, kept, times = np.unique(values, return_index=True, return_counts=True)
-            places, counts = places[kept], times.astype(np.int32)
+            values, firsts, times = np.unique(values, return_index=True, return_counts=True)
+            places, counts = places[firsts], times.astype(np.int32)
         i, j = np.divmod(places, squared.shape[1])
         return int(np.count_nonzero(under)), values, (i + rows.start) * size + j + columns.start, counts
 

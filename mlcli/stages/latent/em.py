@@ -19,12 +19,12 @@ class Estimate:
     """The model after some steps, and the posterior that the last of them started from."""
 
     model: Latent
-    found: Posterior
+    posterior: Posterior
 
     @property
     def objective(self) -> float:
         """The log-likelihood of the observed cells before the last maximization."""
-        return self.found.log_likelihood
+        return self.posterior.log_likelihood
 
 
 def expectation_maximization(data: Grouped, start: Latent, iterate: Iterate) -> Iterated[Estimate]:
@@ -32,21 +32,21 @@ def expectation_maximization(data: Grouped, start: Latent, iterate: Iterate) -> 
     floor = EPS * float(np.sum(data.values**2)) / max(data.cells, 1)
 
     def step(state: Estimate) -> Estimate:
-        found = posterior(state.model, data)
-        return Estimate(maximized(data, found, floor), found)
+        states = posterior(state.model, data)
+        return Estimate(maximized(data, states, floor), states)
 
     return iterate(step, Estimate(start, Posterior(np.zeros((0, 0)), np.zeros((0, 0, 0)), -np.inf)), change)
 
 
-def maximized(data: Grouped, found: Posterior, floor: float) -> Latent:
+def maximized(data: Grouped, states: Posterior, floor: float) -> Latent:
     """Each column regressed on the coordinates of the rows that have it; the noise is the residual."""
-    size = found.means.shape[1]
+    size = states.means.shape[1]
     wide = size + 1  # the last coordinate is the constant one: its loading is the mean
     moments = np.zeros((len(data.observed), wide, wide))
     crossed = np.zeros((data.values.shape[1], wide))
-    moments[:, :size, :size] = data.counts[:, None, None] * found.covariances
+    moments[:, :size, :size] = data.counts[:, None, None] * states.covariances
     for block in data.blocks(wide * wide + data.values.shape[1]):
-        extended = np.column_stack([found.means[block], np.ones(len(found.means[block]))])
+        extended = np.column_stack([states.means[block], np.ones(len(states.means[block]))])
         crossed += data.values[block].T @ extended
         group = data.group[block]
         first = np.flatnonzero(np.diff(group, prepend=-1))

@@ -137,7 +137,7 @@ def maximum_likelihood(moments: Moments, factors: int, bounds: Bounds, iterate: 
         active = int(np.sum(values[:factors] > 1))
         leading = values[:active]
         f = float(np.log(psi).sum() + (moments.variances / psi).sum() + (np.log(leading) + 1 - leading).sum())
-        return Estimate(parameters, psi, values, vectors, active, f)
+        return Estimate(parameters=parameters, uniquenesses=psi, values=values, vectors=vectors, active=active, f=f)
 
     def step(state: Estimate) -> Estimate:
         slope = gradient(state, moments)
@@ -167,7 +167,8 @@ def equal_noise(moments: Moments, factors: int) -> Estimate:
     noise = max(rest, 0.5 * NOTHING * columns * EPS * float(values[0]))
     active = int(np.sum(values[:factors] > noise))
     f = columns * (np.log(noise) + 1) + float(np.log(values[:active] / noise).sum())
-    return Estimate(np.full(columns, np.log(noise)), np.full(columns, noise), values / noise, vectors, active, f)
+    return Estimate(parameters=np.full(columns, np.log(noise)), uniquenesses=np.full(columns, noise),
+                    values=values / noise, vectors=vectors, active=active, f=f)
 
 
 def gradient(state: Estimate, moments: Moments) -> Array:

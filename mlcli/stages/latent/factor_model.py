@@ -59,15 +59,15 @@ def of_points(kernel: Factored, equal: bool) -> Observed:
         return of_covariance(kernel.side / rows, rows, equal, np.abs(kernel.centering.means))
     variances = np.einsum("ij,ij->j", kernel.factor, kernel.factor) / rows
     deviations = deviations_of(variances, equal, np.abs(kernel.centering.means))
-    kept = np.flatnonzero(deviations)
-    return Observed(Thin(kernel.factor[:, kept] / (deviations[kept] * np.sqrt(rows))), deviations, rows, equal)
+    varying = np.flatnonzero(deviations)
+    return Observed(Thin(kernel.factor[:, varying] / (deviations[varying] * np.sqrt(rows))), deviations, rows, equal)
 
 
 def of_covariance(matrix: Array, observations: int | None, equal: bool, sizes: Array | float = 0.0) -> Observed:
     """The moments of a covariance or correlation matrix; columns are as far from zero as `sizes` says."""
     deviations = deviations_of(np.diag(matrix), equal, sizes)
-    kept = np.flatnonzero(deviations)
-    whole = matrix[np.ix_(kept, kept)] / np.outer(deviations[kept], deviations[kept])
+    varying = np.flatnonzero(deviations)
+    whole = matrix[np.ix_(varying, varying)] / np.outer(deviations[varying], deviations[varying])
     return Observed(Whole(whole), deviations, observations, equal)
 
 
@@ -98,7 +98,7 @@ class Factors:
         return replace(self, loadings=self.loadings * signs, axes=self.axes * signs, correlations=correlations, fit=fit)
 
 
-def fit_factors(observed: Observed, count: int, lower: float, rotation: Rotation, scores: Scores, iterate: Iterate,
+def fit_factors(observed: Observed, *, count: int, lower: float, rotation: Rotation, scores: Scores, iterate: Iterate,
                 names: Sequence[str]) -> Factors:
     """The factor model of largest likelihood."""
     if not observed.size:
@@ -163,9 +163,10 @@ def rotated(state: Estimate, observed: Observed, factors: int, rotation: Rotatio
     correlations[: state.active, : state.active] = (back.T @ back)[np.ix_(order, order)]
     uniquenesses = np.full(len(observed.deviations), np.nan)
     uniquenesses[observed.columns] = state.uniquenesses / observed.moments.variances
-    return Factors(widened(loadings[:, order] * deviations, observed, factors),
-                   widened(weights[:, order] / deviations, observed, factors),
-                   np.pad(squares[order] * observed.unit**2, (0, factors - state.active)), uniquenesses, correlations)
+    return Factors(loadings=widened(loadings[:, order] * deviations, observed, factors),
+                   axes=widened(weights[:, order] / deviations, observed, factors),
+                   squares=np.pad(squares[order] * observed.unit**2, (0, factors - state.active)),
+                   uniquenesses=uniquenesses, correlations=correlations)
 
 
 def widened(values: Array, observed: Observed, factors: int) -> Array:
@@ -179,12 +180,13 @@ def nothing(observed: Observed) -> Factors:
     """One factor without loadings, for data that does not vary."""
     note("W-RANK", "no column varies: the embedding is zero")
     zeros = np.zeros((len(observed.deviations), 1))
-    return Factors(zeros, zeros, np.zeros(1), np.full(len(zeros), np.nan), np.eye(1))
+    return Factors(loadings=zeros, axes=zeros, squares=np.zeros(1), uniquenesses=np.full(len(zeros), np.nan),
+                   correlations=np.eye(1))
 
 
-def note_heywood(found: Factors, lower: float, names: Sequence[str]) -> None:
+def note_heywood(factors: Factors, lower: float, names: Sequence[str]) -> None:
     """Notes the columns whose uniqueness is the smallest allowed."""
-    at_bound = [names[column] for column in np.flatnonzero(found.uniquenesses <= lower * (1 + 1e-9)).tolist()]
+    at_bound = [names[column] for column in np.flatnonzero(factors.uniquenesses <= lower * (1 + 1e-9)).tolist()]
     if at_bound:
         more = ", ..." if len(at_bound) > 5 else ""
         note("W-HEYWOOD", f"uniquenesses at their lower bound {lower:g}: {', '.join(at_bound[:5])}{more}; there may be "

@@ -109,8 +109,8 @@ def smoothed(sequence: Sequence, model: StateSpace) -> Smoothed:
     means = forward.means + np.einsum("tij,tj->ti", before, push)
     covariances = before - before @ force[:count] @ before
     following = (np.eye(size) - before[1:] @ force[1:count]) @ forward.step[:-1] @ before[:-1]
-    return Smoothed(means, (covariances + covariances.transpose(0, 2, 1)) / 2, following, forward.start,
-                    forward.log_likelihood)
+    return Smoothed(means=means, covariances=(covariances + covariances.transpose(0, 2, 1)) / 2, following=following,
+                    start=forward.start, log_likelihood=forward.log_likelihood)
 
 
 def filtered(sequence: Sequence, evidence: Evidence, model: StateSpace) -> Filtered:
@@ -120,21 +120,21 @@ def filtered(sequence: Sequence, evidence: Evidence, model: StateSpace) -> Filte
     gains = model.transition @ covariances @ shrink
     drift = np.einsum("tij,tj->ti", gains, evidence.pull)
     origin = _propagated(np.zeros(len(model.transition)), step, drift)
-    start = _start(evidence, precisions, shrink, step, origin)
+    start = _start(evidence=evidence, precisions=precisions, shrink=shrink, step=step, origin=origin)
     means = _propagated(start, step, drift)
-    return Filtered(means, covariances, shrink, step, start,
-                    _log_likelihood(sequence, model, means, covariances, shrink))
+    return Filtered(means=means, covariances=covariances, shrink=shrink, step=step, start=start,
+                    log_likelihood=_log_likelihood(sequence, model, means, covariances, shrink))
 
 
 def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> tuple[Array, Array, Array]:
     """Predicted covariances P, (I + J P)⁻¹ and the steps A (I + P J)⁻¹, none computed again once they repeat."""
     count, size = evidence.pull.shape
     covariances, shrink, step = (np.empty((count, size, size)) for _ in range(3))
-    now, identity, settled = model.innovation, np.eye(size), False
+    now, identity, steady = model.innovation, np.eye(size), False
     for t in range(count):
         kind = sequence.kind[t]
-        settled = settled and kind == sequence.kind[t - 1]
-        if settled:
+        steady = steady and kind == sequence.kind[t - 1]
+        if steady:
             covariances[t], shrink[t], step[t] = covariances[t - 1], shrink[t - 1], step[t - 1]
             continue
         precision = evidence.precisions[kind]
@@ -142,7 +142,7 @@ def _covariances(sequence: Sequence, evidence: Evidence, model: StateSpace) -> t
         step[t] = model.transition @ shrink[t].T
         after = step[t] @ now @ model.transition.T + model.innovation
         after = (after + after.T) / 2
-        settled = bool(np.abs(after - now).max() <= EPS * np.abs(now).max())
+        steady = bool(np.abs(after - now).max() <= EPS * np.abs(now).max())
         now = after
     require_finite(now, "the predicted covariance of the state")
     return covariances, shrink, step
@@ -161,14 +161,14 @@ def _propagated(start: Array, step: Array, drift: Array) -> Array:
 def _start(evidence: Evidence, precisions: Array, shrink: Array, step: Array, origin: Array) -> Array:
     """The start of largest likelihood; its part that the rows do not determine is zero."""
     size = len(step[0])
-    reach = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
+    propagated = _propagated(np.eye(size), step, np.zeros((len(step), 1, 1)))
     weights = shrink @ precisions
     rest = evidence.pull - np.einsum("tij,tj->ti", precisions, origin)
-    information = np.einsum("tki,tkl,tlj->ij", reach, weights, reach)
-    target = np.einsum("tki,tkl,tl->i", reach, shrink, rest)
+    information = np.einsum("tki,tkl,tlj->ij", propagated, weights, propagated)
+    target = np.einsum("tki,tkl,tl->i", propagated, shrink, rest)
     values, vectors = symmetric_eigen((information + information.T) / 2)
-    told = values > size * EPS * 10 * values[0]
-    return vectors[:, told] @ ((vectors[:, told].T @ target) / values[told])
+    determined = values > size * EPS * 10 * values[0]
+    return vectors[:, determined] @ ((vectors[:, determined].T @ target) / values[determined])
 
 
 def _log_likelihood(sequence: Sequence, model: StateSpace, means: Array, covariances: Array, shrink: Array) -> float:

@@ -47,10 +47,10 @@ def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: C
     kernel = Factored.of(points).with_products()
     rows, columns = points.shape
     spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
-    noise, kept = mean_of_discarded(spectrum, columns), spectrum.kept / rows
-    latent = closed_form(kernel.centering.means, spectrum.feature_directions(), kept, noise)
-    shrinkage = np.divide(latent.lengths, kept, out=np.zeros_like(kept), where=kept > 0)  # 1 - σ²/λ
-    value = bounded(closed_log_likelihood(kept, noise, rows, columns) if noise > 0 else None)
+    noise, variances = mean_of_discarded(spectrum, columns), spectrum.kept / rows
+    latent = closed_form(kernel.centering.means, spectrum.feature_directions(), variances, noise)
+    shrinkage = np.divide(latent.lengths, variances, out=np.zeros_like(variances), where=variances > 0)  # 1 - σ²/λ
+    value = bounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
     return Fitted(latent, spectrum.vectors * np.sqrt(rows * shrinkage), spectrum, value, points.size)
 
 
@@ -79,18 +79,18 @@ def by_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, c
 def ended(latent: Latent, data: Grouped, center: Array, complete: bool, trace: Array | None,
           facts: dict[str, Any]) -> Fitted:
     """The fit of a model of centered points with orthogonal loadings, its signs by the sign rule."""
-    found = posterior(latent, data)
-    means = np.empty_like(found.means)
-    means[data.order] = found.means
+    states = posterior(latent, data)
+    means = np.empty_like(states.means)
+    means[data.order] = states.means
     signs = leading_signs(means)
     spreads = None
     if not complete:
-        spreads = np.empty((len(means), *found.covariances.shape[1:]))
-        spreads[data.order] = found.covariances[data.group]
+        spreads = np.empty((len(means), *states.covariances.shape[1:]))
+        spreads[data.order] = states.covariances[data.group]
         spreads *= signs[:, None] * signs
     variances = latent.variances()
     spectrum = Spectrum.given(variances, float(variances.sum()), complete=True)
-    value = bounded(found.log_likelihood if latent.noise > negligible(variances, len(variances)) else None)
+    value = bounded(states.log_likelihood if latent.noise > negligible(variances, len(variances)) else None)
     moved = Latent(latent.mean + center, latent.loadings * signs, latent.noise)
     return Fitted(moved, means * signs, spectrum, value, data.cells, spreads, trace, facts)
 

@@ -41,7 +41,7 @@ class Fitted:
 
 
 @frozen
-class Found:
+class Solution:
     """The model of largest likelihood in canonical form, ignoring columns that do not vary."""
 
     means: Array  # d
@@ -63,7 +63,7 @@ class Found:
                 "noise_variances": Quantity(model.noise, 2), **self.facts}
 
 
-def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Found:
+def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> Solution:
     """The state-space model of a sequence (n x d; NaN where missing), by EM from a deterministic beginning.
 
     The noise of a column is kept above `floor` times its variance.
@@ -74,12 +74,14 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
     cells = int(np.sum(~np.isnan(inner)))
     if not cells:
         size = axes.kept(0)
-        nothing = StateSpace(np.zeros((size, size)), np.eye(size), np.zeros((len(means), size)), np.zeros(len(means)))
-        return Found(means, nothing, np.zeros((len(points), size)), np.tile(np.eye(size), (len(points), 1, 1)),
-                     0.0, 0, 0.0, np.zeros(0), {"iterations": 0, "converged": True})
+        nothing = StateSpace(transition=np.zeros((size, size)), innovation=np.eye(size),
+                             loadings=np.zeros((len(means), size)), noise=np.zeros(len(means)))
+        return Solution(means=means, model=nothing, states=np.zeros((len(points), size)),
+                        spreads=np.tile(np.eye(size), (len(points), 1, 1)), variance=0.0, cells=0, log_likelihood=0.0,
+                        trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     with running("iterate"):
-        start = settled(sequence, first_guess(sequence, axes.components))
+        start = with_states(sequence, first_guess(sequence, axes.components))
         ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
     fitted = as_read(sequence, ended.state)
     noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
@@ -91,9 +93,10 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> F
     loadings[varying] = fitted.model.loadings
     noise = np.zeros(len(means))
     noise[varying] = fitted.model.noise
-    return Found(means, replace(fitted.model, loadings=loadings, noise=noise), fitted.states.means,
-                 fitted.states.covariances, float(sequence.variances.sum()), cells, fitted.objective,
-                 ended.trace, ended.facts)
+    return Solution(means=means, model=replace(fitted.model, loadings=loadings, noise=noise),
+                    states=fitted.states.means, spreads=fitted.states.covariances,
+                    variance=float(sequence.variances.sum()), cells=cells, log_likelihood=fitted.objective,
+                    trace=ended.trace, facts=ended.facts)
 
 
 def centered_sequence(points: Array) -> tuple[Array, Array]:
@@ -132,7 +135,8 @@ def first_guess(sequence: Sequence, size: int) -> StateSpace:
     transition = np.linalg.lstsq(states[:-1], states[1:], rcond=None)[0].T
     steps = states[1:] - states[:-1] @ transition.T
     noise = np.maximum(sequence.variances - np.einsum("ij,ij->i", loadings, loadings), 0.1 * sequence.variances)
-    return StateSpace(transition, steps.T @ steps / len(steps) + 0.01 * np.eye(size), loadings, noise)
+    return StateSpace(transition=transition, innovation=steps.T @ steps / len(steps) + 0.01 * np.eye(size),
+                      loadings=loadings, noise=noise)
 
 
 def accelerated(sequence: Sequence, fitted: Fitted) -> Fitted:
@@ -141,11 +145,11 @@ def accelerated(sequence: Sequence, fitted: Fitted) -> Fitted:
     try:
         past = (*fitted.past[-MEMORY:], (packed(fitted.model), packed(plain)))
         with np.errstate(over="ignore", invalid="ignore"):  # states that overflow are not better
-            bold = settled(sequence, floored(unpacked(bent(past), plain), sequence)) if len(past) > 1 else None
+            bold = with_states(sequence, floored(unpacked(bent(past), plain), sequence)) if len(past) > 1 else None
     except (np.linalg.LinAlgError, NumericalError):
         past, bold = (), None
     better = bold is not None and bold.objective > fitted.objective
-    best = bold if bold is not None and better else settled(sequence, plain)
+    best = bold if bold is not None and better else with_states(sequence, plain)
     gains = (*fitted.gains[1 - STEADY:], objective_change(fitted, best))
     return replace(best, past=past if better else past[-1:], gains=gains)
 
@@ -179,13 +183,13 @@ def unpacked(numbers: Array, like: StateSpace) -> StateSpace:
     root = root.reshape(size, size)
     with np.errstate(over="ignore", divide="ignore"):
         root = np.tril(root, -1) + np.diag(np.exp(np.diag(root)))
-        model = StateSpace(transition.reshape(size, size), root @ root.T, loadings.reshape(columns, size),
-                           np.exp(noise))
+        model = StateSpace(transition=transition.reshape(size, size), innovation=root @ root.T,
+                           loadings=loadings.reshape(columns, size), noise=np.exp(noise))
         require_finite(np.concatenate([model.innovation.ravel(), model.noise, 1 / model.noise]), "the model")
     return model
 
 
-def settled(sequence: Sequence, model: StateSpace) -> Fitted:
+def with_states(sequence: Sequence, model: StateSpace) -> Fitted:
     """A model with its smoothed states."""
     return Fitted(model, smoothed(sequence, model))
 
@@ -203,7 +207,8 @@ def maximized(sequence: Sequence, states: Smoothed) -> StateSpace:
     steps = moments[1:].sum(axis=0) - transition @ crossed.T
     innovation = (first + steps) / len(means)
     loadings, noise = _regressions(sequence, states, moments)
-    return floored(StateSpace(transition, (innovation + innovation.T) / 2, loadings, noise), sequence)
+    return floored(StateSpace(transition=transition, innovation=(innovation + innovation.T) / 2, loadings=loadings,
+                              noise=noise), sequence)
 
 
 def floored(model: StateSpace, sequence: Sequence) -> StateSpace:
@@ -234,7 +239,7 @@ def as_read(sequence: Sequence, fitted: Fitted) -> Fitted:
     Where rows hardly determine the start, a new basis determines another part of it, and is computed again.
     """
     for _ in range(TURNS):
-        fitted = settled(sequence, canonical_form(fitted).model)
+        fitted = with_states(sequence, canonical_form(fitted).model)
         if float(np.abs(moments_of(fitted.states) - np.eye(len(fitted.model.transition))).max()) < NEAR:
             break
     return fitted
@@ -253,20 +258,20 @@ def canonical_form(fitted: Fitted) -> Fitted:
     """
     model, states = fitted.model, fitted.states
     values, vectors = symmetric_eigen(moments_of(states))
-    kept = values > EPS * len(values) * 10 * values[0]
-    roots = np.sqrt(np.where(kept, values, values[0]))
+    significant = values > EPS * len(values) * 10 * values[0]
+    roots = np.sqrt(np.where(significant, values, values[0]))
     _, _, right = singular(np.vstack([model.loadings @ (vectors * roots), np.zeros_like(vectors)]))
     into = right @ (vectors / roots).T  # new states = into @ old
     into = into * leading_signs(states.means @ into.T)[:, None]
     back = np.linalg.inv(into)
     turned = replace(states, means=states.means @ into.T, covariances=into @ states.covariances @ into.T,
                      following=into @ states.following @ into.T, start=into @ states.start)
-    return Fitted(StateSpace(into @ model.transition @ back, into @ model.innovation @ into.T,
-                             model.loadings @ back, model.noise), turned)
+    return Fitted(StateSpace(transition=into @ model.transition @ back, innovation=into @ model.innovation @ into.T,
+                             loadings=model.loadings @ back, noise=model.noise), turned)
 
 
 def _solved(moments: Array, targets: Array) -> Array:
     """Least squares from second moments (K x K), in the directions that they determine."""
     values, vectors = symmetric_eigen((moments + moments.T) / 2)
-    told = values > len(values) * EPS * 10 * values[0]
-    return vectors[:, told] @ ((vectors[:, told].T @ targets) / values[told, None])
+    determined = values > len(values) * EPS * 10 * values[0]
+    return vectors[:, determined] @ ((vectors[:, determined].T @ targets) / values[determined, None])

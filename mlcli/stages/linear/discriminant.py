@@ -71,9 +71,10 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
     _note_lost(points, centers, sphere)
     weighted = np.sqrt(counts / (len(counts) - 1))[:, None] * (centers @ sphere)
     _, sizes, right = singular(weighted)
-    kept = sizes > negligible(points @ np.abs(sphere), np.ones(sphere.shape[1]), float(sizes.max(initial=0.0)))
-    scaling = sphere @ right[kept].T
-    return Discriminants(mean, scaling, sizes[kept] ** 2, centers @ scaling, counts / len(points))
+    significant = sizes > negligible(points @ np.abs(sphere), np.ones(sphere.shape[1]), float(sizes.max(initial=0.0)))
+    scaling = sphere @ right[significant].T
+    return Discriminants(mean=mean, scaling=scaling, ratios=sizes[significant] ** 2, centers=centers @ scaling,
+                         shares=counts / len(points))
 
 
 def _sphering(points: Array, within: Array, freedom: int) -> Array:
@@ -86,9 +87,9 @@ def _sphering(points: Array, within: Array, freedom: int) -> Array:
     varying = lengths > 0
     scale = lengths[varying]
     _, sizes, right = singular(within[:, varying] / scale)
-    kept = sizes > negligible(points[:, varying], scale, float(sizes[0]))
-    sphere = np.zeros((points.shape[1], int(kept.sum())))
-    sphere[varying] = right[kept].T / scale[:, None] * (np.sqrt(freedom) / sizes[kept])
+    significant = sizes > negligible(points[:, varying], scale, float(sizes[0]))
+    sphere = np.zeros((points.shape[1], int(significant.sum())))
+    sphere[varying] = right[significant].T / scale[:, None] * (np.sqrt(freedom) / sizes[significant])
     return sphere
 
 

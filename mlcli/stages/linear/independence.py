@@ -79,15 +79,15 @@ def _together(white: Array, contrast: Contrast, iterate: Iterate, start: Array) 
 
 def _one_by_one(white: Array, contrast: Contrast, iterate: Iterate, start: Array) -> list[Iterated[Unmixing]]:
     """Each direction orthogonal to those found before it."""
-    found: list[Iterated[Unmixing]] = []
+    rows: list[Iterated[Unmixing]] = []
     for first in start:
-        before = np.vstack([start[:0], *(run.state.directions for run in found)])
+        before = np.vstack([start[:0], *(run.state.directions for run in rows)])
 
         def step(state: Unmixing, before: Array = before) -> Unmixing:
             return measured(white, deflated(stepped(white, state.directions, contrast), before), contrast)
 
-        found.append(iterate(step, measured(white, deflated(first[None, :], before), contrast), turned))
-    return found
+        rows.append(iterate(step, measured(white, deflated(first[None, :], before), contrast), turned))
+    return rows
 
 
 def measured(white: Array, directions: Array, contrast: Contrast) -> Unmixing:

@@ -53,7 +53,8 @@ def whitened(points: Array, *, equal_columns: bool) -> Whitening:
     signs, root = leading_signs(left), np.sqrt(len(points))
     white = root * left * signs
     into = (right.T / scale[:, None]) * (signs * root / sizes)
-    return Whitening(means, white, into, ((sizes * signs / root)[:, None] * right) * scale, sizes**2 / len(points))
+    return Whitening(means=means, points=white, into=into, back=((sizes * signs / root)[:, None] * right) * scale,
+                     variances=sizes**2 / len(points))
 
 
 def recentered(left: Array) -> Array:

@@ -62,7 +62,7 @@ class EliminationRows:
     graph: Graph
     weights: native.Weights
     keep: bool
-    kept: dict[int, AnyArray] = field(default_factory=dict)  # of sweeps that have been folded
+    rooms: dict[int, AnyArray] = field(default_factory=dict)  # of sweeps that have been folded
     stopped: Event = field(default_factory=Event)
     landmarks = LANDMARKS
     width = WIDTH
@@ -135,10 +135,10 @@ class EliminationRows:
     def _fold(self, sweep: int, vectors: Array, product: Array, sums: Array) -> float:
         if not self.keep:
             return self.weights.fold(sweep, vectors, product, sums)
-        known = sweep in self.kept
-        room = self.kept[sweep] if known else self.weights.room(sweep)
+        known = sweep in self.rooms
+        room = self.rooms[sweep] if known else self.weights.room(sweep)
         fourths = self.weights.fold(sweep, vectors, product, sums, room, known)
-        self.kept[sweep] = room
+        self.rooms[sweep] = room
         return fourths
 
 

@@ -86,8 +86,8 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
         return rows
     from scipy.sparse.csgraph import dijkstra
 
-    found: Array = dijkstra(graph.matrix(), directed=True, indices=sources)
-    return found
+    lengths: Array = dijkstra(graph.matrix(), directed=True, indices=sources)
+    return lengths
 
 
 def halved_squares(distances: Array) -> Array:

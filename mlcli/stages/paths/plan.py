@@ -21,7 +21,7 @@ Precision = Literal["auto", "float32", "float64"]
 Store = Literal["auto", "memory", "disk", "streamed"]
 
 BYTES = {"float32": 4.0, "float64": 8.0}
-DEAR = 2e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
+COSTLY = 2e-9  # seconds of a core for one distance, beyond which keeping it saves more than it costs
 
 
 @frozen
@@ -126,13 +126,13 @@ def _store(size: int, store: Store, cost: Cost, compute: Compute) -> str:
 
 def _worth_keeping(size: int, cost: Cost, precision: Kind, compute: Compute) -> bool:
     """Whether distances are expensive to compute again and fit into memory together."""
-    dear = cost.algorithm == "elimination" and cost.seconds * cost.threads > DEAR * float(size) ** 2
-    return dear and BYTES[precision] * float(size) ** 2 / 2 <= min(STORED, compute.memory_bytes() / 2)
+    costly = cost.algorithm == "elimination" and cost.seconds * cost.threads > COSTLY * float(size) ** 2
+    return costly and BYTES[precision] * float(size) ** 2 / 2 <= min(STORED, compute.memory_bytes() / 2)
 
 
 def _memory(graph: Graph, store: str, precision: Kind, elimination: Analysis | None, keep: bool) -> float:
     tables = float(graph.bytes)
     if elimination is not None:
         tables += graph.bytes + elimination.bytes(precision, store != "streamed")  # which holds a graph of its own
-    kept = BYTES[precision] / 2 if keep else 8.0 if store == "memory" else 0.0
-    return tables + kept * graph.size**2
+    held = BYTES[precision] / 2 if keep else 8.0 if store == "memory" else 0.0
+    return tables + held * graph.size**2

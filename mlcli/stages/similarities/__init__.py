@@ -5,7 +5,7 @@ from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smo
 from mlcli.stages.similarities.decoders import Affine, Decoder, linear_decoder
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
 from mlcli.stages.similarities.projector import Projector
-from mlcli.stages.similarities.weights import Barycenters, GivenBarycenters
+from mlcli.stages.similarities.weights import Barycenters
 
-__all__ = ["Affine", "Barycenters", "Columns", "Completed", "Decoder", "Distances", "Geodesics", "GivenBarycenters",
-           "GivenDistances", "KernelValues", "Monomials", "Projector", "Similarity", "Smoother", "linear_decoder"]
+__all__ = ["Affine", "Barycenters", "Columns", "Completed", "Decoder", "Distances", "Geodesics", "GivenDistances",
+           "KernelValues", "Monomials", "Projector", "Similarity", "Smoother", "linear_decoder"]

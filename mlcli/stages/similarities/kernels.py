@@ -10,7 +10,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import gower, squared_distances
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.stages.paths.paths import paths_of_new
@@ -103,15 +103,14 @@ class GivenDistances(Similarity):
 class Geodesics(Similarity):
     """Minus half the squared path lengths from new points into the training graph: Isomap."""
 
-    neighbors: Neighbors
-    radius: float | None
+    neighbors: Neighborhood
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
     landmarks: Indices | None = None  # the training points that count; None: all
 
     def rows(self, new: Array) -> Array:
         """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""
-        lists = self.neighbors.lists_of_new(new, self.points, self.radius)
+        lists = self.neighbors.of_new(new, self.points)
         paths = paths_of_new(self.graph, lists)
         return gower(np.square(paths if self.landmarks is None else paths[:, self.landmarks]))
 

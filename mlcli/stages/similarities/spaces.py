@@ -26,9 +26,10 @@ from mlcli.stages.kernels.streamed import STORED
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
 
-REACH = 30  # binary exponents of numbers whose squares are safe, in single precision as well
+SAFE = 30  # binary exponents of numbers whose squares are safe, in single precision as well
 BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds
 FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
+NO_ANCHORS = np.arange(0)  # where only distances between some points are asked for
 
 Rows = Callable[[slice], Array]  # squared distances (b x n) of some of the anchors to all points
 
@@ -189,8 +190,8 @@ class GeodesicSpace:
         return np.asarray(paths[:, targets])
 
 
-def input_space(source: Given, anchors: Indices) -> Space:
-    """The space in which the input's own neighborhoods lie."""
+def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
+    """The space in which the input's own neighborhoods lie; scaled where squares of anchors might leave the range."""
     if isinstance(source, Similarities):
         return GivenKernel(*in_range(source.values, source.values[anchors], source.power))
     if isinstance(source, Dissimilarities):
@@ -202,7 +203,7 @@ def in_range(values: Array, sample: Array, power: int = 1) -> tuple[Array, Unit]
     """The values in a power of a unit that makes a sample's size about one, and the unit; as they are if near it."""
     unit = Unit.of(sample, power=power)
     factor = unit**power
-    return (values, Unit()) if factor.within(REACH) else (factor.measured(values), unit)
+    return (values, Unit()) if factor.within(SAFE) else (factor.measured(values), unit)
 
 
 def kernel_distances(values: Array, diagonal: Array, rows: Indices) -> Array:

@@ -9,7 +9,7 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.stages.graph.affinities import Binary, Heat
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.graph.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
 from mlcli.stages.similarities.base import Similarity
 
@@ -17,46 +17,24 @@ from mlcli.stages.similarities.base import Similarity
 @stored("barycenters", points="cd")
 @frozen
 class Barycenters(Similarity):
-    """Weights that reproduce a new point from its training neighbors: LLE."""
+    """Weights that reproduce a new point from its training neighbors: LLE and SDE."""
 
     keeps_distances: ClassVar[bool] = False
-    neighbors: Neighbors
-    radius: float | None
-    points: Array  # n x d
+    neighbors: Neighborhood
+    points: Array  # n x d, or n x n dissimilarities
     ridge: float
+    square: bool = False  # whether dissimilarities are given
 
     def rows(self, new: Array) -> Array:
         """Weights that sum to one (m x n); all weight on one point where the new point equals it."""
-        lists = self.neighbors.lists_of_new(new, self.points, self.radius)
-        weights = barycentric_weights(new, self.points, lists, self.ridge)
+        lists = self.neighbors.of_new(new, None if self.square else self.points)
+        weights = (weights_by_distances(lists, self.points, self.ridge) if self.square
+                   else barycentric_weights(new, self.points, lists, self.ridge))
         return placed_on_equals(weight_matrix(weights, lists, len(self.points)).toarray(), lists)
 
     def width(self, given: int) -> int:
         """One for each training point."""
         return len(self.points)
-
-
-@stored("given-barycenters", distances="cc")
-@frozen
-class GivenBarycenters(Similarity):
-    """The same weights from dissimilarities that the user gives: SDE of dissimilarities."""
-
-    keeps_distances: ClassVar[bool] = False
-    neighbors: Neighbors
-    radius: float | None
-    distances: Array  # n x n, between the training points
-    ridge: float
-
-    def rows(self, new: Array) -> Array:
-        """Weights that sum to one (m x n); all weight on one point where the new point coincides with it."""
-        lists = self.neighbors.lists_of_rows(new, self.radius)
-        weights = weights_by_distances(lists, self.distances, self.ridge)
-        rows = weight_matrix(weights, lists, len(self.distances)).toarray()
-        return placed_on_equals(rows, lists)
-
-    def width(self, given: int) -> int:
-        """One for each training point."""
-        return len(self.distances)
 
 
 @stored("affinities", points="nd")
@@ -65,8 +43,7 @@ class Affinities(Similarity):
     """Affinities to the training neighbors as shares of their sum: Laplacian eigenmaps (Bengio et al., 2004)."""
 
     keeps_distances: ClassVar[bool] = False
-    neighbors: Neighbors
-    radius: float | None
+    neighbors: Neighborhood
     affinity: Binary | Heat
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
@@ -74,7 +51,7 @@ class Affinities(Similarity):
 
     def rows(self, new: Array) -> Array:
         """Shares that sum to one (m x n)."""
-        lists = self.neighbors.lists_of_new(new, self.points, self.radius)
+        lists = self.neighbors.of_new(new, self.points)
         rows = weight_matrix(self.affinity(lists.lengths), lists, self.graph.size).toarray()
         firsts = lists.starts[:-1]
         far = np.flatnonzero(rows.sum(axis=1) == 0)  # so far that all affinities vanish: the nearest has all weight

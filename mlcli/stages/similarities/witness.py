@@ -65,9 +65,9 @@ def _of_squares(squares: Callable[[Indices], Array], correction: Correction, siz
     """-δ²/2 with the correction off the diagonal."""
 
     def rows(chosen: Indices) -> Array:
-        found = corrected(squares(chosen), correction.rule if correction.constant else "none", correction.constant)
-        found[np.arange(len(chosen)), chosen] = 0.0
-        return -0.5 * found
+        squared = corrected(squares(chosen), correction.rule if correction.constant else "none", correction.constant)
+        squared[np.arange(len(chosen)), chosen] = 0.0
+        return -0.5 * squared
 
     return Witness(rows, np.zeros(size), NUMBER * size * columns, "-δ²/2 from the input", noise=8 * wide * EPS)
 
@@ -97,14 +97,14 @@ def squared(left: Array, right: Array) -> Array:
     own = np.einsum("ij,ij->i", near, near)[:, None]
 
     def fill(rows: slice) -> None:
-        part, found = right[rows], total[:, rows]
+        part, sums = right[rows], total[:, rows]
         far = part - center
         sizes = own + np.einsum("ij,ij->i", far, far)
         with np.errstate(all="ignore"):  # what overflows is not finite, and fails
-            np.subtract(sizes, 2 * (near @ far.T), out=found)
-        lost = found <= NEAR * sizes
+            np.subtract(sizes, 2 * (near @ far.T), out=sums)
+        lost = sums <= NEAR * sizes
         for row in np.flatnonzero(lost.any(axis=1)):
-            found[row, lost[row]] = np.sum((part[lost[row]] - left[row]) ** 2, axis=1)
+            sums[row, lost[row]] = np.sum((part[lost[row]] - left[row]) ** 2, axis=1)
 
     each(fill, row_blocks(len(right), CACHED, right.shape[1]))
     return total
@@ -146,10 +146,10 @@ def shortest(graph: Graph, sources: Indices) -> Array:
 
     Lengths are the shortest where each is the least of its neighbors' with the edge between added (Bellman, 1958).
     """
-    found, joined = np.empty((len(sources), graph.size)), np.flatnonzero(np.diff(graph.starts))
+    paths, joined = np.empty((len(sources), graph.size)), np.flatnonzero(np.diff(graph.starts))
 
     def prove(place: int) -> None:
-        source, row = int(sources[place]), found[place]
+        source, row = int(sources[place]), paths[place]
         row[:] = dijkstra_rows(graph, sources[place : place + 1])[0]
         least = np.full(graph.size, np.inf)
         least[joined] = np.minimum.reduceat(row[graph.indices] + graph.lengths, graph.starts[joined]) if len(
@@ -160,4 +160,4 @@ def shortest(graph: Graph, sources: Indices) -> Array:
                 row[:] = np.nan
 
     each(prove, range(len(sources)))
-    return found
+    return paths

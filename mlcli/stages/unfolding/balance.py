@@ -166,15 +166,15 @@ def _polished(rows: Array, stresses: Array, weights: Array, rank: int) -> tuple[
     What interior points and rounding leave on open directions turns the closed ones; each time, its square is left
     (Newton), unless rounding is all there is. The iterate that leaves least, beside the last closed one, is returned.
     """
-    found = [symmetric_eigen(weighted(rows, weights))]
+    pairs = [symmetric_eigen(weighted(rows, weights))]
     for _ in range(POLISH):
-        seen = rows @ found[-1][1][:, rank:]
+        seen = rows @ pairs[-1][1][:, rank:]
         left = _lengths(seen, weighted(seen, weights)) @ stresses
         squares, axes = symmetric_eigen(stresses.T @ (seen @ seen.T) ** 2 @ stresses)
-        kept = squares > SEEN * squares[0]
-        weights = weights - stresses @ (axes[:, kept] @ ((left @ axes[:, kept]) / squares[kept]))
-        found.append(symmetric_eigen(weighted(rows, weights)))
-    return min(found, key=lambda one: _left(one[0], rank) / max(one[0][rank - 1], TINY))
+        significant = squares > SEEN * squares[0]
+        weights = weights - stresses @ (axes[:, significant] @ ((left @ axes[:, significant]) / squares[significant]))
+        pairs.append(symmetric_eigen(weighted(rows, weights)))
+    return min(pairs, key=lambda one: _left(one[0], rank) / max(one[0][rank - 1], TINY))
 
 
 def _left(values: Array, rank: int) -> float:

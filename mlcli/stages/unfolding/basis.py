@@ -211,8 +211,8 @@ def _step(frame: Frame) -> Frame | None:
         vector = solver(small.vector(target * inverse - cost - bend) - small.products.T @ aim)
         change = small.products @ vector
         weights = aim + stiffness * change
-        return Direction(small.matrix(vector), weights, miss - change + weights / program.penalty,
-                         program.weighted(weights))
+        return Direction(kernel=small.matrix(vector), weights=weights, slack=miss - change + weights / program.penalty,
+                         cost=program.weighted(weights))
 
     predictor = direction(0.0, np.zeros_like(kernel), np.zeros_like(miss))
     length = min(1.0, predictor.step(root, cost_root, now, equal))

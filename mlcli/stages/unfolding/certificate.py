@@ -81,17 +81,18 @@ def certificate(program: Program, solution: Solution, factor: Array, pairs: Pair
     bound = program.bound(solution.weights, least) if least > 0 else float("inf")
     terms = float(program.squared @ np.abs(solution.weights)) / max(least, np.finfo(float).tiny)
     off = pairs.misses(factor, program.equal)
-    return Certificate(float(np.sum(factor**2)), bound, float(off.max(initial=0.0)), len(solution.trace), tolerance,
-                       terms / max(abs(bound), np.finfo(float).tiny), len(pairs))
+    return Certificate(trace=float(np.sum(factor**2)), bound=bound, violation=float(off.max(initial=0.0)),
+                       iterations=len(solution.trace), tolerance=tolerance,
+                       runaway=terms / max(abs(bound), np.finfo(float).tiny), pairs=len(pairs))
 
 
-def softened(found: Certificate, program: Penalized, solution: Solution, reach: float, misses: Array) -> Certificate:
+def softened(proof: Certificate, program: Penalized, solution: Solution, ceiling: float, misses: Array) -> Certificate:
     """The certificate of a kernel over a basis, with a warning of how far its distances are off."""
     spread = float(np.sqrt(np.mean(misses**2)))
     note("W-SOFT", f"over {program.rows.shape[1]} vectors distances are kept by a penalty only: squared, they are off "
-         f"by {spread:.1%} of their mean (root mean square), and by {found.violation:.1%} at worst", rms=spread,
-         worst=found.violation)
-    return replace(found, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, reach))
+         f"by {spread:.1%} of their mean (root mean square), and by {proof.violation:.1%} at worst", rms=spread,
+         worst=proof.violation)
+    return replace(proof, soft=Soft(program.rows.shape[1], program.value(solution.root), spread, ceiling))
 
 
 def require_feasible(found: Certificate, floor: float, unit: Unit) -> None:

@@ -62,7 +62,7 @@ def cliques(pairs: Pairs) -> list[Indices]:
     for i, j in zip(pairs.left.tolist(), pairs.right.tolist(), strict=True):
         joined[i].add(j)
         joined[j].add(i)
-    found = []
+    groups = []
     open_groups: list[tuple[list[int], set[int], set[int]]] = [([], set(range(pairs.size)), set())]
     for _ in range(CLIQUES * pairs.size):
         if not open_groups:
@@ -70,14 +70,14 @@ def cliques(pairs: Pairs) -> list[Indices]:
         members, candidates, done = open_groups.pop()
         if not candidates:
             if not done and len(members) > 2:
-                found.append(np.array(sorted(members)))
+                groups.append(np.array(sorted(members)))
             continue
         pivot = max(candidates | done, key=lambda a: len(candidates & joined[a]))
         for a in candidates - joined[pivot]:
             open_groups.append(([*members, a], candidates & joined[a], done & joined[a]))
             candidates = candidates - {a}
             done = done | {a}
-    return found
+    return groups
 
 
 def _flat_directions(points: Array, clique: Indices, rounding: float) -> Array:

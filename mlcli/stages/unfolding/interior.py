@@ -133,8 +133,8 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
     pairing = float(np.sum(now.kernel * cost))
     count = len(root) if program.equal else len(root) + len(now.slack)
     mean = (pairing + (0.0 if program.equal else float(now.slack @ now.weights))) / count
-    return Frame(program, now, root, cost_root, half.T @ half,
-                 squared_norms(program.rows @ half.T), mean)
+    return Frame(program=program, now=now, root=root, cost_root=cost_root, inverse=half.T @ half,
+                 inverse_lengths=squared_norms(program.rows @ half.T), mean=mean)
 
 
 def _step(frame: Frame) -> Frame | None:
@@ -181,9 +181,9 @@ def _direction(frame: Frame, solver: Callable[[Array], Array], target: float, be
     turned = symmetric(now.kernel @ cost @ frame.inverse)
     kernel = target * frame.inverse - now.kernel - turned - bend
     if program.equal:
-        return Direction(kernel, np.zeros_like(now.slack), weights, cost)
+        return Direction(kernel=kernel, slack=np.zeros_like(now.slack), weights=weights, cost=cost)
     slack = (target - slack_bend - now.slack * weights) / now.weights - now.slack
-    return Direction(kernel, slack, weights, cost)
+    return Direction(kernel=kernel, slack=slack, weights=weights, cost=cost)
 
 
 def _mean_after(frame: Frame, direction: Direction, primal: float, dual: float) -> float:

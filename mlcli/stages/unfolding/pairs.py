@@ -3,11 +3,10 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features
+from mlcli.base.inputs import Features, Spatial
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import pair_distances
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Spatial
 
 
 @frozen

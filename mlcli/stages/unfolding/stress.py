@@ -105,5 +105,5 @@ def _strong(rows: Array, stresses: Array, weak: float) -> Array:
     if not stresses.shape[1]:
         return stresses
     values, vectors = symmetric_eigen(stresses.T @ (rows @ rows.T) ** 2 @ stresses)
-    kept = values > weak**2 * values[0]
-    return np.asarray(stresses @ (vectors[:, kept] / np.sqrt(values[kept])))
+    significant = values > weak**2 * values[0]
+    return np.asarray(stresses @ (vectors[:, significant] / np.sqrt(values[significant])))

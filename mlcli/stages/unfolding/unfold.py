@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Features
+from mlcli.base.inputs import Dissimilarities, Features, Spatial
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
@@ -18,7 +18,6 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Spatial
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.paths.paths import Paths
 from mlcli.stages.unfolding.basis import Penalized, laplacian_basis, maximize_over_basis
@@ -133,16 +132,16 @@ class Unfolding:
                 continue  # the same program again
             tried = places if give else tried
             outcomes.append(self._solved(program, places, pairs, basis, floor))
-            found = outcomes[-1].certificate
-            if self._well(found) or found.bound < floor or found.iterations >= self.limit:
+            proof = outcomes[-1].certificate
+            if self._well(proof) or proof.bound < floor or proof.iterations >= self.limit:
                 break
         best = min(outcomes, key=lambda one: (not self._well(one.certificate), one.certificate.off))
         require_feasible(best.certificate, floor, data.unit)
         return best
 
-    def _well(self, found: Certificate) -> bool:
+    def _well(self, proof: Certificate) -> bool:
         """Whether a solution has converged to a trace within its bound: one above is paid for by violations."""
-        return found.converged and found.trace <= (1 + GIVE * self.tolerance) * found.bound
+        return proof.converged and proof.trace <= (1 + GIVE * self.tolerance) * proof.bound
 
     def _attempts(self, pairs: Pairs, data: Spatial) -> Iterator[tuple[Array, float, float]]:
         """Bases (n x r) of the kernels, what of a pair others imply, and how far distances may give way.
@@ -183,8 +182,8 @@ class Unfolding:
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, face)
         return Outcome(unfolded, certificate(program, solution, factor, pairs, self.tolerance), solution.trace)
 
-    def _over_basis(self, pairs: Pairs, count: int, reach: float, compute: Compute) -> Outcome:
-        """The best of the kernels over a Laplacian basis; `reach` bounds the trace of all kernels.
+    def _over_basis(self, pairs: Pairs, count: int, ceiling: float, compute: Compute) -> Outcome:
+        """The best of the kernels over a Laplacian basis; `ceiling` bounds the trace of all kernels.
 
         The penalty is such that a usual weight, trace over pairs and mean, is worth `softness`.
         """
@@ -193,13 +192,13 @@ class Unfolding:
         places = pairs.between(groups)
         squared = pairs.squared[places]
         program = Penalized(pairs.take(places).differences(basis), squared, self.equal,
-                            penalty=reach / (self.softness * len(squared) * float(squared.mean()) ** 2))
+                            penalty=ceiling / (self.softness * len(squared) * float(squared.mean()) ** 2))
         solution = maximize_over_basis(program, self.tolerance, self.limit)
         factor = basis @ solution.root
-        found = certificate(program, solution, factor, pairs, self.tolerance)
-        found = softened(found, program, solution, reach, pairs.misses(factor, self.equal))
+        proof = certificate(program, solution, factor, pairs, self.tolerance)
+        proof = softened(proof, program, solution, ceiling, pairs.misses(factor, self.equal))
         unfolded = Unfolded(factor, pairs.left, pairs.right, places, solution.weights, basis, program.penalty)
-        return Outcome(unfolded, found, solution.trace)
+        return Outcome(unfolded, proof, solution.trace)
 
 
 def _whole_memory(pairs: int, size: int) -> float:

@@ -18,9 +18,9 @@ def found(method: str, data: Input | Array, seed: int = 0, **options: Any) -> di
         data = features(data)
     if isinstance(options.get("neighbors"), int):
         options["neighbors"] = {"count": options["neighbors"]}
-    settled = METHODS[method](**options).settle(data)
-    model = settled.fit(data, Compute())
-    return dimension(settled, model, data if model.kept is None else data.take(model.kept),
+    resolved = METHODS[method](**options).resolve(data)
+    model = resolved.fit(data, Compute())
+    return dimension(resolved, model, data if model.kept is None else data.take(model.kept),
                      Compute(seed=seed))
 
 

@@ -33,7 +33,7 @@ ROUNDS = 3  # of removal: what another process writes meanwhile is removed in th
 CAME_OUT = 0  # the inode in the name of what was moved aside and is to be removed: nothing has it
 
 
-def settle(output: Path) -> None:
+def recover(output: Path) -> None:
     """Ends what dead processes left beside an output and in it, whatever they wrote.
 
     Drafts vanish, what came out of an exchange is removed or goes back, and a run that was moved aside comes back.
@@ -43,24 +43,24 @@ def settle(output: Path) -> None:
         for path in drafts_in(folder):
             if parts_of(path)["kind"] == "replaced":
                 with suppress(OSError, OutputRefused):
-                    settle_aside(path, output_of(path, output), partial(require, kind="folder", check=require_either))
+                    finish_aside(path, output_of(path, output), partial(require, kind="folder", check=require_either))
         collect(folder, partial(_came_out, output))
 
 
-def settle_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
+def finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
     """Removes what came out of an exchange with a draft of that inode; what may not be replaced goes back.
 
     Raises OutputRefused for that. A removal that is cut short leaves a folder that still lists all it holds, or an
     empty one, so that any start can finish it.
     """
-    _to_the_end(partial(_settle_exchange, path, inode, output, check))
+    _to_the_end(partial(_finish_exchange, path, inode, output, check))
 
 
-def settle_aside(aside: Path, output: Path | None, check: Check) -> None:
+def finish_aside(aside: Path, output: Path | None, check: Check) -> None:
     """Puts a folder that was moved aside back in its place, or removes it where the place is taken."""
     if output is not None:
         gone = renamed(fresh(output, "folder"), "folder", CAME_OUT)
-        _to_the_end(partial(_settle_aside, aside, output, gone, check))
+        _to_the_end(partial(_finish_aside, aside, output, gone, check))
 
 
 def place_of_the_refused(draft: Draft, output: Path) -> Path:
@@ -113,7 +113,7 @@ def _came_out(near: Path, path: Path, inode: int) -> None:
     required = (partial(require, kind="folder", check=require_either) if parts_of(path)["kind"] == "folder"
                 else partial(require, kind="file", check=anything))
     with suppress(OutputRefused):
-        settle_exchange(path, inode, output, required)
+        finish_exchange(path, inode, output, required)
 
 
 def _to_the_end(work: Callable[[], None]) -> None:
@@ -128,7 +128,7 @@ def _to_the_end(work: Callable[[], None]) -> None:
         raise
 
 
-def _settle_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
+def _finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:
     if inode_of(path) in (None, inode):
         return
     try:
@@ -146,14 +146,14 @@ def _settle_exchange(path: Path, inode: int, output: Path | None, check: Check) 
         _discard(path, names)
 
 
-def _settle_aside(aside: Path, output: Path, gone: Path, check: Check) -> None:
-    with suppress(FileNotFoundError):  # another process settles it
+def _finish_aside(aside: Path, output: Path, gone: Path, check: Check) -> None:
+    with suppress(FileNotFoundError):  # another process finishes it
         if os.path.lexists(aside):
             if not os.path.lexists(output):
                 return move(aside, output)
             check(aside)
             aside.rename(gone)
-        _settle_exchange(gone, CAME_OUT, None, check)
+        _finish_exchange(gone, CAME_OUT, None, check)
 
 
 def _discard(path: Path, names: tuple[str, ...] | None) -> None:

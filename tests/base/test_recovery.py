@@ -11,8 +11,8 @@ import pytest
 
 from mlcli.base import publish, renames
 from mlcli.base.drafts import Kind, drafted, drafts_in
+from mlcli.base.recovery import recover
 from mlcli.base.replaceable import require_run
-from mlcli.base.settling import settle
 from mlcli.errors import OutputRefused
 from tests.base.outputs import LACKING, names, read, run_at, write
 
@@ -50,7 +50,7 @@ def test_writers_that_force_at_the_same_time_all_succeed(tmp_path: Path, lacking
     told = [job.communicate()[1] for job in jobs]
     assert not any(told) and [job.returncode for job in jobs] == [0] * 4
     require_run(tmp_path / "out")
-    settle(tmp_path / "out")
+    recover(tmp_path / "out")
     assert names(tmp_path) == ["out"]
 
 
@@ -105,7 +105,7 @@ def exchanged(output: Path, prepare: Callable[[], Any], kind: Kind = "folder") -
               "from tests.base.outputs import write\n"
               "publish.require = lambda path, *_, **__: [path.rename(path.with_name('first')),\n"
               "    path.with_name('prepared').rename(path)]\n"
-              "publish.settle_exchange = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+              "publish.finish_exchange = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
               f"write(Path({str(output)!r}), {kind!r}, 'killed', force=True)")
     write(output, kind, "first", force=False)
     prepare()

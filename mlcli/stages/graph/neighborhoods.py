@@ -1,0 +1,209 @@
+"""Neighborhoods: the nearest few of a point, or everyone within a radius; the same rule for training and new points."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from decimal import ROUND_UP, Context, Decimal
+from typing import ClassVar
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Dissimilarities, Spatial
+from mlcli.base.stage import stage
+from mlcli.base.steps import Step
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices
+from mlcli.errors import GeometryError
+from mlcli.stages.algebra.costs import neighbors_cost, pairs_cost
+from mlcli.stages.graph.connecting import shortest_links
+from mlcli.stages.graph.nearest import (
+    BLOCK,
+    TREE_COLUMNS,
+    Lists,
+    nearest,
+    nearest_in_matrix,
+    nearest_of_new,
+    within,
+    within_matrix,
+)
+
+USUAL = 10  # neighbors of a point, where their number is not known before the search
+
+_largest: ContextVar[int] = ContextVar("largest", default=1)  # neighbors that a search is for, at least
+
+
+@stored("nearest")
+@frozen
+class Nearest:
+    """The nearest few points, ties by index."""
+
+    mutual: ClassVar[bool] = False  # whether a neighbor of a point has that point as a neighbor
+    farthest: ClassVar[float] = np.inf  # the distance beyond which no point is a neighbor
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError("a point has one nearest neighbor at least")
+
+    @property
+    def least(self) -> int:
+        """How many neighbors every training point has, at least."""
+        return self.count
+
+    @property
+    def usual(self) -> int:
+        """How many neighbors most points have, for predictions."""
+        return self.count
+
+    def lists(self, data: Spatial) -> Lists:
+        """The neighbors of every point among the others; raises GeometryError where all points are equal."""
+        require_apart(data)
+        return nearest_lists(data, self.count)
+
+    def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
+        """The neighbors of every point, where the `usual` nearest ones are known."""
+        return lists
+
+    def of_new(self, new: Array, points: Array | None) -> Lists:
+        """The neighbors of new points (m x d) among the training points.
+
+        Without points, new ones are given by their dissimilarities to the training points (m x n).
+        """
+        if points is None:
+            return nearest_in_matrix(new, self.count, without_self=False)
+        return nearest_of_new(new, points, self.count)
+
+    def step(self, data: Spatial, compute: Compute) -> Step:
+        """What the search among training points would cost."""
+        if isinstance(data, Dissimilarities):
+            return _matrix_step(len(data.values))
+        (rows, columns), tree = data.values.shape, data.values.shape[1] <= TREE_COLUMNS
+        seconds = neighbors_cost(points=rows, columns=columns, count=self.count, tree=tree,
+                                 threads=compute.thread_count(), native=native.available())
+        return Step("neighbors", "k-d tree" if tree else "products of all pairs, refined", seconds,
+                    8.0 * (rows * (columns + 4 * self.count) + (0 if tree or native.available() else BLOCK)))
+
+    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
+        """What connects the pieces of the graph; `fewest` finds the neighbors that do, more than so many."""
+        return f"use {fewest(self.count)} neighbors, the fewest that connect it"
+
+
+@stored("within")
+@frozen
+class Within:
+    """Everyone within a radius; a new point that has no one there takes the nearest point."""
+
+    mutual: ClassVar[bool] = True
+    least: ClassVar[int] = 0
+    usual: ClassVar[int] = USUAL
+    radius: float  # in the units of the computation
+
+    def __post_init__(self) -> None:
+        if not self.radius >= 0:
+            raise ValueError("a radius is not negative")
+
+    @property
+    def farthest(self) -> float:
+        """The radius."""
+        return self.radius
+
+    def lists(self, data: Spatial) -> Lists:
+        """The neighbors of every point among the others; raises GeometryError where all points are equal."""
+        require_apart(data)
+        return searched_within(data.values, isinstance(data, Dissimilarities), self.radius)
+
+    def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
+        """The neighbors of every point, which the nearest ones do not show."""
+        return self.lists(data)
+
+    def of_new(self, new: Array, points: Array | None) -> Lists:
+        """The neighbors of new points (m x d) among the training points, one at least.
+
+        Without points, new ones are given by their dissimilarities to the training points (m x n).
+        """
+        lists = (within_matrix(new, self.radius, without_self=False) if points is None
+                 else within(new, points, self.radius, without_self=False))
+        return _or_nearest(lists, Nearest(1).of_new(new, points))
+
+    def step(self, data: Spatial, compute: Compute) -> Step:
+        """What the search among training points would cost: every pair is compared."""
+        rows, columns = data.values.shape
+        if isinstance(data, Dissimilarities):
+            return _matrix_step(rows)
+        return Step("neighbors", "distances of all pairs", pairs_cost(rows, columns, compute.thread_count()),
+                    8.0 * (rows * (columns + 4 * USUAL) + 3 * BLOCK))
+
+    def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
+        """What connects the pieces of the graph: the longest of the links between them, rounded up."""
+        radius = Decimal(data.unit.number(shortest_links(data, pieces)[2].max()))
+        return f"use a radius of {Context(prec=7, rounding=ROUND_UP).plus(radius):g} or more"
+
+
+Neighborhood = Nearest | Within
+
+
+def require_apart(data: Spatial) -> None:
+    """Raises GeometryError where all points are equal."""
+    if not np.ptp(data.values, axis=0).any():
+        raise GeometryError("ALL-EQUAL", f"all {len(data.values)} points are equal, so none is nearer than another",
+                            hint="check that the right columns were read")
+
+
+@contextmanager
+def searching_for(count: int) -> Iterator[None]:
+    """Makes every search in the block find at least `count` neighbors; a smaller count takes the first of them.
+
+    For work that will ask for several counts, where a cache keeps the one search.
+    """
+    token = _largest.set(count)
+    try:
+        yield
+    finally:
+        _largest.reset(token)
+
+
+def nearest_lists(data: Spatial, count: int) -> Lists:
+    """The `count` nearest other points of every point, by features or by dissimilarities."""
+    most = max(count, min(_largest.get(), len(data.values) - 1))
+    lists = searched_nearest(data.values, isinstance(data, Dissimilarities), most)
+    return lists if most == count else fewer(lists, count)
+
+
+@stage("neighbors", version=1)
+def searched_nearest(values: Array, square: bool, count: int) -> Lists:
+    """The nearest few of every point among the others; `square` for dissimilarities."""
+    return nearest_in_matrix(values, count, without_self=True) if square else nearest(values, count)
+
+
+@stage("neighbors", version=1)
+def searched_within(values: Array, square: bool, radius: float) -> Lists:
+    """All within a radius of every point among the others; `square` for dissimilarities."""
+    if square:
+        return within_matrix(values, radius, without_self=True)
+    return within(values, values, radius, without_self=True)
+
+
+@stage("fewer neighbors", version=1)
+def fewer(lists: Lists, count: int) -> Lists:
+    """The first neighbors of each point, `count` at most: the same as a search for so many, as ties go by index."""
+    first = np.arange(len(lists.indices)) - lists.starts[lists.rows] < count
+    starts = np.concatenate([[0], np.cumsum(np.minimum(lists.counts, count))])
+    return Lists(starts, lists.indices[first], lists.lengths[first])
+
+
+def _matrix_step(rows: int) -> Step:
+    """What a search in a matrix of dissimilarities would cost."""
+    return Step("neighbors", "from the dissimilarities", rows**2 * 2e-8, 8.0 * BLOCK * 3)
+
+
+def _or_nearest(lists: Lists, nearest_one: Lists) -> Lists:
+    """Lists in which a point without neighbors gets the nearest one."""
+    alone = np.flatnonzero(lists.counts == 0)
+    rows = np.concatenate([lists.rows, alone])
+    order = np.argsort(rows, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.maximum(lists.counts, 1))])
+    return Lists(starts, np.concatenate([lists.indices, nearest_one.indices[alone]])[order],
+                 np.concatenate([lists.lengths, nearest_one.lengths[alone]])[order])
