@@ -1,6 +1,7 @@
 """One contract for every method in the table: what holds whatever the formula."""
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
 from mlcli.rundir import archive
-from tests.support import EPS, Notes, dissimilarities, distances, features, fit
+from tests.support import EPS, Notes, dissimilarities, distances, features, fit, furnished
 
 POINTS = np.random.default_rng(21).standard_normal((60, 5)) * [4, 2, 1, 0.5, 0.25]
 # Every method in every way of running it that computes something else, as its file declares them.
@@ -175,6 +176,33 @@ def test_the_spectrum_descends_and_its_shares_add_up(name: str) -> None:
     if spectrum.complete:
         assert spectrum.proportions.sum() == pytest.approx(1, abs=1e-9)
         assert spectrum.frobenius == pytest.approx(np.linalg.norm(spectrum.values), rel=1e-12)
+
+
+def in_unit(options: dict[str, Any], power: int) -> dict[str, Any]:
+    """Options for data that is 2**power times as large."""
+    carried = {"rate": -2, "gamma": -2, "radius": 1}
+    return {name: in_unit(value, power) if isinstance(value, dict) else
+            float(np.ldexp(value, power * carried[name])) if name in carried else value
+            for name, value in options.items()}
+
+
+@every_configuration
+@pytest.mark.parametrize("power", [-200, 150])
+def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: int) -> None:
+    (method, options), points = CONFIGURATIONS[name], features(POINTS)
+    kind = METHODS[method]
+    data = points if Features in kind.accepts else furnished(points, kind.accepts)
+    larger = replace(data, values=np.ldexp(POINTS, power))
+    powers = kind(**options).powers_of(data)
+    one, other = fit(method, data, **options), fit(method, larger, **in_unit(options, power))
+    assert np.array_equal(np.ldexp(one.embedding, power * powers.coordinates), other.embedding)
+    assert np.array_equal(np.ldexp(one.ranks.values, power * powers.spectrum), other.ranks.values)
+    new = POINTS[:7] + 0.01
+    assert np.array_equal(np.ldexp(one.project(new), power * powers.coordinates), other.project(np.ldexp(new, power)))
+    if one.loadings is not None and other.loadings is not None:
+        declared = kind(**options).settle(data).solve(data.normalized(), Compute()).loadings.power
+        assert np.array_equal(np.ldexp(one.loadings.values[:5], power * declared), other.loadings.values[:5])
+        assert np.array_equal(one.loadings.values[5:], other.loadings.values[5:])  # of a view that stays
 
 
 @every_configuration

@@ -82,6 +82,14 @@ def test_a_checkpoint_counts_toward_the_limit() -> None:
     assert len(Minimize(limit=6)(rosenbrock, kept[-1]).trace) == 6
 
 
+def test_nothing_is_left_to_do_from_the_end() -> None:
+    kept: list[Descent] = []
+    found = Minimize()(rosenbrock, np.array([-1.2, 1.0]), kept.append)
+    again = Minimize()(rosenbrock, kept[-1], kept.append)
+    assert again.converged and np.array_equal(again.trace, found.trace) and len(kept) == len(found.trace)
+    assert again.state.values.tolist() == found.state.values.tolist()
+
+
 @pytest.mark.parametrize("factor", [2.0**-200, 2.0**200])
 def test_neither_the_unit_nor_the_zero_of_the_objective_matters(factor: float) -> None:
     def lifted(values: Array) -> tuple[float, Array]:

@@ -80,7 +80,9 @@ class Minimize(Options):
             if now.fall <= self.tolerance:
                 raise StopIteration
 
-        resting = len(now.trace) < self.limit and rests(function, now.values, after, self.limit - len(now.trace))
+        left, resting = self.limit - len(now.trace), False
+        if left > 0 and now.fall > self.tolerance:
+            resting = rests(function, now.values, after, left)
         converged = resting or now.fall <= self.tolerance or self._rounds(now)
         if not converged:
             known = bool(np.isfinite(now.fall))
