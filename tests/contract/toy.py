@@ -60,7 +60,7 @@ class Toy(methods.Method):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """One minimization."""
-        return [Step("minimize", "some dozens of iterations", 1e-6 * data.values.size, 8.0 * data.values.size)]
+        return [Step("iterate", "some dozens of iterations", 1e-6 * data.values.size, 8.0 * data.values.size)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """min Σ ‖x - mean - slope y - bend y²‖²."""

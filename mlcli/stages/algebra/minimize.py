@@ -57,7 +57,7 @@ class Minimize(Options):
     tolerance: float = option(1e-9, f"Share of the objective's whole fall; {STEADY} iterations that bring less have "
                               "converged.", gt=0, lt=1)
 
-    @stage("minimize")
+    @stage("iterate")
     def __call__(self, function: Function, start: Array | Descent,
                  keep: Callable[[Descent], None] | None = None) -> Iterated[Point]:
         """Steps down from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
