@@ -100,14 +100,15 @@ def rows_left(source: Table, dropped: Sequence[Dropped]) -> Indices:
 
 
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, plan: Plan) -> Check:
-    """Prepared numbers lead back to the input's."""
+    """Prepared numbers lead back to the input's, transformed where a run transforms them."""
     chosen = plan.sample(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
-    original, found, exact = source.values[kept[chosen]], data[chosen], len(chosen) == len(kept)
+    original = preparation.before_scale(replace(source, view=None).take(kept[chosen])).values
+    found, exact = data[chosen], len(chosen) == len(kept)
     back, there = preparation.undo(found), np.isfinite(original) & (preparation.spread != 0)
     origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
     size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin)
     size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
-    wrong = int(np.sum(there & (np.abs(back - original) > (0.0 if preparation.unchanged else 1e-9) * size)))
+    wrong = int(np.sum(there & (np.abs(back - original) > (0.0 if preparation.unscaled else 1e-9) * size)))
     return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=exact)
 
 
@@ -118,5 +119,6 @@ def same_model(stored: Mapping[str, object], trained: Sequence[str], preparation
     if not isinstance(read, Preparation):
         return count("model", 1, "the model does not say how rows are prepared")
     wrong += sum(not np.array_equal(getattr(read, name), getattr(preparation, name))
-                 for name in ("columns", "missing", "fill", "exponent", "center", "spread"))
+                 for name in ("columns", "missing", "fill", "exponent", "center", "spread", "transform",
+                              "chosen"))
     return count("model", wrong, "parts of the model read back that are not the run's")

@@ -39,6 +39,7 @@ def load(folder: Path, *, finite: bool = True) -> dict[str, Any]:
         with arrays.open("rb") as stream:
             model = ARCHIVE.restored(header["model"], stream, header["arrays"]["bytes"])
         if "preparation" in model:
+            model = {"transpose": False, **model}  # which earlier versions did not have
             require_fit(model)
         if finite:
             require_finite(model)
