@@ -11,10 +11,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.scaling import all_finite
 from mlcli.base.types import AnyArray, Array
 from mlcli.data import missing
-from mlcli.data.scales import exponents
 from mlcli.data.table import Table
 from mlcli.data.wording import shown
 from mlcli.errors import DataError
+from mlcli.stages.algebra.rows import log_ratios, shares, unit
 
 Name = Literal["log1p", "sqrt", "total", "cpm", "unit", "presence", "clr"]
 BLOCK = 2**20  # numbers of a block: 8 MiB for each thread
@@ -42,7 +42,7 @@ def applied(table: Table, names: Sequence[Name]) -> Table:
     values: Array = np.empty_like(table.values)
 
     def fill(rows: slice) -> None:
-        block = np.ascontiguousarray(table.values[rows])
+        block = table.values[rows]
         for name in names:
             require_defined(name, block, table, rows.start)
             block = TRANSFORMS[name].apply(block)
@@ -82,29 +82,6 @@ def inverted(values: Array, names: Sequence[Name]) -> tuple[Array, Sequence[Name
     return values, names
 
 
-def _to_size(rows: Array) -> Array:
-    """Every row times a power of two that brings its largest size to [0.5, 1): sums and squares cannot overflow."""
-    return rows * np.ldexp(1.0, -exponents(rows.T))[:, None]
-
-
-def _shares(rows: Array) -> Array:
-    rows = _to_size(rows)
-    shares: Array = rows / rows.sum(axis=1, keepdims=True)
-    return shares
-
-
-def _unit(rows: Array) -> Array:
-    rows = _to_size(rows)
-    unit: Array = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
-    return unit
-
-
-def _log_ratios(rows: Array) -> Array:
-    logarithms = np.log(rows)
-    ratios: Array = logarithms - logarithms.mean(axis=1, keepdims=True)
-    return ratios
-
-
 def _below_zero(rows: Array) -> AnyArray:
     return rows < 0
 
@@ -117,10 +94,10 @@ def _exponentials(rows: Array) -> Array:
 TRANSFORMS: dict[Name, Transform] = {
     "log1p": Transform(np.log1p, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
     "sqrt": Transform(np.sqrt, _below_zero, "of zero or more", inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
-    "total": Transform(_shares, _below_zero, "of zero or more", whole=True),
-    "cpm": Transform(lambda rows: _shares(rows) * 1e6, _below_zero, "of zero or more", whole=True),
-    "unit": Transform(_unit, whole=True),
+    "total": Transform(shares, _below_zero, "of zero or more", whole=True),
+    "cpm": Transform(lambda rows: shares(rows) * 1e6, _below_zero, "of zero or more", whole=True),
+    "unit": Transform(unit, whole=True),
     "presence": Transform(lambda rows: np.where(np.isnan(rows), rows, rows != 0)),
-    "clr": Transform(_log_ratios, lambda rows: rows <= 0, "over zero", "add a small amount to all cells, or replace "
+    "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", "add a small amount to all cells, or replace "
                      "zeros by one (a pseudocount), or choose log1p or sqrt", whole=True),
 }
