@@ -58,10 +58,6 @@ class Preparation:
         whole, dropped = complete(table, self.missing, self.fill)
         return Prepared(self.scaled(self.transformed(whole)), self, dropped)
 
-    def before_scale(self, table: Table) -> Table:
-        """Rows as the input has them, without missing cells, transformed."""
-        return self.transformed(complete(table, self.missing, self.fill)[0])
-
     def transformed(self, table: Table) -> Table:
         """Rows without missing cells as they are before the scale: transformed, and the chosen columns of them."""
         return of_columns(applied(table, self.transform), self.chosen)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.native.library import kernels
 
 KINDS = ("sqeuclidean", "cityblock", "chebyshev", "canberra", "braycurtis", "ruzicka")  # in the kernels' order
@@ -15,4 +15,11 @@ def differences(kind: str, left: Array, right: Array) -> Array:
     """
     out = np.empty((len(left), len(right)))
     kernels().differences(KINDS.index(kind), np.ascontiguousarray(left), np.ascontiguousarray(right), out)
+    return out
+
+
+def squared_at(rows: Array, points: Array, chosen: Indices) -> Array:
+    """Squared distances (m x c) of each row (m x d) to the points of its own (m x c): the bits of `differences`."""
+    out = np.empty(chosen.shape)
+    kernels().squared_at(np.ascontiguousarray(rows), np.ascontiguousarray(points), np.ascontiguousarray(chosen), out)
     return out

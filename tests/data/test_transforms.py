@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcli.certify.transforms import FORMULAS
 from mlcli.data import transforms
 from mlcli.data.prepare import Prepare, Prepared
 from mlcli.data.table import Table
@@ -42,7 +43,14 @@ def test_each_is_its_definition(name: str) -> None:
 
 
 def test_every_transform_has_a_definition_here() -> None:
-    assert set(DEFINITIONS) == set(TRANSFORMS)
+    assert set(DEFINITIONS) == set(TRANSFORMS) == set(FORMULAS)
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize("size", [1e-12, 1.0, 1e300])
+def test_the_certificate_has_formulas_of_its_own(name: str, size: float) -> None:
+    found = prepared(COUNTS * size, name).table.values
+    np.testing.assert_allclose(FORMULAS[name](COUNTS * size), found, rtol=1e-12, atol=1e-12 if name == "clr" else 0)
 
 
 @pytest.mark.parametrize("names", [("total", "log1p"), ("log1p", "total"), ("cpm", "log1p", "unit")])

@@ -39,6 +39,30 @@ def test_sums_are_those_of_scipy(kind: str, shape: tuple[int, int, int], level: 
         np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize("level", levels())
+@pytest.mark.parametrize("columns", [1, 5, 300])
+def test_some_pairs_have_the_bits_of_all(columns: int, level: str) -> None:
+    generator = np.random.default_rng(columns)
+    rows, points = generator.random((9, columns)), generator.random((21, columns))
+    chosen = generator.integers(0, 21, (9, 13))
+    usual = native.describe()
+    try:
+        kernels().choose_level(level)
+        found, every = native.squared_at(rows, points, chosen), native.differences("sqeuclidean", rows, points)
+    finally:
+        kernels().choose_level(usual)
+    assert found.tobytes() == np.take_along_axis(every, chosen, axis=1).tobytes()
+
+
+def test_points_that_are_not_there_are_refused() -> None:
+    rows, points = np.zeros((2, 3)), np.zeros((4, 3))
+    for chosen in (np.array([[0], [4]]), np.array([[-1], [0]]), np.array([[0]])):
+        with pytest.raises(ValueError, match=r"not there|every row"):
+            native.squared_at(rows, points, chosen)
+    with pytest.raises(ValueError, match="wide"):
+        native.squared_at(rows[:, :2], points, np.zeros((2, 1), dtype=np.int64))
+
+
 def test_shapes_that_do_not_belong_together_are_refused() -> None:
     left, right, out = np.zeros((2, 3)), np.zeros((4, 3)), np.zeros((2, 4))
     kernels().differences(0, left, right, out)

@@ -70,13 +70,13 @@ static void add_columns(const double *const *left, const double *packed, std::in
 
 // Up to GROUP rows on the left with up to Row::width on the right.
 template <class Pair>
-static void strip(const double *left, std::int64_t rows, const double *right, std::int64_t others, std::int64_t columns,
+static void strip(const double *left, std::int64_t rows, const double *const *right, int others, std::int64_t columns,
                   double *out, std::int64_t width) {
     double packed[DEPTH * Row::width], sums[GROUP][2 * Row::width] = {}, spare[2 * Row::width] = {};
     for (std::int64_t low = 0; low < columns; low += DEPTH) {
         const std::int64_t count = columns - low < DEPTH ? columns - low : DEPTH;
         for (int j = 0; j < Row::width; ++j) {  // beyond the last row it stands again
-            const double *row = right + (j < others ? j : others - 1) * columns + low;
+            const double *row = right[j < others ? j : others - 1] + low;
             for (std::int64_t k = 0; k < count; ++k) packed[k * Row::width + j] = row[k];
         }
         for (std::int64_t i = 0; i < rows; i += TALL) {
@@ -91,16 +91,31 @@ static void strip(const double *left, std::int64_t rows, const double *right, st
         }
     }
     for (std::int64_t i = 0; i < rows; ++i)
-        for (std::int64_t j = 0; j < others; ++j) out[i * width + j] = Pair::finish(sums[i][j], sums[i][j + Row::width]);
+        for (int j = 0; j < others; ++j) out[i * width + j] = Pair::finish(sums[i][j], sums[i][j + Row::width]);
 }
 
 template <class Pair>
 static void differences(const double *left, std::int64_t rows, const double *right, std::int64_t others,
                         std::int64_t columns, double *out) {
-    for (std::int64_t i = 0; i < rows; i += GROUP)
-        for (std::int64_t j = 0; j < others; j += Row::width)
-            strip<Pair>(left + i * columns, rows - i < GROUP ? rows - i : GROUP, right + j * columns,
-                        others - j < Row::width ? others - j : Row::width, columns, out + i * others + j, others);
+    const double *some[Row::width];
+    for (std::int64_t j = 0; j < others; j += Row::width) {
+        const int count = others - j < Row::width ? static_cast<int>(others - j) : Row::width;
+        for (int k = 0; k < count; ++k) some[k] = right + (j + k) * columns;
+        for (std::int64_t i = 0; i < rows; i += GROUP)
+            strip<Pair>(left + i * columns, rows - i < GROUP ? rows - i : GROUP, some, count, columns,
+                        out + i * others + j, others);
+    }
+}
+
+// Squared distances from one point to some of others: the same bits as among all pairs.
+static void squared_at(const double *point, const double *points, std::int64_t columns, const std::int64_t *chosen,
+                       std::int64_t size, double *out) {
+    const double *some[Row::width];
+    for (std::int64_t j = 0; j < size; j += Row::width) {
+        const int count = size - j < Row::width ? static_cast<int>(size - j) : Row::width;
+        for (int k = 0; k < count; ++k) some[k] = points + chosen[j + k] * columns;
+        strip<Squared>(point, 1, some, count, columns, out + j, size);
+    }
 }
 
 }  // namespace mlcli::LEVEL

@@ -50,6 +50,9 @@ template <class T> struct Kernels {
     // What rows on the left differ by from others on the right (rows x others), by one of the kinds.
     void (*differences[DIFFERENCES])(const double *left, std::int64_t rows, const double *right, std::int64_t others,
                                      std::int64_t columns, double *out);
+    // Squared distances from a point to some of others.
+    void (*squared_at)(const double *point, const double *points, std::int64_t columns, const std::int64_t *chosen,
+                       std::int64_t size, double *out);
 };
 
 struct Level {

@@ -8,6 +8,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import in_tiles
+from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
 from mlcli.stages.graph.nearest import BLOCK, SPARE, Lists
 
@@ -78,11 +79,11 @@ def _by_candidates(metric: Comparison, new: Array, points: Array, own: Indices |
     unsure = np.zeros(len(new), dtype=bool)
 
     def work(block: slice) -> None:
-        for row in range(block.start, block.stop):
-            found = metric.compared(new[row : row + 1], points[candidates[row]])[0]
-            order = np.argsort(found, kind="stable")[:count]
-            indices[row], lengths[row] = candidates[row, order], found[order]
-            unsure[row] = not lengths[row, -1] < found.max() * slack
+        found = metric.lengths(squared_at(new[block], points, candidates[block]))
+        order = np.argsort(found, axis=1, kind="stable")[:, :count]
+        indices[block] = np.take_along_axis(candidates[block], order, axis=1)
+        lengths[block] = np.take_along_axis(found, order, axis=1)
+        unsure[block] = ~(lengths[block][:, -1] < found.max(axis=1) * slack)
 
     each(work, row_blocks(len(new), BLOCK, candidates.shape[1] * points.shape[1]))
     return np.flatnonzero(unsure)

@@ -3,12 +3,13 @@
 from collections.abc import Sequence
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.stages.algebra import rows
 from mlcli.stages.algebra.metrics.base import Metric
 from mlcli.stages.algebra.metrics.domain import Domain
-from mlcli.stages.algebra.metrics.sums import differences
 
 
 @stored("cosine-metric")
@@ -31,9 +32,9 @@ class Cosine(Metric):
         """Rows of unit length."""
         return rows.unit(points)
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
-        return _half_squares(left, right)
+    def lengths(self, squared: Array) -> Array:
+        """Half the squares, in place."""
+        return np.multiply(squared, 0.5, out=squared)
 
 
 @stored("correlation-metric")
@@ -55,12 +56,6 @@ class Correlation(Metric):
         """Rows less their means, of unit length."""
         return rows.unit(rows.centered(points))
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
-        return _half_squares(left, right)
-
-
-def _half_squares(left: Array, right: Array) -> Array:
-    halves = differences("sqeuclidean", left, right)
-    halves *= 0.5
-    return halves
+    def lengths(self, squared: Array) -> Array:
+        """Half the squares, in place."""
+        return np.multiply(squared, 0.5, out=squared)

@@ -3,8 +3,11 @@
 from collections.abc import Sequence
 from typing import ClassVar, Protocol
 
+import numpy as np
+
 from mlcli.base.options import Options
 from mlcli.base.types import Array
+from mlcli.stages.algebra.metrics.sums import differences
 
 
 class Comparison(Protocol):
@@ -20,9 +23,12 @@ class Comparison(Protocol):
     def compared(self, left: Array, right: Array) -> Array:
         """Distances (m x n) of represented rows: zero for equal rows, and the same bits either way round."""
 
+    def lengths(self, squared: Array) -> Array:
+        """Distances from squared Euclidean ones of represented rows, where these embed; in place."""
+
 
 class Metric(Options):
-    """The base of all metrics: how far apart two rows are. A metric without parameters compares rows itself."""
+    """The base of all metrics: how far apart two rows are; Euclidean distances where nothing else is said."""
 
     unit_power: ClassVar[int] = 0  # the power of the data's unit that distances carry
     scalable: ClassVar[bool] = True  # whether data may be multiplied by a power of two first
@@ -46,4 +52,8 @@ class Metric(Options):
 
     def compared(self, left: Array, right: Array) -> Array:
         """Distances (m x n) of represented rows: zero for equal rows, and the same bits either way round."""
-        raise NotImplementedError
+        return self.lengths(differences("sqeuclidean", left, right))
+
+    def lengths(self, squared: Array) -> Array:
+        """Distances from squared Euclidean ones of represented rows, where these embed; in place."""
+        return np.sqrt(squared, out=squared)

@@ -53,3 +53,7 @@ class RangedGower:
         sums += unequal(left[:, count:], right[:, count:])
         sums /= left.shape[1]
         return sums
+
+    def lengths(self, squared: Array) -> Array:
+        """Not from Euclidean distances."""
+        raise TypeError("Gower's coefficient does not follow from Euclidean distances")

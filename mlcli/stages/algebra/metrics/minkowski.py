@@ -19,11 +19,6 @@ class Euclidean(Metric):
     unit_power: ClassVar[int] = 1
     embeds: ClassVar[bool] = True
 
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
-        squared = differences("sqeuclidean", left, right)
-        return np.sqrt(squared, out=squared)
-
 
 @stored("cityblock-metric")
 class Cityblock(Metric):

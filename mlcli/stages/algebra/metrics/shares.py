@@ -10,7 +10,7 @@ from mlcli.base.types import Array
 from mlcli.stages.algebra import rows
 from mlcli.stages.algebra.metrics.base import Metric
 from mlcli.stages.algebra.metrics.domain import Domain
-from mlcli.stages.algebra.metrics.sums import by_columns, differences
+from mlcli.stages.algebra.metrics.sums import by_columns
 
 NEAR_ONE = 1 - 2.0**-53
 
@@ -32,10 +32,6 @@ class Hellinger(Metric):
     def represented(self, points: Array) -> Array:
         """Square roots of shares."""
         return np.sqrt(rows.shares(points))
-
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
-        return np.sqrt(differences("sqeuclidean", left, right))
 
 
 @stored("jensenshannon-metric")
@@ -77,10 +73,6 @@ class Aitchison(Metric):
     def represented(self, points: Array) -> Array:
         """Centered log-ratios."""
         return rows.log_ratios(points)
-
-    def compared(self, left: Array, right: Array) -> Array:
-        """Distances (m x n)."""
-        return np.sqrt(differences("sqeuclidean", left, right))
 
 
 def _divergence(p: Array, q: Array) -> Array:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 
 from mlcli import native
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 
 
 def differences(kind: str, left: Array, right: Array) -> Array:
@@ -22,6 +22,14 @@ def differences(kind: str, left: Array, right: Array) -> Array:
     return np.asarray(cdist(left, right, kind))
 
 
+def squared_at(rows: Array, points: Array, chosen: Indices) -> Array:
+    """Squared Euclidean distances (m x c) of each row to some points of its own: the bits of `differences`."""
+    if native.available():
+        return native.squared_at(rows, points, chosen)
+    found = [differences("sqeuclidean", row[None], points[some])[0] for row, some in zip(rows, chosen, strict=True)]
+    return np.array(found).reshape(chosen.shape)
+
+
 def by_columns(left: Array, right: Array, term: Callable[[Array, Array], Array]) -> Array:
     """Σₖ term(xₖ, yₖ) (m x n), a column at a time."""
     sums = np.zeros((len(left), len(right)))
@@ -32,4 +40,8 @@ def by_columns(left: Array, right: Array, term: Callable[[Array, Array], Array])
 
 def unequal(left: Array, right: Array) -> Array:
     """In how many columns two rows differ (m x n)."""
-    return by_columns(left, right, lambda own, other: np.asarray(own != other))
+    if not left.shape[1]:
+        return np.zeros((len(left), len(right)))
+    from scipy.spatial.distance import cdist
+
+    return np.rint(cdist(left, right, "hamming") * left.shape[1])
