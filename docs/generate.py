@@ -69,7 +69,8 @@ def config_page() -> str:
              "`report` and the key `output`. Later sources win: defaults, the file, the environment "
              "(`MLCLI__COMPUTE__THREADS=4`), `--set compute.threads=4`, flags. Unknown and repeated keys are errors. "
              "A top-level `sweep:` maps option paths to lists and makes one numbered run of each combination.\n\n"
-             "The method's options are on the pages in [methods](methods/).")
+             "[prepare.md](prepare.md) says what the preparation does, and in which order. The method's options are on "
+             "the pages in [methods](methods/).")
     general = [row for row in rows(RunConfig) if not row.path.startswith("method") and row.type != "a section"]
     return "\n\n".join(["# Configuration", intro, table(general)]) + "\n"
 

@@ -162,8 +162,8 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
-                          "preparation": result.preparation, "projector": model.projector,
-                          "unfolded": model.unfolded})
+                          "transpose": config.input.transpose, "preparation": result.preparation,
+                          "projector": model.projector, "unfolded": model.unfolded})
 
 
 def certified(result: Run, folder: Path | None) -> Certificate:

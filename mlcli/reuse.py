@@ -27,6 +27,7 @@ class Finished:
     id_name: str  # as the run wrote it
     trained: tuple[str, ...]  # ids of the training points, where input is a square matrix
     preparation: Preparation
+    transpose: bool  # whether the columns of the file are the points
     projector: Projector | None  # None where the run has no points
 
 
@@ -41,13 +42,13 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
     """Coordinates of new points in the space of a finished run."""
     run = finished(folder)
     projector = existing(run.projector)
-    table = read_new(new.replace(kind=run.kind), run.preparation.columns, run.trained, compute)
+    table = read_new(new.replace(kind=run.kind, transpose=run.transpose), run.preparation.columns, run.trained, compute)
     prepared = run.preparation.apply(table) if run.kind == "features" else table
     return coordinates(prepared, projector.project(prepared.values))
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
-    """Features, in the input's units, of coordinates in the space of a finished run.
+    """Features of coordinates in the space of a finished run, in the input's units where transforms have inverses.
 
     Raises ConfigError where the run cannot reconstruct features.
     """
@@ -57,8 +58,8 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
         raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
                           where=str(folder), hint=f"only these methods can: {decoding()}")
     table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
-    values = run.preparation.undo(projector.reconstruct(table.values))
-    return replace(table, values=values, columns=run.preparation.columns)
+    values = run.preparation.features(projector.reconstruct(table.values))
+    return replace(table, values=values, columns=run.preparation.names)
 
 
 def _read_coordinates(run: Finished, count: int, embedding: Input, compute: Compute) -> Table:

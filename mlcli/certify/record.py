@@ -15,6 +15,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.certificate import Certificate, facts_of, numbers
 from mlcli.certify.plan import Plan
 from mlcli.certify.subject import Subject
+from mlcli.certify.transforms import transformed
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.table import Table
@@ -101,15 +102,24 @@ def rows_left(source: Table, dropped: Sequence[Dropped]) -> Indices:
 
 
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, plan: Plan) -> Check:
-    """Prepared numbers lead back to the input's."""
+    """Prepared numbers lead back to the input's, transformed where a run transforms them."""
     chosen = plan.sample(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
-    original, stated, exact = source.values[kept[chosen]], data[chosen], len(chosen) == len(kept)
+    original, exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)
+    stated = data[chosen]
     back, there = preparation.undo(stated), np.isfinite(original) & (preparation.spread != 0)
     origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
-    size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin)
+    size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin) * (not preparation.unscaled)
     size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
-    wrong = int(np.sum(there & (np.abs(back - original) > (0.0 if preparation.unchanged else 1e-9) * size)))
+    allowed = 0.0 if preparation.unscaled and not preparation.transform else 1e-9
+    wrong = int(np.sum(there & (np.abs(back - original) > allowed * size)))
     return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=exact)
+
+
+def unscaled(values: Array, preparation: Preparation) -> Array:
+    """The input's numbers as the scale should find them; NaN where a cell is missing and nothing fills it."""
+    values = np.where(np.isfinite(values), values, preparation.fill if preparation.fill.size else np.nan)
+    values = transformed(values, preparation.transform)
+    return values if preparation.chosen is None else values[:, preparation.chosen]
 
 
 def same_model(stored: Mapping[str, object], trained: Sequence[str], preparation: Preparation) -> Check:
@@ -119,5 +129,6 @@ def same_model(stored: Mapping[str, object], trained: Sequence[str], preparation
     if not isinstance(read, Preparation):
         return count("model", 1, "the model does not say how rows are prepared")
     wrong += sum(not np.array_equal(getattr(read, name), getattr(preparation, name))
-                 for name in ("columns", "missing", "fill", "exponent", "center", "spread"))
+                 for name in ("columns", "missing", "fill", "exponent", "center", "spread", "transform",
+                              "chosen"))
     return count("model", wrong, "parts of the model read back that are not the run's")

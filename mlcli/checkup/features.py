@@ -10,7 +10,7 @@ from mlcli.base.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.checkup.report import Features, Missing, Scales
 from mlcli.data.cells import ROWS
-from mlcli.data.scales import NEAR_ZERO, exponents, means, times_power
+from mlcli.data.scales import spreads
 from mlcli.data.table import Table
 
 LISTED = 5
@@ -48,32 +48,6 @@ def missing_of(values: Array, names: Sequence[str]) -> Missing:
     worst = np.argsort(-by_column, kind="stable")[:LISTED]
     return Missing(cells=int(by_column.sum()), infinite=infinite, rows=rows, columns=int(np.count_nonzero(by_column)),
                    worst=tuple((names[j], int(by_column[j])) for j in worst.tolist() if by_column[j]))
-
-
-def spreads(values: Array) -> tuple[Array, Unit, AnyArray]:
-    """The columns' standard deviations over n, their unit, and which columns are constant.
-
-    Only finite cells count; a deviation within rounding of the column's largest value counts as zero.
-    """
-    deviations, shifts, constant = [], [], []
-    for columns in row_blocks(values.shape[1], BLOCK, len(values)):
-        part = values[:, columns]
-        present = np.isfinite(part)
-        known = np.where(present, part, 0.0)
-        shift = exponents(known)
-        known = times_power(known, -shift)
-        weights = present.astype(np.float64)
-        with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
-            residuals = (known - means(known, weights)) * weights
-            deviation = np.sqrt((residuals**2).sum(axis=0) / weights.sum(axis=0))
-        deviation = np.where(np.isfinite(deviation), deviation, 0.0)
-        flat = deviation <= NEAR_ZERO * np.abs(known).max(axis=0, initial=0.0)
-        deviations.append(np.where(flat, 0.0, deviation))
-        shifts.append(shift)
-        constant.append(flat)
-    shift = np.concatenate(shifts)
-    top = int(shift.max(initial=-(10**6)))
-    return np.ldexp(np.concatenate(deviations), shift - top), Unit(top), np.concatenate(constant)
 
 
 def scales_of(deviations: Array, unit: Unit, constant: AnyArray,

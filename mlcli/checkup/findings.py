@@ -119,7 +119,7 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
                       f"one, as {shown(later)} to {shown(earlier)}", "keep one of each unless they count as several; "
                       "they take up places among the nearest neighbors")
     scales = features.scales
-    unscaled = config.prepare.scale in ("none", "center")
+    unscaled = config.prepare.scale in ("none", "center") and not config.prepare.transform  # which changes the scales
     if unscaled and scales and scales.dominant_share > DOMINANT and (features.scale_spread or 0) > SPREAD:
         yield Finding("C-SCALES", "warning", f"{shown(scales.largest_column)} holds {scales.dominant_share:.0%} of the "
                       f"variance; standard deviations run from {scales.smallest:.3g} to {scales.largest:.3g}",

@@ -20,7 +20,7 @@ class Flag:
 
     path: str
     names: tuple[str, ...]
-    constant: str | None = None  # the value that a flag without one stands for
+    constant: str | bool | None = None  # the value that a flag without one stands for
     also: str | None = None  # where the value goes for methods that have no option at `path`
 
 
@@ -36,6 +36,9 @@ FLAGS = {
     "label_column": Flag("input.label_columns", ("--label-column",)),
     "view": Flag("input.view.path", ("--view",)),
     "columns": Flag("input.columns", ("--columns",)),
+    "transpose": Flag("input.transpose", ("--transpose",), True),
+    "transform": Flag("prepare.transform", ("--transform",)),
+    "top_variance": Flag("prepare.top_variance", ("--top-variance",)),
     "scale": Flag("prepare.scale", ("--scale",)),
     "output": Flag("output", ("-o", "--output")),
     "format": Flag("report.formats", ("--format",)),
@@ -43,6 +46,7 @@ FLAGS = {
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
 }
+COMMAS = ("input.columns", "prepare.transform")  # lists whose items may be separated by commas
 
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -83,14 +87,14 @@ def rows_at(path: str) -> list[Row]:
 
 def sentence(flag: Flag, described: list[Row]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
-    if flag.constant:
+    if isinstance(flag.constant, str):
         return f"The same as --set {flag.path}={flag.constant}: DATA holds one number for every two points."
     methods = [row.only["method"] for row in described if "method" in row.only]
     owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
     repeated = " Repeatable." if described[0].type.startswith(LIST) else ""
-    default = described[0].default.strip("[]")
-    text = described[0].sentence
-    shown = "" if default in ("null", "", "required") or "(default" in text else f" [default: {default}]"
+    default, text = described[0].default.strip("[]"), described[0].sentence
+    shown = "" if flag.constant or default in ("null", "", "required") or "(default" in text else (
+        f" [default: {default}]")
     return f"{text.removesuffix('.')}{owners}.{repeated}{shown}"
 
 
@@ -117,5 +121,5 @@ def value_for(flag: Flag, given: Any) -> Any:
     if flag.constant:
         return flag.constant
     if isinstance(given, list):
-        return [part for item in given for part in item.split(",")] if flag.path == "input.columns" else given
+        return [part for item in given for part in item.split(",")] if flag.path in COMMAS else given
     return given if rows_at(flag.path)[0].type == "a text" else value_of(given, flag.names[0])

@@ -89,6 +89,8 @@ def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:
     """What may help against a value of the wrong kind."""
     if isinstance(value, str) and any(row.path == f"{path}.{TAG}" for row in known):
         return f"write {path}: {{{TAG}: {value[:40]}}}"
+    if isinstance(value, str) and expected.startswith(LIST):
+        return f"write {path}: [{value[:40]}]"
     if isinstance(value, str):
         return suggestion(value, expected.split("'")[1::2])
     if isinstance(value, float) and value.is_integer() and "a whole number" in expected:

@@ -36,6 +36,7 @@ class Input(Options):
         "error", "What to do with a matrix that is not symmetric.")
     observations: int | None = option(
         None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
+    transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
     squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
     view: View = View()
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
@@ -77,6 +78,10 @@ def check(input: Input) -> None:
     if input.columns and input.square:
         _refuse(f"columns cannot be chosen with kind {input.kind}, where rows and columns are the same points",
                 "input.columns")
+    if input.transpose and input.square:
+        _refuse(f"transpose has no use with kind {input.kind}", "input.transpose")
+    if input.transpose and input.label_columns:
+        _refuse("label columns have no use with transpose, where columns are points", "input.label_columns")
     _check_view(input)
     again = duplicates(input.label_columns)
     if again:

@@ -1,22 +1,24 @@
-"""Prepares features for a method: missing cells, centers, scales; new rows are treated as the first ones were."""
+"""Prepares features for a method: missing cells, transforms, columns, scales; new rows as the first ones were."""
 
 from dataclasses import replace
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Strict
 
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.scaling import all_finite
-from mlcli.base.stage import stage
+from mlcli.base.stage import note, stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.data import missing
-from mlcli.data.scales import Scale, fitted, times_power
+from mlcli.data.scales import Scale, fitted, most_variable, times_power
 from mlcli.data.table import Table
+from mlcli.data.transforms import Name, applied, inverted
 from mlcli.data.views import REASON, apart, matched, side_by_side
-from mlcli.data.wording import shown
-from mlcli.errors import ConfigError, DataError
+from mlcli.data.wording import counted, shown
+from mlcli.errors import ConfigError, DataError, NumericalError
 
 
 @frozen
@@ -28,17 +30,24 @@ class Dropped:
     reason: str
 
 
-@stored("preparation", exponent="k", center="k", spread="k")
+@stored("preparation", within={"chosen": "i"}, exponent="k", center="k", spread="k", chosen="k")
 @frozen
 class Preparation:
     """How a table was prepared: for new rows, and for the way back to the input's units."""
 
-    columns: tuple[str, ...]  # d, none for a square matrix
+    columns: tuple[str, ...]  # i, those of the input; none for a square matrix
     missing: str  # error, drop, mean or model
-    fill: Array  # d, or none without a policy that fills
-    exponent: Indices  # d: x becomes (x 2**-exponent - center) / spread
-    center: Array  # d
-    spread: Array  # d; 0 where the column becomes 0
+    fill: Array  # i, or none without a policy that fills
+    exponent: Indices  # k: x becomes (x 2**-exponent - center) / spread
+    center: Array  # k
+    spread: Array  # k; 0 where the column becomes 0
+    transform: tuple[Name, ...] = ()  # before the scale, in this order
+    chosen: Indices | None = None  # k, the columns that are kept after the transforms; all where None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns that the method is given (k)."""
+        return self.columns if self.chosen is None else tuple(self.columns[place] for place in self.chosen.tolist())
 
     def apply(self, table: Table) -> Table:
         """New rows, treated exactly as the first ones were."""
@@ -47,12 +56,16 @@ class Preparation:
     def prepared(self, table: Table) -> "Prepared":
         """New rows with the list of those that the policy for missing cells drops."""
         whole, dropped = complete(table, self.missing, self.fill)
-        return Prepared(replace(whole, values=self.transformed(whole)), self, dropped)
+        return Prepared(self.scaled(self.transformed(whole)), self, dropped)
 
-    def transformed(self, table: Table) -> Array:
+    def transformed(self, table: Table) -> Table:
+        """Rows without missing cells as they are before the scale: transformed, and the chosen columns of them."""
+        return of_columns(applied(table, self.transform), self.chosen)
+
+    def scaled(self, table: Table) -> Table:
         """Finite values, centered and scaled; raises DataError where that overflows."""
-        if self.unchanged or table.kind != "features":
-            return table.values
+        if self.unscaled or table.kind != "features":
+            return table
         constant = self.spread == 0
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             centered = times_power(table.values, -self.exponent) - self.center
@@ -62,23 +75,30 @@ class Preparation:
             raise DataError("OVERFLOW", f"row {row + 1} ({shown(table.ids[row])}), {shown(table.columns[column])} "
                             "is too far from the others to be scaled", where=missing.where_of(table),
                             hint="correct the cell, or choose another prepare.scale")
-        return values
+        return replace(table, values=values)
 
     def undo(self, values: Array) -> Array:
-        """Prepared values back in the input's units."""
-        if self.unchanged:
+        """Prepared values as they were before the scale."""
+        if self.unscaled:
             return values
         with np.errstate(over="ignore", under="ignore"):
             return times_power(values * self.spread + self.center, self.exponent)
 
-    def of_first(self, columns: int) -> "Preparation":
-        """The preparation of the first columns only."""
-        return Preparation(self.columns[:columns], self.missing, self.fill[:columns], self.exponent[:columns],
-                           self.center[:columns], self.spread[:columns])
+    def features(self, values: Array) -> Array:
+        """Prepared values back in the input's units, or where a transform has no inverse, as it left them."""
+        features, left = inverted(self.undo(values), self.transform)
+        if left:
+            note("N-TRANSFORMED", f"{left[-1]} has no inverse: features are as after prepare.transform: "
+                 f"[{', '.join(left)}], not in the input's units", transform=list(left))
+        if self.transform and not all_finite(features):
+            row = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
+            raise NumericalError("UNDONE", f"row {row + 1}: features without the transform are out of range",
+                                 hint="the coordinates are too far from those of the run")
+        return features
 
     @property
-    def unchanged(self) -> bool:
-        """Whether the values are left as they are."""
+    def unscaled(self) -> bool:
+        """Whether the scale leaves values as they are."""
         return not self.exponent.any() and not self.center.any() and bool(np.all(self.spread == 1))
 
 
@@ -94,13 +114,17 @@ class Prepared:
 class Prepare(Options):
     """What happens to the data before the method."""
 
+    transform: Annotated[tuple[Name, ...], Strict(False)] = option(
+        (), "Transforms of the rows before the scale, in this order: ln(1 + x); square root; shares of the row's total;"
+        " counts per million; rows of length 1; 1 where a cell is not zero; centered log-ratios (empty: none).")
+    top_variance: int | None = option(
+        None, "How many columns to keep after the transforms: those of the largest variance (default: all).", ge=1)
     scale: Literal["none", "center", "standard", "range", "robust"] = option(
         "none", "Scale of the columns: mean 0; standard deviation 1; range 0 to 1; median and quartile range.")
     divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
     missing: Literal["error", "drop", "mean", "model"] = option(
         "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means, "
         "or leave them to the method's own model (ppca, lgssm).")
-
     unmatched: Literal["error", "drop"] = option(
         "error", "What to do with rows that only one of two views has: refuse, or leave them out.")
 
@@ -115,41 +139,80 @@ class Prepare(Options):
                               where="prepare.unmatched", hint="leave it out, or give --view")
         return self._of_features(table) if table.view is None else self._of_views(table, table.view)
 
+    def _of_features(self, table: Table) -> Prepared:
+        """One table's columns prepared."""
+        whole, fill, dropped = self._completed(table)
+        ready, chosen = self._transformed(whole)
+        preparation = preparation_of(table.columns, self.missing, fill, self._scale(ready), self.transform, chosen)
+        return Prepared(preparation.scaled(ready), preparation, dropped)
+
     def _of_views(self, table: Table, other: Table) -> Prepared:
         """Rows that both views have, each view's columns prepared in the same way."""
         pairs = matched(table, other, self.unmatched)
         if self.missing == "error":
             for part in (table, other):
                 missing.refuse(part)
-        whole = self._of_features(side_by_side(pairs.table))
+        whole, fill, gaps = self._completed(side_by_side(pairs.table))
+        (first, chosen), second = self._of_both(apart(whole, pairs.table))
+        both = replace(first, view=second)
+        joint, width, known = side_by_side(both), len(first.columns), len(table.columns)
+        scale = self._scale(joint)
+        ready = preparation_of(joint.columns, self.missing, fill, scale).scaled(joint)
         alone = [Dropped(table.ids[row], row + 1, REASON)
                  for row in np.setdiff1d(np.arange(len(table.ids)), pairs.kept).tolist()]
-        incomplete = [replace(one, row=int(pairs.kept[one.row - 1]) + 1) for one in whole.dropped]
-        return Prepared(apart(whole.table, pairs.table), whole.preparation.of_first(len(table.columns)),
-                        (*alone, *incomplete))
+        incomplete = [replace(one, row=int(pairs.kept[one.row - 1]) + 1) for one in gaps]
+        return Prepared(apart(ready, both), preparation_of(table.columns, self.missing, fill[:known],
+                        scale.of_first(width), self.transform, chosen), (*alone, *incomplete))
 
-    def _of_features(self, table: Table) -> Prepared:
-        """One table's columns prepared."""
+    def _completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
+        """The table after the policy for missing cells, what fills them, and the rows that were dropped."""
         fill = missing.column_means(table) if self.missing == "mean" else missing.NO_FILL
         whole, dropped = complete(table, self.missing, fill)
         if self.missing == "model":
             missing.require_some(whole)
-        scale = (unscaled(len(table.columns)) if self.scale == "none"
-                 else fitted(whole.values, table.columns, self.scale, self.divisor))
-        preparation = preparation_of(table.columns, self.missing, fill, scale)
-        return Prepared(replace(whole, values=preparation.transformed(whole)), preparation, dropped)
+        return whole, fill, dropped
+
+    def _of_both(self, table: Table) -> tuple[tuple[Table, Indices | None], Table]:
+        """Each view transformed by itself: a row's total is that of its view."""
+        assert table.view is not None
+        return self._transformed(replace(table, view=None)), self._transformed(table.view)[0]
+
+    def _transformed(self, table: Table) -> tuple[Table, Indices | None]:
+        """The table before the scale, and which columns were chosen."""
+        table, count = applied(table, self.transform), self.top_variance
+        if count is None or count >= len(table.columns):
+            if count is not None:
+                note("N-TOP-VARIANCE", f"all {counted(len(table.columns), 'column')} are kept: there are no more than "
+                     "prepare.top_variance")
+            return table, None
+        chosen = most_variable(table.values, count)
+        return of_columns(table, chosen), chosen
+
+    def _scale(self, table: Table) -> Scale:
+        """The centers and spreads of the columns."""
+        return (unscaled(len(table.columns)) if self.scale == "none"
+                else fitted(table.values, table.columns, self.scale, self.divisor))
 
     def _require_defaults(self, kind: str) -> None:
         """Refuses options that have no use for a square matrix."""
         for name, field in type(self).model_fields.items():
             if getattr(self, name) != field.default:
-                raise ConfigError("PREPARE-OPTION", f"{name}: {getattr(self, name)} has no use with input.kind: {kind}",
+                raise ConfigError("PREPARE-OPTION", f"{name} has no use with input.kind: {kind}",
                                   where=f"prepare.{name}", hint="leave it out")
 
 
-def preparation_of(columns: tuple[str, ...], policy: str, fill: Array, scale: Scale) -> Preparation:
-    """The preparation of a policy for missing cells and a scale."""
-    return Preparation(columns, policy, fill, scale.exponent, scale.center, scale.spread)
+def preparation_of(columns: tuple[str, ...], policy: str, fill: Array, scale: Scale,
+                   transform: tuple[Name, ...] = (), chosen: Indices | None = None) -> Preparation:
+    """The preparation of a policy for missing cells, transforms, a choice of columns and a scale."""
+    return Preparation(columns, policy, fill, scale.exponent, scale.center, scale.spread, transform, chosen)
+
+
+def of_columns(table: Table, chosen: Indices | None) -> Table:
+    """The table with some of its columns; with all where None."""
+    if chosen is None:
+        return table
+    return replace(table, values=np.ascontiguousarray(table.values[:, chosen]),
+                   columns=tuple(table.columns[place] for place in chosen.tolist()))
 
 
 def unscaled(columns: int) -> Scale:

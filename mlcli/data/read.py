@@ -20,7 +20,7 @@ from mlcli.data.npy import read_npy
 from mlcli.data.npz import read_npz
 from mlcli.data.parquet import read_parquet
 from mlcli.data.phylip import read_phylip
-from mlcli.data.sheet import Sheet, require_unique_ids
+from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.source import Opened, opened
 from mlcli.data.square import checked, square_matrix
 from mlcli.data.table import Source, Table
@@ -67,8 +67,8 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
             raise ConfigError("FORMAT", "PHYLIP holds no dissimilarities to the points of a run", where="input.format",
                               hint="give a matrix: a row for every new point, a column for every point of the run")
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
-                            else partial(features_layout, known=tuple(columns)))
-        sheet = read_sheet(file, input, format, compute, layout)
+                            else partial(features_layout, known=() if input.transpose else tuple(columns)))
+        sheet = _points_as_rows(read_sheet(file, input, format, compute, layout), input)
         source = Source(input.path, file.digest, file.size, format)
         if input.square:
             return _table(sheet, matched_points(sheet, points, input), points, input, source)
@@ -111,7 +111,16 @@ def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of points with coordinates."""
     if sheet.ids is None and not input.columns:
         warn_of_ids(sheet)
+    sheet = _points_as_rows(sheet, input)
     return _table(sheet, sheet.values, sheet.columns, input, source)
+
+
+def _points_as_rows(sheet: Sheet, input: Input) -> Sheet:
+    """The sheet with a row for every point."""
+    if not input.transpose:
+        return sheet
+    require_unique_ids(sheet.row_names(), input.path)  # which become the names of columns
+    return turned(sheet)
 
 
 def square_table(sheet: Sheet, input: Input, source: Source) -> Table:

@@ -2,14 +2,16 @@
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import all_finite
+from mlcli.base.scaling import Unit, all_finite
 from mlcli.base.stage import note
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.data.wording import counted, listed
 from mlcli.errors import DataError
 
 FARTHEST = 1000  # exponents are kept in this range, where powers of two and their inverses exist
+BLOCK = 2**22  # numbers worked on together
 NEAR_ZERO = 8 * np.finfo(np.float64).eps  # of the largest value: a standard deviation this small is rounding
 
 
@@ -20,6 +22,10 @@ class Scale:
     exponent: Indices  # d
     center: Array  # d
     spread: Array  # d
+
+    def of_first(self, columns: int) -> "Scale":
+        """The scale of the first columns only."""
+        return Scale(self.exponent[:columns], self.center[:columns], self.spread[:columns])
 
 
 def exponents(values: Array) -> Indices:
@@ -41,6 +47,38 @@ def means(values: Array, present: Array | None = None) -> Array:
     first = (values * weights).sum(axis=0) / count
     corrected: Array = first + ((values - first) * weights).sum(axis=0) / count
     return corrected
+
+
+def spreads(values: Array) -> tuple[Array, Unit, AnyArray]:
+    """The columns' standard deviations over n, their unit, and which columns are constant.
+
+    Only finite cells count; a deviation within rounding of the column's largest value counts as zero.
+    """
+    deviations, shifts, constant = [], [], []
+    for columns in row_blocks(values.shape[1], BLOCK, len(values)):
+        part = values[:, columns]
+        present = np.isfinite(part)
+        known = np.where(present, part, 0.0)
+        shift = exponents(known)
+        known = times_power(known, -shift)
+        weights = present.astype(np.float64)
+        with np.errstate(invalid="ignore", divide="ignore", under="ignore"):
+            residuals = (known - means(known, weights)) * weights
+            deviation = np.sqrt((residuals**2).sum(axis=0) / weights.sum(axis=0))
+        deviation = np.where(np.isfinite(deviation), deviation, 0.0)
+        flat = deviation <= NEAR_ZERO * np.abs(known).max(axis=0, initial=0.0)
+        deviations.append(np.where(flat, 0.0, deviation))
+        shifts.append(shift)
+        constant.append(flat)
+    shift = np.concatenate(shifts)
+    top = int(shift.max(initial=-(10**6)))
+    return np.ldexp(np.concatenate(deviations), shift - top), Unit(top), np.concatenate(constant)
+
+
+def most_variable(values: Array, count: int) -> Indices:
+    """The columns of the largest variances, in their own order; of equal ones the first."""
+    deviations, _, _ = spreads(values)
+    return np.sort(np.argsort(-deviations, kind="stable")[:count])
 
 
 def fitted(values: Array, columns: tuple[str, ...], scale: str, divisor: str) -> Scale:

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
+import numpy as np
+
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.data.row_numbers import RowNumbers
@@ -24,6 +26,13 @@ class Sheet:
     def row_names(self) -> Sequence[str]:
         """The ids, or the rows' numbers from 1."""
         return RowNumbers.up_to(len(self.values)) if self.ids is None else self.ids
+
+
+def turned(sheet: Sheet) -> Sheet:
+    """Columns as rows: their names become ids, and the ids become names of columns."""
+    columns = numbered("x", len(sheet.values)) if sheet.ids is None else sheet.ids
+    return Sheet(np.ascontiguousarray(sheet.values.T), columns, sheet.ids is not None,
+                 sheet.columns if sheet.named else None)
 
 
 def numbered(prefix: str, count: int) -> tuple[str, ...]:

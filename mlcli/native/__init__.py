@@ -1,6 +1,7 @@
 """The native kernels: each computes one block of work with the interpreter's lock released."""
 
 from mlcli.native.cholesky import Cholesky
+from mlcli.native.differences import differences, squared_at
 from mlcli.native.elimination import Elimination, Precision, Weights
 from mlcli.native.library import absence, available, describe
 from mlcli.native.nearest import KdTree, Smallest, refine, select_neighbors
@@ -9,5 +10,5 @@ from mlcli.native.text import numbered_lines
 from mlcli.native.triangles import undercuts
 
 __all__ = ["STRIP", "Cholesky", "Elimination", "KdTree", "Precision", "Smallest", "Weights", "absence", "available",
-           "describe", "dijkstra_rows", "floyd_pivot", "floyd_rows", "numbered_lines", "pieces",
-           "refine", "select_neighbors", "undercuts"]
+           "describe", "differences", "dijkstra_rows", "floyd_pivot", "floyd_rows", "numbered_lines", "pieces",
+           "refine", "select_neighbors", "squared_at", "undercuts"]

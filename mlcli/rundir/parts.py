@@ -30,11 +30,14 @@ def require_fit(model: Mapping[str, Any]) -> None:
     preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
     if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | None)
             and isinstance(unfolded, Unfolded | None) and is_of(model["trained"], tuple[str, ...])
+            and isinstance(model["transpose"], bool)
             and isinstance(model["id_name"], str) and isinstance(model["kind"], str)):
         raise Unfit("a part of the model is of another type")
-    known = {"k": len(preparation.columns)}
+    known = {"i": len(preparation.columns)}
+    if preparation.chosen is None:
+        known["k"] = known["i"]
     if projector is not None:
-        known["d"] = len(preparation.columns) if model["kind"] == "features" else len(model["trained"])
+        known["d"] = len(preparation.exponent) if model["kind"] == "features" else len(model["trained"])
     parts = [*inside(preparation, "preparation"), *inside(projector, "projector"), *inside(unfolded, "unfolded")]
     for name, part in parts:
         if isinstance(part, Graph):
@@ -44,7 +47,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
         require_shape(part, name, known)
     for name, part in parts:
         require_within(part, name, known)
-    if preparation.fill.shape not in ((0,), (known["k"],)):
+    if preparation.fill.shape not in ((0,), (known["i"],)):
         raise Unfit("preparation.fill is of another length")
     if projector is not None and projector.similarity.width(known["d"]) != known["c"]:
         raise Unfit("projector.centering.means is of another length")

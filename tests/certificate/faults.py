@@ -228,6 +228,10 @@ def other_preparation(whole: Any, folder: Any, model: dict[str, Any]) -> None:
     whole(folder, {**model, "preparation": replace(old, spread=old.spread * 1.01)})
 
 
+def without_transform(whole: Any, folder: Any, model: dict[str, Any]) -> None:
+    whole(folder, {**model, "preparation": replace(model["preparation"], transform=())})
+
+
 def few_digits(whole: Any, table: Any, *rest: Any) -> None:
     whole(replace(table, values=np.round(table.values, 6)), *rest)
 
@@ -379,6 +383,16 @@ FAULTS: dict[str, Fault] = {
     "the model prepares rows in another way": Fault(
         PCA, replacing("mlcli.rundir.archive.save", other_preparation), {"model"},
         sections={"prepare": {"scale": "standard"}}),
+    "the model forgets a transform": Fault(
+        PCA, replacing("mlcli.rundir.archive.save", without_transform), {"model"},
+        sections={"prepare": {"transform": ["unit"]}}),
+    "a transform is left out": Fault(
+        PCA, replacing("mlcli.data.prepare.applied", lambda whole, table, names: table), {"prepared"},
+        sections={"prepare": {"transform": ["unit"]}}),
+    "other columns than chosen are kept": Fault(
+        PCA, replacing("mlcli.data.prepare.of_columns", lambda whole, table, chosen: (
+            table if chosen is None else whole(table, (chosen + 1) % 5))), {"prepared"},
+        sections={"prepare": {"top_variance": 3}}),
     "the embedding is written with few digits": Fault(
         PCA, replacing("mlcli.pipeline.write_table", few_digits), {"scores"}, full=True),
     "the embedding is written in another order": Fault(

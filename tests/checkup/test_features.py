@@ -65,7 +65,7 @@ def test_standard_deviations_are_those_of_numpy_in_any_unit(tmp_path: Path) -> N
 
 
 def test_a_large_mean_makes_no_constant_vary() -> None:
-    from mlcli.checkup.features import spreads
+    from mlcli.data.scales import spreads
 
     deviations, _, constant = spreads(np.array([[1e9, 1e9], [1e9, 1e9 + 1], [1e9, 1e9]]))
     assert constant.tolist() == [True, False]

@@ -58,7 +58,7 @@ FILES = {
         "unknown key 'compute.cluster'; run.yaml:2:11; the keys here are seed, threads, memory_limit",
     "report: {formats: csv}\n":
         "report.formats must be a list of items, each 'csv', 'parquet' or 'npy', not 'csv'; run.yaml:2:10; "
-        "did you mean 'csv'?",
+        "write report.formats: [csv]",
     "report: {formats: [csv, xlsx]}\n":
         "report.formats[1] must be 'csv', 'parquet' or 'npy', not 'xlsx'; run.yaml:2:25",
     "report: {formats: []}\n":

@@ -14,6 +14,7 @@ from tests.fuzz.tables import of_csv
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 RUNS = {  # the arguments of `embed`, and the new points for `project`
     "pca": ("us_arrests.csv", "--scale", "standard", "--set", "report.formats=[csv, parquet, npy]"),
+    "transformed": ("us_arrests.csv", "--transform", "sqrt,total", "--top-variance", "3"),
     "mds": ("eurodist.csv", "--dissimilarities", "-m", "mds", "--set", "report.formats=[parquet]"),
     "isomap": ("helix.npy", "-m", "isomap", "-k", "8", "--set", "report.formats=[npy]"),
     "lle": ("us_arrests.csv", "-m", "lle", "-k", "6"),

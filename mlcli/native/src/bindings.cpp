@@ -12,6 +12,7 @@ NB_MODULE(_kernels, m) {
     m.attr("sanitized") = false;
 #endif
     mlcli::bind_cholesky(m);
+    mlcli::bind_differences(m);
     mlcli::bind_elimination(m);
     mlcli::bind_nearest(m);
     mlcli::bind_paths(m);

@@ -6,6 +6,7 @@ namespace mlcli {
 
 template <class T> constexpr int BLOCK = 256 / sizeof(T);  // sources in a block: rows of equal bytes, so that stacks fit the cache
 
+constexpr int DIFFERENCES = 6;  // kinds of differences of rows: those of native/differences.py, in that order
 constexpr int SIDES = 8;  // right sides that are solved for at once
 
 template <class T> struct Kernels {
@@ -46,6 +47,12 @@ template <class T> struct Kernels {
                    int size, std::int64_t own, int count, double *values, std::int64_t *indices);
     // How many k have left[k] + right[k] below a limit, and the least of these sums.
     std::int64_t (*around)(const T *left, const T *right, std::int64_t size, T limit, T *least);
+    // What rows on the left differ by from others on the right (rows x others), by one of the kinds.
+    void (*differences[DIFFERENCES])(const double *left, std::int64_t rows, const double *right, std::int64_t others,
+                                     std::int64_t columns, double *out);
+    // Squared distances from a point to some of others.
+    void (*squared_at)(const double *point, const double *points, std::int64_t columns, const std::int64_t *chosen,
+                       std::int64_t size, double *out);
 };
 
 struct Level {

@@ -1,6 +1,7 @@
 // All kernels at one instruction set: compiled once for each, with LEVEL naming its namespace.
 #include "kernels.hpp"
 
+#include "differences.hpp"
 #include "factor.hpp"
 #include "floyd.hpp"
 #include "nearest.hpp"
@@ -40,7 +41,9 @@ static double refold(const Plan &plan, T *kept, int first, int count, const doub
 template <class T> static const Kernels<T> table = {
     Factor<MinPlus, T>::scratch, eliminate<MinPlus, T>, eliminate<MinusTimes, T>, solve, distances<T, float>,
     distances<T, double>, fold<T>, refold<T>, Fold<T, BLOCK<T>>::scratch, floyd_pivot<T>, floyd_rows<T>, select<T>,
-    select_row, select_columns, refine, around<T>};
+    select_row, select_columns, refine, around<T>,
+    {differences<Squared>, differences<Cityblock>, differences<Chebyshev>, differences<Canberra>,
+     differences<BrayCurtis>, differences<Ruzicka>}, squared_at};
 
 extern const Kernels<float> *const single;
 extern const Kernels<double> *const twofold;

@@ -1,0 +1,40 @@
+"""The transforms of features by formulas of their own, for the certificate."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from mlcli.base.types import Array
+
+
+def transformed(values: Array, names: Sequence[str]) -> Array:
+    """Rows (m x d) after the transforms, in their order."""
+    for name in names:
+        values = FORMULAS[name](values)
+    return values
+
+
+def _log1p(x: Array) -> Array:
+    near = np.clip(x, None, 1.0)
+    return np.where(x > 1, np.log(x.clip(1.0) + 1), 2 * np.arctanh(near / (2 + near)))
+
+
+def _over(x: Array, order: int) -> Array:
+    sized = x / np.abs(x).max(axis=1, keepdims=True)
+    return np.asarray(sized / np.linalg.norm(sized, order, axis=1, keepdims=True))
+
+
+def _clr(x: Array) -> Array:
+    powers = np.log2(x)
+    return np.asarray(np.log(2) * (powers - powers.sum(axis=1, keepdims=True) / x.shape[1]))
+
+
+FORMULAS: dict[str, Callable[[Array], Array]] = {
+    "log1p": _log1p,
+    "sqrt": lambda x: np.asarray(x**0.5),
+    "total": lambda x: _over(x, 1),
+    "cpm": lambda x: 1e6 * _over(x, 1),
+    "unit": lambda x: _over(x, 2),
+    "presence": lambda x: np.sign(np.abs(x)),
+    "clr": _clr,
+}

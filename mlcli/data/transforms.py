@@ -1,0 +1,103 @@
+"""Transforms of features, each row by itself: logarithms, roots, shares, presence, log-ratios."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.blocks import each, row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import all_finite
+from mlcli.base.types import AnyArray, Array
+from mlcli.data import missing
+from mlcli.data.table import Table
+from mlcli.data.wording import shown
+from mlcli.errors import DataError
+from mlcli.stages.algebra.rows import log_ratios, shares, unit
+
+Name = Literal["log1p", "sqrt", "total", "cpm", "unit", "presence", "clr"]
+BLOCK = 2**20  # numbers of a block: 8 MiB for each thread
+
+
+@frozen
+class Transform:
+    """What becomes of rows (m x d), where that is defined, and its inverse where it has one."""
+
+    apply: Callable[[Array], Array]
+    outside: Callable[[Array], AnyArray] | None = None  # the cells for which it is not defined
+    domain: str = ""  # in words
+    remedy: str = "correct the cell, or leave its column out with --columns"
+    whole: bool = False  # whether a cell's result depends on its whole row, which must not be all zeros
+    inverse: Callable[[Array], Array] | None = None
+
+
+def applied(table: Table, names: Sequence[Name]) -> Table:
+    """The table after the transforms, in their order; raises DataError for the first row that one is undefined for.
+
+    NaN stay NaN. Rows do not depend on each other, so new rows are treated as the first ones were.
+    """
+    if not names:
+        return table
+    values: Array = np.empty_like(table.values)
+
+    def fill(rows: slice) -> None:
+        block = table.values[rows]
+        for name in names:
+            require_defined(name, block, table, rows.start)
+            block = TRANSFORMS[name].apply(block)
+        values[rows] = block
+
+    each(fill, row_blocks(len(values), BLOCK, values.shape[1]))
+    return replace(table, values=values)
+
+
+def require_defined(name: Name, block: Array, table: Table, start: int) -> None:
+    """Refuses rows, the first of which is row `start` of the table, for which a transform is not defined."""
+    transform = TRANSFORMS[name]
+    if transform.outside is not None and (wrong := transform.outside(block)).any():
+        row, column = np.argwhere(wrong)[0]
+        raise _undefined(f"column {shown(table.columns[column])}: {name} is defined for numbers {transform.domain}, "
+                         f"not {block[row, column]:g}", transform.remedy, table, start + int(row))
+    if not transform.whole:
+        return
+    if not all_finite(block):
+        row = int(np.flatnonzero(np.isnan(block).any(axis=1))[0])
+        raise _undefined(f"{name} needs the whole row, and a cell is missing",
+                         "choose prepare.missing: drop or mean, or transforms of single cells", table, start + row)
+    if not (filled := block.any(axis=1)).all():
+        raise _undefined(f"{name} is not defined for a row of zeros", "leave the row out of the file", table,
+                         start + int(np.flatnonzero(~filled)[0]))
+
+
+def _undefined(what: str, hint: str, table: Table, row: int) -> DataError:
+    return DataError("TRANSFORM", f"row {row + 1} ({shown(table.ids[row])}), {what}", where=missing.where_of(table),
+                     hint=hint)
+
+
+def inverted(values: Array, names: Sequence[Name]) -> tuple[Array, Sequence[Name]]:
+    """Values with the last transforms inverted as far as they can be, and the transforms that remain."""
+    while names and (inverse := TRANSFORMS[names[-1]].inverse) is not None:
+        values, names = inverse(values), names[:-1]
+    return values, names
+
+
+def _below_zero(rows: Array) -> AnyArray:
+    return rows < 0
+
+
+def _exponentials(rows: Array) -> Array:
+    with np.errstate(over="ignore"):  # what leaves the range of doubles is refused with its row
+        return np.expm1(rows)
+
+
+TRANSFORMS: dict[Name, Transform] = {
+    "log1p": Transform(np.log1p, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
+    "sqrt": Transform(np.sqrt, _below_zero, "of zero or more", inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
+    "total": Transform(shares, _below_zero, "of zero or more", whole=True),
+    "cpm": Transform(lambda rows: shares(rows) * 1e6, _below_zero, "of zero or more", whole=True),
+    "unit": Transform(unit, whole=True),
+    "presence": Transform(lambda rows: np.where(np.isnan(rows), rows, rows != 0)),
+    "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", "add a small amount to all cells, or replace "
+                     "zeros by one (a pseudocount), or choose log1p or sqrt", whole=True),
+}

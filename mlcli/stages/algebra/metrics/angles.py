@@ -1,0 +1,61 @@
+"""Metrics by the angle between two rows: cosine and correlation."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.algebra import rows
+from mlcli.stages.algebra.metrics.base import Metric
+from mlcli.stages.algebra.metrics.domain import Domain
+
+
+@stored("cosine-metric")
+class Cosine(Metric):
+    """One minus the cosine of the angle between two rows, 1 - ⟨x, y⟩ / (‖x‖ ‖y‖), from 0 to 2; SciPy's `cosine`.
+
+    It is half the squared Euclidean distance of the rows at unit length, which is how it is computed: so near rows
+    keep their digits. It breaks the triangle inequality.
+    """
+
+    name: Literal["cosine"] = "cosine"
+    triangle: ClassVar[bool] = False
+    embeds: ClassVar[bool] = True
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses rows of zeros, which have no direction."""
+        Domain(self.name, points, ids, columns).require_nonzero()
+
+    def represented(self, points: Array) -> Array:
+        """Rows of unit length."""
+        return rows.unit(points)
+
+    def lengths(self, squared: Array) -> Array:
+        """Half the squares, in place."""
+        return np.multiply(squared, 0.5, out=squared)
+
+
+@stored("correlation-metric")
+class Correlation(Metric):
+    """One minus Pearson's correlation of two rows, the cosine metric of rows less their means; SciPy's `correlation`.
+
+    It breaks the triangle inequality.
+    """
+
+    name: Literal["correlation"] = "correlation"
+    triangle: ClassVar[bool] = False
+    embeds: ClassVar[bool] = True
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses rows whose numbers are all equal."""
+        Domain(self.name, points, ids, columns).require_varying()
+
+    def represented(self, points: Array) -> Array:
+        """Rows less their means, of unit length."""
+        return rows.unit(rows.centered(points))
+
+    def lengths(self, squared: Array) -> Array:
+        """Half the squares, in place."""
+        return np.multiply(squared, 0.5, out=squared)

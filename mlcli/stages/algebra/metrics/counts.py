@@ -1,0 +1,108 @@
+"""Metrics of amounts and of presence: Bray-Curtis, Ruzicka, Jaccard, Dice."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.algebra.metrics.base import Metric
+from mlcli.stages.algebra.metrics.domain import Domain
+from mlcli.stages.algebra.metrics.sums import differences
+
+
+@stored("braycurtis-metric")
+class BrayCurtis(Metric):
+    """Differences as a share of all that two rows hold, Σ |x - y| / Σ (x + y), from 0 to 1; SciPy's `braycurtis`.
+
+    It is also vegan's `bray`. It breaks the triangle inequality.
+    """
+
+    name: Literal["braycurtis"] = "braycurtis"
+    triangle: ClassVar[bool] = False
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses numbers below zero and rows of zeros."""
+        Domain(self.name, points, ids, columns).require_amounts()
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n)."""
+        return differences("braycurtis", left, right)
+
+
+@stored("ruzicka-metric")
+class Ruzicka(Metric):
+    """Jaccard's distance of amounts, Σ |x - y| / Σ max(x, y), from 0 to 1 (Ruzicka, 1958).
+
+    It is 2 B / (1 + B) of the Bray-Curtis distance B, and what vegan computes as `jaccard` by default.
+    """
+
+    name: Literal["ruzicka"] = "ruzicka"
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses numbers below zero and rows of zeros."""
+        Domain(self.name, points, ids, columns).require_amounts()
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n)."""
+        return differences("ruzicka", left, right)
+
+
+@stored("jaccard-metric")
+class Jaccard(Metric):
+    """Of the columns that are not zero in at least one of two rows, the share that is zero in the other.
+
+    Only presence counts, not amounts; SciPy's `jaccard` of x ≠ 0, and vegan's with `binary = TRUE`. Two rows of zeros
+    have distance zero.
+    """
+
+    name: Literal["jaccard"] = "jaccard"
+    scalable: ClassVar[bool] = False
+
+    def represented(self, points: Array) -> Array:
+        """One where a number is not zero."""
+        return _present(points)
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n), quotients of whole numbers."""
+        shared, sums = _counts(left, right)
+        either = sums - shared
+        found: Array = (either - shared) / np.maximum(either, 1.0)
+        return found
+
+
+@stored("dice-metric")
+class Dice(Metric):
+    """Columns that are zero in one of two rows only, as a share of the numbers that are not zero in both together.
+
+    Only presence counts, not amounts; SciPy's `dice` of x ≠ 0, the Bray-Curtis distance of presence, also called
+    Sørensen's. It breaks the triangle inequality.
+    """
+
+    name: Literal["dice"] = "dice"
+    scalable: ClassVar[bool] = False
+    triangle: ClassVar[bool] = False
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses rows of zeros."""
+        Domain(self.name, points, ids, columns).require_nonzero()
+
+    def represented(self, points: Array) -> Array:
+        """One where a number is not zero."""
+        return _present(points)
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n), quotients of whole numbers."""
+        shared, sums = _counts(left, right)
+        found: Array = (sums - 2 * shared) / sums
+        return found
+
+
+def _present(points: Array) -> Array:
+    return np.asarray(points != 0, dtype=np.float64)
+
+
+def _counts(left: Array, right: Array) -> tuple[Array, Array]:
+    """In how many columns both rows have a one, and how many ones they have together (m x n): exact."""
+    return left @ right.T, left.sum(axis=1)[:, None] + right.sum(axis=1)

@@ -1,0 +1,59 @@
+"""Gower's coefficient: numbers and categories in one distance."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.metrics.base import Comparison, Metric
+from mlcli.stages.algebra.metrics.sums import differences, unequal
+
+
+@stored("gower-metric")
+class Gower(Metric):
+    """The mean over the columns of |x - y| over the column's range, for categories of x ≠ y (Gower, 1971).
+
+    Ranges are those of the training data; they scale new rows too, which may lie outside. It is `daisy` of R's package
+    cluster for numbers and nominal categories. A column that is constant in the training data counts as a category.
+    """
+
+    name: Literal["gower"] = "gower"
+    categories: ClassVar[bool] = True
+
+    def fitted(self, points: Array, categories: Sequence[int] = ()) -> Comparison:
+        """The comparison with the ranges of the columns."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        nominal = high == low
+        nominal[list(categories)] = True
+        numeric = np.flatnonzero(~nominal)
+        return RangedGower(numeric, np.flatnonzero(nominal), high[numeric] - low[numeric])
+
+
+@stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", ranges="g")
+@frozen
+class RangedGower:
+    """Gower's coefficient with the ranges of the training data."""
+
+    numeric: Indices  # columns of numbers
+    nominal: Indices  # columns of categories
+    ranges: Array  # of the columns of numbers
+    embeds: ClassVar[bool] = False
+
+    def represented(self, points: Array) -> Array:
+        """Numbers in units of their ranges, then categories."""
+        return np.hstack([points[:, self.numeric] / self.ranges, points[:, self.nominal]])
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n)."""
+        count = len(self.numeric)
+        sums = differences("cityblock", left[:, :count], right[:, :count])
+        sums += unequal(left[:, count:], right[:, count:])
+        sums /= left.shape[1]
+        return sums
+
+    def lengths(self, squared: Array) -> Array:
+        """Not from Euclidean distances."""
+        raise TypeError("Gower's coefficient does not follow from Euclidean distances")

@@ -1,0 +1,46 @@
+"""Distances on the globe."""
+
+from collections.abc import Sequence
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.errors import DataError
+from mlcli.stages.algebra.metrics.base import Metric
+from mlcli.stages.algebra.metrics.domain import Domain
+
+RADIUS = 6371.0088  # kilometers, the mean radius of the Earth (IUGG)
+
+
+@stored("haversine-metric")
+class Haversine(Metric):
+    """The shortest way over a sphere of the Earth's mean radius, 6371.0088 km, in kilometers.
+
+    Two columns, latitude and longitude, in degrees. The Earth is flatter than a sphere: up to 0.6 % off.
+    """
+
+    name: Literal["haversine"] = "haversine"
+    scalable: ClassVar[bool] = False
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses anything but two columns, latitudes beyond ±90 and longitudes beyond ±360 degrees."""
+        if points.shape[1] != 2:
+            raise DataError("METRIC", f"haversine needs two columns, latitude and longitude, not {points.shape[1]}",
+                            where="method.metric", hint="choose them with --columns, latitude first")
+        Domain(self.name, points, ids, columns).require_cells(
+            np.abs(points) <= [90.0, 360.0], "up to 90 degrees of latitude, then 360 of longitude",
+            "correct the cell; latitude is the first column (--columns latitude,longitude)")
+
+    def represented(self, points: Array) -> Array:
+        """Latitudes and longitudes in radians, and cosines of latitudes."""
+        radians = np.deg2rad(points)
+        return np.column_stack([radians, np.cos(np.ascontiguousarray(radians[:, 0]))])
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n) in kilometers."""
+        (latitude, longitude, cosine), (other, across, beside) = left.T[:, :, None], right.T
+        chord = np.sin((latitude - other) / 2) ** 2 + cosine * beside * np.sin((longitude - across) / 2) ** 2
+        found: Array = 2 * RADIUS * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
+        return found

@@ -1,0 +1,89 @@
+"""Metrics by differences of numbers: Euclidean, city block, Chebyshev, Minkowski, Canberra, Hamming."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.options import option
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.algebra.metrics.base import Metric
+from mlcli.stages.algebra.metrics.sums import by_columns, differences, unequal
+
+
+@stored("euclidean-metric")
+class Euclidean(Metric):
+    """The length of the straight way between two points: √Σ (x - y)²; SciPy's `euclidean`."""
+
+    name: Literal["euclidean"] = "euclidean"
+    unit_power: ClassVar[int] = 1
+    embeds: ClassVar[bool] = True
+
+
+@stored("cityblock-metric")
+class Cityblock(Metric):
+    """The sum of the differences of all columns, Σ |x - y|, also called Manhattan; SciPy's `cityblock`."""
+
+    name: Literal["cityblock"] = "cityblock"
+    unit_power: ClassVar[int] = 1
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n)."""
+        return differences("cityblock", left, right)
+
+
+@stored("chebyshev-metric")
+class Chebyshev(Metric):
+    """The largest difference in a column, max |x - y|; SciPy's `chebyshev`."""
+
+    name: Literal["chebyshev"] = "chebyshev"
+    unit_power: ClassVar[int] = 1
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n)."""
+        return differences("chebyshev", left, right)
+
+
+@stored("minkowski-metric")
+class Minkowski(Metric):
+    """(Σ |x - y|ᵖ)^(1/p), between city block (p = 1), Euclidean (p = 2) and Chebyshev; SciPy's `minkowski`."""
+
+    name: Literal["minkowski"] = "minkowski"
+    unit_power: ClassVar[int] = 1
+    p: float = option(3.0, "The power of the differences.", ge=1)
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n), of differences in units of the largest, so that powers do not vanish."""
+        largest = differences("chebyshev", left, right)
+        unit = np.where(largest > 0, largest, 1.0)
+        with np.errstate(under="ignore"):
+            sums = by_columns(left, right, lambda own, other: (np.abs(own - other) / unit) ** self.p)
+        found: Array = largest * sums ** (1 / self.p)
+        return found
+
+
+@stored("canberra-metric")
+class Canberra(Metric):
+    """Σ |x - y| / (|x| + |y|), where columns with two zeros count nothing; SciPy's `canberra`.
+
+    It is not divided by the number of columns that are not zero in both rows, as R's vegan does.
+    """
+
+    name: Literal["canberra"] = "canberra"
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n)."""
+        return differences("canberra", left, right)
+
+
+@stored("hamming-metric")
+class Hamming(Metric):
+    """The share of the columns in which two rows have different numbers; SciPy's `hamming`."""
+
+    name: Literal["hamming"] = "hamming"
+    scalable: ClassVar[bool] = False
+
+    def compared(self, left: Array, right: Array) -> Array:
+        """Distances (m x n)."""
+        found: Array = unequal(left, right) / left.shape[1]
+        return found

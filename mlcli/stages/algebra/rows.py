@@ -1,0 +1,43 @@
+"""Rows of numbers, each by itself: shares of a total, unit length, log-ratios. Their units do not matter."""
+
+import numpy as np
+
+from mlcli.base.scaling import NORMAL
+from mlcli.base.types import Array
+
+
+def to_size(rows: Array) -> Array:
+    """Every row times a power of two that brings its largest size to [0.5, 1): sums and squares cannot overflow."""
+    rows = np.ascontiguousarray(rows)  # whose sums are the same for a row, whatever rows are beside it
+    largest = np.maximum(rows.max(axis=1, initial=0.0), -rows.min(axis=1, initial=0.0))
+    exponents = np.clip(np.frexp(largest)[1], -NORMAL, NORMAL)
+    sized: Array = rows * np.ldexp(1.0, -exponents)[:, None]
+    return sized
+
+
+def shares(rows: Array) -> Array:
+    """x / Σx, of numbers of zero or more that are not all zero."""
+    rows = to_size(rows)
+    found: Array = rows / rows.sum(axis=1, keepdims=True)
+    return found
+
+
+def unit(rows: Array) -> Array:
+    """x / ‖x‖, of numbers that are not all zero."""
+    rows = to_size(rows)
+    found: Array = rows / np.sqrt(np.einsum("ij,ij->i", rows, rows))[:, None]
+    return found
+
+
+def centered(rows: Array) -> Array:
+    """x - mean(x), a power of two apart."""
+    rows = to_size(rows)
+    found: Array = rows - rows.mean(axis=1, keepdims=True)
+    return found
+
+
+def log_ratios(rows: Array) -> Array:
+    """ln x - mean(ln x), the centered log-ratios of numbers over zero (Aitchison, 1986)."""
+    logarithms = np.log(np.ascontiguousarray(rows))
+    found: Array = logarithms - logarithms.mean(axis=1, keepdims=True)
+    return found

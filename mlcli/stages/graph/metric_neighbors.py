@@ -1,0 +1,103 @@
+"""The nearest neighbors of points under any metric, exactly: ties broken by (distance, index)."""
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.blocks import each, one_by_one, row_blocks
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.algebra.metrics.base import Comparison
+from mlcli.stages.algebra.metrics.blocks import in_tiles
+from mlcli.stages.algebra.metrics.sums import squared_at
+from mlcli.stages.graph import nearest as euclidean
+from mlcli.stages.graph.nearest import BLOCK, SPARE, Lists
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+def nearest(metric: Comparison, points: Array, count: int) -> Lists:
+    """The `count` nearest other points of every point."""
+    rows = metric.represented(points)
+    return _select(metric, rows, rows, count, np.arange(len(rows)))
+
+
+def nearest_of_new(metric: Comparison, new: Array, points: Array, count: int) -> Lists:
+    """The `count` nearest points of every new point."""
+    return _select(metric, metric.represented(new), metric.represented(points), min(count, len(points)), None)
+
+
+def within(metric: Comparison, new: Array, points: Array, radius: float, own: bool) -> Lists:
+    """All points at most `radius` away; `own` leaves out the point itself."""
+    left, right, lists = metric.represented(new), metric.represented(points), []
+    for block in one_by_one(row_blocks(len(left), HELD, len(right))):
+        distances = np.empty((block.stop - block.start, len(right)))
+
+        def fill(rows: slice, distances: Array = distances, start: int = block.start) -> None:
+            distances[rows] = in_tiles(metric, left[start + rows.start : start + rows.stop], right)
+
+        each(fill, row_blocks(len(distances), BLOCK, len(right)))
+        near = distances <= radius
+        if own:
+            near[np.arange(len(near)), np.arange(block.start, block.stop)] = False
+        rows, columns = np.nonzero(near)
+        lists.append((rows + block.start, columns, distances[rows, columns]))
+    rows, columns, lengths = (np.concatenate(parts) for parts in zip(*lists, strict=True))
+    order = np.lexsort((columns, lengths, rows))
+    return Lists(np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(left)))]), columns[order],
+                 lengths[order])
+
+
+def _select(metric: Comparison, new: Array, points: Array, count: int, own: Indices | None) -> Lists:
+    """The `count` nearest of represented points, by all distances, or where Euclidean ones rank alike by candidates."""
+    indices, lengths = np.empty((len(new), count), dtype=np.int64), np.empty((len(new), count))
+    left = np.arange(len(new))
+    if metric.embeds and count + SPARE < len(points) - 1:
+        left = _by_candidates(metric, new, points, own, indices, lengths)
+
+    def search(block: slice) -> None:
+        some = left[block]
+        distances = in_tiles(metric, new[some], points)
+        indices[some], lengths[some] = smallest(distances, count, None if own is None else own[some])
+
+    each(search, row_blocks(len(left), min(BLOCK, -(-len(left) // euclidean.LEAST) * len(points)), len(points)),
+         progress=True)
+    return Lists(np.arange(len(new) + 1) * count, indices.ravel(), lengths.ravel())
+
+
+def _by_candidates(metric: Comparison, new: Array, points: Array, own: Indices | None, indices: Indices,
+                   lengths: Array) -> Indices:
+    """Fills in the rows whose nearest points are certain from Euclidean candidates, and returns the others.
+
+    Squared Euclidean distances, and lengths that follow from them, are right to a few roundings for each column: what
+    is no candidate cannot be nearer than the last candidate less these.
+    """
+    count = indices.shape[1]
+    lists = (euclidean.nearest_of_new(new, points, count + SPARE) if own is None
+             else euclidean.nearest(points, count + SPARE))
+    candidates = np.sort(lists.indices.reshape(len(new), -1), axis=1)  # so that equal lengths go by index
+    slack = 1 - 8 * (points.shape[1] + 8) * EPS
+    unsure = np.zeros(len(new), dtype=bool)
+
+    def work(block: slice) -> None:
+        found = metric.lengths(squared_at(new[block], points, candidates[block]))
+        order = np.argsort(found, axis=1, kind="stable")[:, :count]
+        indices[block] = np.take_along_axis(candidates[block], order, axis=1)
+        lengths[block] = np.take_along_axis(found, order, axis=1)
+        unsure[block] = ~(lengths[block][:, -1] < found.max(axis=1) * slack)
+
+    each(work, row_blocks(len(new), BLOCK, candidates.shape[1] * points.shape[1]))
+    return np.flatnonzero(unsure)
+
+
+def smallest(distances: Array, count: int, own: Indices | None) -> tuple[Indices, Array]:
+    """The `count` smallest of each row (m x n) by (distance, index), without the column `own` of each row."""
+    if native.available():
+        return native.select_neighbors(distances, count, own)
+    if own is not None:
+        distances[np.arange(len(distances)), own] = np.inf
+    last = np.partition(distances, count - 1, axis=1)[:, count - 1 : count]
+    order = np.empty((len(distances), count), dtype=np.int64)
+    for row, near in enumerate(distances <= last):
+        places = np.flatnonzero(near)
+        order[row] = places[np.argsort(distances[row, places], kind="stable")[:count]]
+    return order, np.take_along_axis(distances, order, axis=1)
