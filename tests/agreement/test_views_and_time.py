@@ -53,7 +53,7 @@ def test_states_of_the_oscillator(monkeypatch: pytest.MonkeyPatch) -> None:
     points = np.array([[np.nan if cell == "NA" else float(cell) for cell in row] for row in cells]) - [1, 2, 3, 4]
     turn = 0.98 * np.array([[np.cos(0.2), -np.sin(0.2)], [np.sin(0.2), np.cos(0.2)]])
     model = StateSpace(turn, 0.09 * np.eye(2), np.array([[1, 0], [0.5, 1], [-1, 0.5], [0, -0.8]]), np.full(4, 0.25))
-    monkeypatch.setattr(kalman, "_start", lambda *_: np.array([0.1, -0.2]))
+    monkeypatch.setattr(kalman, "_start", lambda **_: np.array([0.1, -0.2]))
     found = smoothed(Sequence.of(points), model)
     assert found.log_likelihood == pytest.approx(facts("statsmodels/summary.json")["oscillator_log_likelihood"],
                                                  rel=1e-11)

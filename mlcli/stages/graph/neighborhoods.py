@@ -63,6 +63,12 @@ class Nearest:
         require_apart(data)
         return nearest_lists(data, self.count)
 
+    def search(self, values: Array, square: bool) -> Lists:
+        """The same, of the points or their dissimilarities (`square`)."""
+        if square:
+            return nearest_in_matrix(values, self.count, without_self=True)
+        return nearest(values, self.count)
+
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
         """The neighbors of every point, where the `usual` nearest ones are known."""
         return lists
@@ -113,7 +119,13 @@ class Within:
     def lists(self, data: Spatial) -> Lists:
         """The neighbors of every point among the others; raises GeometryError where all points are equal."""
         require_apart(data)
-        return searched_within(data.values, isinstance(data, Dissimilarities), self.radius)
+        return searched(data.values, isinstance(data, Dissimilarities), self)
+
+    def search(self, values: Array, square: bool) -> Lists:
+        """The same, of the points or their dissimilarities (`square`)."""
+        if square:
+            return within_matrix(values, self.radius, without_self=True)
+        return within(values, values, self.radius, without_self=True)
 
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
         """The neighbors of every point, which the nearest ones do not show."""
@@ -168,22 +180,14 @@ def searching_for(count: int) -> Iterator[None]:
 def nearest_lists(data: Spatial, count: int) -> Lists:
     """The `count` nearest other points of every point, by features or by dissimilarities."""
     most = max(count, min(_largest.get(), len(data.values) - 1))
-    lists = searched_nearest(data.values, isinstance(data, Dissimilarities), most)
+    lists = searched(data.values, isinstance(data, Dissimilarities), Nearest(most))
     return lists if most == count else fewer(lists, count)
 
 
 @stage("neighbors", version=1)
-def searched_nearest(values: Array, square: bool, count: int) -> Lists:
-    """The nearest few of every point among the others; `square` for dissimilarities."""
-    return nearest_in_matrix(values, count, without_self=True) if square else nearest(values, count)
-
-
-@stage("neighbors", version=1)
-def searched_within(values: Array, square: bool, radius: float) -> Lists:
-    """All within a radius of every point among the others; `square` for dissimilarities."""
-    if square:
-        return within_matrix(values, radius, without_self=True)
-    return within(values, values, radius, without_self=True)
+def searched(values: Array, square: bool, neighbors: Neighborhood) -> Lists:
+    """The neighbors of every point among the others; `square` for dissimilarities."""
+    return neighbors.search(values, square)
 
 
 @stage("fewer neighbors", version=1)
