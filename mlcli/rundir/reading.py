@@ -66,14 +66,21 @@ def text_of(path: Path, errors: str = "strict") -> str:
 
 
 def json_of(path: Path, shape: "type[BaseModel]") -> dict[str, Any]:
-    """A JSON document of a shape, its numbers as the shape has them; raises UnsafeFile with the path of keys."""
+    """A JSON document of a shape, its numbers as the shape has them and its keys in their order; raises UnsafeFile."""
     from pydantic import ValidationError
 
     document = raw_json(path)
     try:
-        return shape.model_validate(document).model_dump(exclude_unset=True)
+        return dict(_ordered(shape.model_validate(document).model_dump(exclude_unset=True), document))
     except ValidationError as error:
         raise damaged(path, *_first_problem(error, document)) from error
+
+
+def _ordered(values: Any, document: Any) -> Any:
+    """Values with all keys in the order of the document that they were read from."""
+    if isinstance(values, dict):
+        return {key: _ordered(values[key], part) for key, part in document.items()}
+    return [_ordered(*both) for both in zip(values, document, strict=True)] if isinstance(values, list) else values
 
 
 def raw_json(path: Path) -> Any:

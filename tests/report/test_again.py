@@ -1,0 +1,17 @@
+"""`mlcli report` renders the page of a finished run to the bytes that the run wrote."""
+
+from pathlib import Path
+
+import pytest
+
+from mlcli.cli.program import run
+from tests.fuzz.directories import RUNS, made
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_page_is_rendered_again_to_the_same_bytes(tmp_path: Path, name: str) -> None:
+    page = made(tmp_path, name) / "report.html"
+    written = page.read_bytes()
+    page.unlink()
+    assert run(["report", str(page.parent)]) == 0
+    assert page.read_bytes() == written
