@@ -11,6 +11,8 @@ SETTINGS = re.compile(  # of numbers, threads and memory; of which package is im
     r"(OPENBLAS|GOTO|OMP|MKL|BLIS|NUMEXPR|VECLIB|MLCLI|SLURM|PBS|LSB|PYTHON)|"
     r"(NSLOTS|NO_COLOR|FORCE_COLOR|CLICOLOR|CLICOLOR_FORCE|COLUMNS|LINES)$")
 KEPT = ("MLCLI_REQUIRE_NATIVE", "MLCLI_SIMD")  # which build of the kernels is tested
+CORE = "OPENBLAS_CORETYPE"
+OWN_KERNEL = {CORE: os.environ[CORE]} if CORE in os.environ else {}  # by which this process, too, does linear algebra
 PACKAGES = ("PYTHONPATH",) if sys.flags.no_site else ()  # without site packages nothing else leads to them
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.support import Caller, process, write_points
+from tests.processes import OWN_KERNEL, neutral
 
 
 def test_the_default_output_and_the_summary(mlcli: Caller) -> None:
@@ -69,7 +70,7 @@ def test_streams(mlcli: Caller) -> None:
 def test_standard_input_to_standard_output_gives_the_same_bytes(mlcli: Caller) -> None:
     expected = mlcli("embed", "data.csv", "-o", "-", "-q").out
     with Path("data.csv").open("rb") as data:
-        child = process("embed", "-", "-o", "-", "-q", stdin=data)
+        child = process("embed", "-", "-o", "-", "-q", stdin=data, env=neutral(**OWN_KERNEL))
         out, err = child.communicate()
     assert (child.returncode, out.decode(), err) == (0, expected, b"")
 

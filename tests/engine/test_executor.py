@@ -3,7 +3,6 @@
 import io
 import multiprocessing
 import pickle
-import sys
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
@@ -28,6 +27,7 @@ from mlcli.stages.kernels.streamed import Streamed
 from mlcli.stages.kernels.tiles import GROUP, TILE, Tiles
 from mlcli.stages.paths.elimination import Analysis, EliminationRows
 from mlcli.stages.paths.geodesics import DijkstraRows
+from tests.processes import OWN_KERNEL
 from tests.support import Notes, fit
 
 MANY = np.random.default_rng(7).random((TILE * GROUP + 700, 3)) * [4, 2, 0.1]  # points of three blocks of tiles
@@ -40,11 +40,13 @@ ISOMAP: dict[str, Any] = {"neighbors": 9, "paths": {"algorithm": "dijkstra", "st
 
 @pytest.fixture(scope="module")
 def processes() -> Iterator[Executor]:
-    """Processes that import the installed package, as this one does, and not the source tree beside the tests."""
-    sys.path.insert(0, str(Path(mlcli.__file__).parents[1]))
-    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-        yield pool
-    sys.path.pop(0)
+    """Processes that import the installed package and have the kernels of linear algebra of this one."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(Path(mlcli.__file__).parents[1]))
+        for name, value in OWN_KERNEL.items():
+            patch.setenv(name, value)
+        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+            yield pool
 
 
 def a_pass(kernel: Streamed) -> list[bytes]:
