@@ -132,9 +132,9 @@ def test_a_large_run_makes_a_small_page_soon() -> None:
     run = contents(rows=count, axes=4, labels={"size": np.arange(count).astype(str).tolist(),
                                                "kind": [f"k{i % 40}" for i in range(count)]})
     page(contents())
-    started = time.perf_counter()
+    started = time.process_time()
     text = page(run)
-    assert time.perf_counter() - started < 1.0  # 0.2 s on a machine that does nothing else
+    assert time.process_time() - started < 1.0  # 0.2 s on a machine that does nothing else
     assert len(text) < 2_000_000
 
 
