@@ -33,6 +33,7 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
+from mlcli.rundir.kept import require_room, write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -96,6 +97,7 @@ def compute(config: RunConfig) -> Run:
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
     method = config.method.settle(data)
+    require_room(config.report.kept(), len(data.values), Path(config.output or ""))
     model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
@@ -151,6 +153,7 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+    write_kept(folder, model.products, config.report.kept())
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()

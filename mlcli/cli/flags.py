@@ -20,7 +20,8 @@ class Flag:
 
     path: str
     names: tuple[str, ...]
-    constant: str | None = None  # the value that a flag without one stands for
+    constant: Any = None  # the value that a flag without one stands for
+    says: str = ""  # what DATA is then
     also: str | None = None  # where the value goes for methods that have no option at `path`
 
 
@@ -31,7 +32,8 @@ FLAGS = {
     "radius": Flag("method.neighbors.radius", ("--radius",)),
     "paths": Flag("method.paths.algorithm", ("--paths",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
-    "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities"),
+    "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
+                            "DATA holds one number for every two points."),
     "id_column": Flag("input.id_column", ("--id-column",)),
     "label_column": Flag("input.label_columns", ("--label-column",)),
     "view": Flag("input.view.path", ("--view",)),
@@ -39,10 +41,12 @@ FLAGS = {
     "scale": Flag("prepare.scale", ("--scale",)),
     "output": Flag("output", ("-o", "--output")),
     "format": Flag("report.formats", ("--format",)),
+    "keep": Flag("report.keep", ("--keep",)),
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
 }
+SPLIT = ("input.columns", "report.keep")  # lists that may be given in one piece, separated by commas
 
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -84,7 +88,7 @@ def rows_at(path: str) -> list[Row]:
 def sentence(flag: Flag, found: list[Row]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
     if flag.constant:
-        return f"The same as --set {flag.path}={flag.constant}: DATA holds one number for every two points."
+        return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
     methods = [row.only["method"] for row in found if "method" in row.only]
     owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
     repeated = " Repeatable." if found[0].type.startswith(LIST) else ""
@@ -112,9 +116,9 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
 
 
 def value_for(flag: Flag, given: Any) -> Any:
-    """A flag's value: texts as they are, lists also split at commas, anything else by YAML's rules."""
+    """A flag's value: texts as they are, lists of names also split at commas, anything else by YAML's rules."""
     if flag.constant:
         return flag.constant
     if isinstance(given, list):
-        return [part for item in given for part in item.split(",")] if flag.path == "input.columns" else given
+        return [part for item in given for part in item.split(",")] if flag.path in SPLIT else given
     return given if rows_at(flag.path)[0].type == "a text" else value_of(given, flag.names[0])

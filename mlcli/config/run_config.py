@@ -23,6 +23,10 @@ class RunConfig(Options):
     def require_fitting(self) -> None:
         """Raises ConfigError where the method does not accept what input and preparation give."""
         self.method.require_kind(self.input.kind, self.prepare.missing)
+        self.method.require_products(self.report.kept())
+        if self.output == "-" and self.report.kept():
+            raise ConfigError("UNUSED", "keep was chosen and standard output takes the embedding alone",
+                              where="report.keep", hint="leave it out, or give a directory (-o)")
         if self.output == "-" and self.input.kind == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")

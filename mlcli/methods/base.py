@@ -7,6 +7,7 @@ from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Given, Input, TwoViews
 from mlcli.base.options import Options
+from mlcli.base.products import Name
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
@@ -14,6 +15,8 @@ from mlcli.methods.model import Model, Units
 from mlcli.methods.ways import Way, way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
+
+ALL_PAIRS = ("distances", "kernel")  # which a fit of landmarks does not make
 
 
 class Method(Options):
@@ -35,6 +38,7 @@ class Method(Options):
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     ways: ClassVar[tuple[Way, ...]] = (way(),)  # that compute something else
+    keeps: ClassVar[tuple[Name, ...]] = ()  # what a fit makes on the way to its coordinates and a run may keep
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
@@ -90,6 +94,20 @@ class Method(Options):
     def kept(self) -> Eigensolve | Axes:
         """How many axes are kept."""
         return self.axes if self.kept_in() == "axes" else self.eigensolve
+
+    def makes(self) -> tuple[Name, ...]:
+        """What a fit makes on the way to its coordinates, of what a run may keep; of landmarks not of all pairs."""
+        return self.keeps if getattr(self, "landmarks", None) is None else tuple(
+            name for name in self.keeps if name not in ALL_PAIRS)
+
+    def require_products(self, wanted: Sequence[Name]) -> None:
+        """Raises ConfigError where something is to be kept that the fit does not make."""
+        made = self.makes()
+        for name in wanted:
+            if name not in made:
+                raise ConfigError("KEEP", f"{name} cannot be kept: {self.name} makes none with these options",
+                                  where="report.keep",
+                                  hint=f"it makes {' and '.join(made)}" if made else "leave it out")
 
     def requires(self) -> Mapping[str, str]:
         """The extras that these options need, each with the module that it brings."""

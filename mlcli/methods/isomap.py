@@ -44,6 +44,7 @@ class Isomap(Method):
         way("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed", "precision": "float64"},
             eigensolve={"tolerance": 1e-12}),
         way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30))
+    keeps: ClassVar = ("graph", "distances", "kernel")
     name: Literal["isomap"] = "isomap"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -64,8 +65,7 @@ class Isomap(Method):
         data = data if kept is None else data.take(kept)
         plan = self.paths.plan(graph, compute, self.landmarks)
         self.require_memory(self.paths.steps(graph, plan, self.eigensolve), data, compute)
-        similarity = Geodesics(self.neighbors, self.neighbors.scaled_radius(data), graph,
-                               data.values if isinstance(data, Features) else None)
+        similarity = Geodesics.of(data, self.neighbors, graph)
         if self.landmarks is not None:
             return self._by_landmarks(similarity, kept, compute)
         kernel = self.paths.kernel(graph, compute, plan)
@@ -76,10 +76,8 @@ class Isomap(Method):
         """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
         landmarks = choose_landmarks(similarity.graph.size, self.landmarks or 0, compute.generator())
         rows = gower(np.square(self.paths.from_landmarks(similarity.graph, landmarks).T))
-        kernel = Dense.of(rows[landmarks])
-        spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
-        similarity = replace(similarity, landmarks=landmarks)
-        return Model.of_kernel(spectrum, similarity, kept=kept).placing(rows)
+        spectrum = self.eigensolve(Dense.of(rows[landmarks]), len(landmarks) - 1, compute)
+        return Model.of_kernel(spectrum, replace(similarity, landmarks=landmarks), kept=kept).placing(rows)
 
     def reproduces(self) -> bool:
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""

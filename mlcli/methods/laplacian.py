@@ -8,6 +8,7 @@ from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
+from mlcli.base.products import Products, Sparse
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
@@ -48,6 +49,7 @@ class Laplacian(Method):
     ways: ClassVar = (way("", neighbors={"count": 9}), way("heat", neighbors={"count": 9}, weights={"name": "heat"}),
                       way("plain", neighbors={"count": 9}, normalized=False),
                       way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
+    keeps: ClassVar = ("graph", "weights")
     name: Literal["laplacian"] = "laplacian"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -78,7 +80,8 @@ class Laplacian(Method):
                                 data.values if isinstance(data, Features) else None, self.normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
-        return Model(embedding, spectrum, Projector(similarity, kernel.centering, axes), kept)
+        products: Products = {"graph": graph.product(), "weights": Sparse(graph.starts, graph.indices, weights)}
+        return Model(embedding, spectrum, Projector(similarity, kernel.centering, axes), kept, products=products)
 
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again."""

@@ -7,12 +7,14 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
+from mlcli.base.products import Products, Sparse
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model, Projector, Units
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_lists
 from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
@@ -42,6 +44,7 @@ class LLE(Method):
     digits: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
     ways: ClassVar = (way("", "twins", neighbors={"count": 9}),
                       way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
+    keeps: ClassVar = ("graph", "weights")
     name: Literal["lle"] = "lle"
     neighbors: Neighbors = Neighbors()
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
@@ -66,7 +69,9 @@ class LLE(Method):
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         embedding = spectrum.vectors * np.sqrt(len(data.values))
         similarity = Barycenters(self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
-        return Model(embedding, spectrum, Projector(similarity, kernel.centering, embedding), kept)
+        products: Products = {"graph": graph_of(lists, "union").product(),
+                              "weights": Sparse(lists.starts, lists.indices, weights)}
+        return Model(embedding, spectrum, Projector(similarity, kernel.centering, embedding), kept, products=products)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""

@@ -2,11 +2,13 @@
 
 from typing import ClassVar, Literal
 
+import numpy as np
+
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
 from mlcli.base.steps import Step
-from mlcli.base.types import Indices
+from mlcli.base.types import Array, Indices
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model, existing, linear_decoder
 from mlcli.methods.ways import way
@@ -16,6 +18,7 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.forms import Dense
+from mlcli.stages.kernels.products import distance_products
 from mlcli.stages.similarities import Distances, GivenDistances
 
 COPIES = {"none": 2.0, "lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
@@ -41,6 +44,7 @@ class MDS(Method):
     isometric: ClassVar = True
     ways: ClassVar = (way(), way("lingoes", correction="lingoes"), way("landmarks", "permutation", landmarks=30),
                       way("krylov", "whole", eigensolve={"solver": "krylov"}))
+    keeps: ClassVar = ("distances", "kernel")
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
@@ -74,4 +78,11 @@ class MDS(Method):
         spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
         similarity = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
         decoder = None if points is None or correction.constant else linear_decoder(points, spectrum)
-        return Model.of_kernel(spectrum, similarity, decoder=decoder)
+
+        def distances(chosen: Indices) -> Array:
+            some = data.values[chosen]
+            squares = some**2 if points is None else squared_distances(some, points)
+            return np.sqrt(correction.off_diagonal(squares, chosen))
+
+        products = distance_products(len(squared), distances, spectrum.centering)
+        return Model.of_kernel(spectrum, similarity, decoder=decoder, products=products)

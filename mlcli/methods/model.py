@@ -10,6 +10,7 @@ from mlcli.base.check import EPS
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features
+from mlcli.base.products import Products
 from mlcli.base.scaling import largest_of, scaled
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note, stage
@@ -124,13 +125,18 @@ class Model:
     spreads: Array | None = None  # n x p x p, posterior covariances, where they differ from row to row
     unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
+    products: Products = field(default_factory=dict)  # what a run may keep
 
     @classmethod
     def of_kernel(cls, spectrum: Spectrum, similarity: Similarity, *, decoder: Decoder | None = None,
-                  kept: Indices | None = None, rows: RowsOf | None = None) -> "Model":
-        """Coordinates V √λ of a kernel whose rows the similarity gives, and of new rows by the axes V / √λ."""
+                  kept: Indices | None = None, rows: RowsOf | None = None, products: Products | None = None) -> "Model":
+        """Coordinates V √λ of a kernel whose rows the similarity gives, and of new rows by the axes V / √λ.
+
+        What a run may keep is what the similarity makes, where it is not given.
+        """
         projector = Projector(similarity, spectrum.centering, spectrum.inverse_roots(), decoder)
-        return cls(spectrum.coordinates(), spectrum, projector, kept, rows=rows)
+        return cls(spectrum.coordinates(), spectrum, projector, kept, rows=rows,
+                   products=products or similarity.products(spectrum.centering))
 
     def project(self, new: Array) -> Array:
         """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
@@ -187,7 +193,9 @@ class Model:
                                  hint="give the data in another unit, features with --scale standard")
         projector = self.projector and replace(
             self.projector, exponent_in=units.input, exponent_out=units.coordinates)
-        return replace(self, embedding=embedding, spectrum=spectrum, projector=projector)
+        powers = {"input": units.input, "spectrum": units.spectrum, "none": 0}
+        products = {name: product.scaled(powers[product.unit]) for name, product in self.products.items()}
+        return replace(self, embedding=embedding, spectrum=spectrum, projector=projector, products=products)
 
 
 def require_near(far: AnyArray, first: int = 0) -> None:

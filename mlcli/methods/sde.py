@@ -15,6 +15,7 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.kernels.products import kernel_product
 from mlcli.stages.similarities import Barycenters, GivenBarycenters
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 
@@ -43,6 +44,7 @@ class SDE(Method):
         way("", "quick", neighbors={"count": 6}),
         way("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
         way("basis", "quick", neighbors={"count": 6}, basis=12))
+    keeps: ClassVar = ("graph", "kernel")
     name: Literal["sde"] = "sde"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -78,9 +80,12 @@ class SDE(Method):
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
         similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
+        factor = found.unfolded.factor
+        products = {"graph": graph.product(),
+                    **kernel_product(graph.size, lambda chosen: factor[chosen] @ factor.T, uncentered(graph.size))}
         projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
         return Model(projector.axes, spectrum, projector, kept, found.certificate.facts(data.exponent),
-                     scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded)
+                     scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded, products=products)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them."""

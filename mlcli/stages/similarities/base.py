@@ -7,7 +7,9 @@ from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Given
+from mlcli.base.products import Products
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.similarities.spaces import Space
 from mlcli.stages.similarities.witness import Witness
@@ -57,6 +59,10 @@ class Similarity:
         None where there is no such kernel. With `full` every row is checked, so speed matters.
         """
         return None
+
+    def products(self, centering: Centering) -> Products:
+        """What a run may keep of the fit, as far as the similarity holds what it is made of."""
+        return {}
 
     def seen(self, distances: Array) -> Array:
         """The input's distances, in the units of the computation, as the method sees them."""

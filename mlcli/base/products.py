@@ -1,0 +1,57 @@
+"""What the stages of a fit make on the way to its coordinates, and a run may keep: sparse and square matrices."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Literal, Self
+
+import numpy as np
+
+from mlcli.base.blocks import one_by_one, row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import scaled
+from mlcli.base.types import AnyArray, Array, Indices, RowsOf
+
+ROOM = 2**21  # numbers of a square matrix that are computed at once
+Name = Literal["graph", "distances", "weights", "kernel"]
+Unit = Literal["none", "input", "spectrum"]  # whose power of two the numbers carry
+
+
+@frozen
+class Sparse:
+    """A matrix (n x n) by rows; a zero that it holds is an entry, as an edge between equal points is an edge."""
+
+    starts: Indices  # n + 1
+    indices: Indices
+    values: Array
+    unit: Unit = "none"
+
+    def scaled(self, exponent: int) -> Self:
+        """The same in another unit."""
+        return replace(self, values=scaled(self.values, exponent))
+
+
+@frozen
+class Square:
+    """A symmetric matrix (n x n) whose rows are computed when they are needed, and never held together."""
+
+    size: int
+    rows: RowsOf
+    unit: Unit
+    exponent: int = 0  # its numbers are 2**exponent times those of `rows`
+
+    def scaled(self, exponent: int) -> Self:
+        """The same in another unit."""
+        return replace(self, exponent=self.exponent + exponent)
+
+    def fill(self, matrix: AnyArray) -> None:
+        """Writes all of it (n x n), with exactly the same numbers on both sides of the diagonal."""
+        for block in one_by_one(row_blocks(self.size, ROOM, self.size)):
+            rows = scaled(self.rows(np.arange(block.start, block.stop)), self.exponent)[:, block.start:]
+            own = slice(0, len(rows))
+            rows[:, own] = np.triu(rows[:, own]) + np.triu(rows[:, own], 1).T
+            matrix[block, block.start:] = rows
+            matrix[block.start:, block] = rows.T
+
+
+Product = Sparse | Square
+Products = Mapping[Name, Product]
