@@ -117,7 +117,7 @@ def assess(result: Run) -> Findings:
 def measured(result: Run) -> Measured | None:
     """The quality of the rows without missing cells; None where it was not asked for, or there are no rows."""
     asked, projector, table = result.config.report.quality, result.model.projector, result.prepared
-    if asked is None or projector is None:
+    if asked is None or projector is None or not table.data().apart:
         return None
     embedding = result.model.embedding
     if not all_finite(table.values):
@@ -134,7 +134,7 @@ def measured(result: Run) -> Measured | None:
 def coordinates(table: Table, values: Array) -> Table:
     """Coordinates y1..yp under the ids and labels of a table."""
     columns = tuple(f"y{i + 1}" for i in range(values.shape[1]))
-    return replace(table, values=values, columns=columns, kind="features", view=None)
+    return replace(table, values=values, columns=columns, kind="features", view=None, graph=None)
 
 
 def write(folder: Path, result: Run, findings: Findings) -> None:
@@ -240,8 +240,9 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
 def input_facts(path: str | None, table: Table) -> dict[str, Any]:
     """What was read from a file, and its hash."""
     origin = table.source
+    joined = {} if table.graph is None else {"edges": len(table.graph.indices) // 2}
     return {"path": path, "kind": table.kind, "rows": table.rows, "columns": len(table.columns),
-            "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
+            **joined, "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
             "sha256": origin.sha256 if origin else None}
 
 

@@ -16,6 +16,7 @@ class Given:
     """The base of all inputs: named rows of finite numbers, 2**exponent times `values`."""
 
     kind: ClassVar[str]
+    apart: ClassVar[bool] = True  # whether it says how far apart points are
     needs: ClassVar[str] = ""  # what an input must have besides its kind, and the flag that gives it
     values: Array
     ids: Sequence[str]  # n
@@ -40,7 +41,16 @@ class Given:
         exponent = self._exponent()
         if abs(exponent) <= reach:
             return self
+        return self.divided(exponent)
+
+    def divided(self, exponent: int) -> Self:
+        """The same data in a unit 2**exponent times as large."""
         return replace(self, values=scaled(self.values, -exponent), exponent=self.exponent + exponent)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that its numbers take."""
+        return self.values.nbytes
 
     def _exponent(self) -> int:
         return exponent_of(self.values)
@@ -118,6 +128,7 @@ class Covariance(Given):
     """How columns vary together (d x d), a covariance or correlation matrix: no points, so no rows to embed."""
 
     kind: ClassVar[str] = "covariance"
+    apart: ClassVar[bool] = False
     observations: int | None = None  # that the matrix was computed from
 
     @property
@@ -135,4 +146,60 @@ class Covariance(Given):
         return exponent + exponent % 2  # even, as that of a kernel
 
 
-Input = Features | Dissimilarities | Similarities | Covariance
+@frozen
+class WeightedGraph(Given):
+    """Points that are known by their edges alone: the points have no columns (`values` is n x 0).
+
+    The edges stand in compressed rows, each in both directions, with a number of zero or more for each.
+    """
+
+    kind: ClassVar[str] = "graph"
+    starts: Indices  # n + 1
+    indices: Indices
+    weights: Array
+
+    def take(self, rows: Indices) -> Self:
+        """Some of the points, and the edges between them."""
+        place, left = np.full(len(self.values), -1), np.repeat(np.arange(len(self.values)), np.diff(self.starts))
+        place[rows] = np.arange(len(rows))
+        left, right = place[left], place[self.indices]
+        inside = np.flatnonzero((left >= 0) & (right >= 0))
+        inside = inside[np.lexsort((right[inside], left[inside]))]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(left[inside], minlength=len(rows)))])
+        return replace(self, values=self.values[rows], ids=[self.ids[i] for i in rows], starts=starts,
+                       indices=right[inside], weights=self.weights[inside])
+
+    def divided(self, exponent: int) -> Self:
+        """The same graph in another unit."""
+        return replace(self, weights=scaled(self.weights, -exponent), exponent=self.exponent + exponent)
+
+    @property
+    def bytes(self) -> int:
+        """The memory that its edges take."""
+        return self.starts.nbytes + self.indices.nbytes + self.weights.nbytes
+
+    def _exponent(self) -> int:
+        return exponent_of(self.weights)
+
+
+@frozen
+class LengthGraph(WeightedGraph):
+    """A graph whose edges have lengths; a zero length is an edge."""
+
+    needs: ClassVar[str] = "lengths of the edges; give --set input.edges=lengths"
+
+
+@frozen
+class AffinityGraph(WeightedGraph):
+    """A graph whose edges have affinities, above zero."""
+
+    apart: ClassVar[bool] = False
+    needs: ClassVar[str] = "affinities of the edges; give --set input.edges=affinities"
+
+
+def points_of(data: Given) -> Array | None:
+    """The points, where they have coordinates (n x d)."""
+    return data.values if isinstance(data, Features) else None
+
+
+Input = Features | Dissimilarities | Similarities | Covariance | WeightedGraph

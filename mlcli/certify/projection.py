@@ -25,6 +25,8 @@ Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some 
 
 def projected(subject: Subject, tolerance: Tolerance) -> Check:
     """Training rows, projected by the model as it was stored, have the coordinates that the embedding gives them."""
+    if not subject.similarity.places:
+        return skipped("projection", "the points of a given graph have no features by which others could be placed")
     if not subject.method.reproduces():
         return skipped("projection", "a training row is not projected onto itself, as the method's page says")
     rows = _rows(subject)
@@ -108,7 +110,8 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
 def parameters(subject: Subject) -> Iterator[Check]:
     """The model's kernel function, correction and neighbors are those that were asked for."""
     similarity, method, exponent = subject.similarity, subject.method, subject.data.exponent
-    asked: dict[str, Any] = {name: getattr(method, name) for name in ("neighbors", "ridge") if hasattr(method, name)}
+    asked: dict[str, Any] = {name: getattr(method, name) for name in ("neighbors", "ridge")
+                             if hasattr(method, name) and similarity.places}
     if "neighbors" in asked:
         radius = asked["neighbors"].radius
         asked["radius"] = None if radius is None else float(np.ldexp(radius, -exponent))

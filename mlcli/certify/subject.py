@@ -37,7 +37,7 @@ class Subject:
         exponent, plain = projector.exponent_in, replace(projector, exponent_in=0, exponent_out=0)
         model = replace(model, embedding=scaled(model.embedding, -projector.exponent_out), projector=plain)
         if given is not None:
-            given = replace(given, values=scaled(given.values, -exponent), exponent=exponent)
+            given = given.divided(exponent)
         return cls(method, given, model, plan)
 
     @cached_property

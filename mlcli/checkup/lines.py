@@ -6,6 +6,7 @@ from math import isfinite
 from mlcli.checkup.report import (
     Concentration,
     Corrections,
+    EdgeFacts,
     Euclidean,
     Features,
     GraphFacts,
@@ -39,6 +40,8 @@ def lines_of(report: Report) -> Iterator[str]:
         partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
         sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""
         yield from _section(f"Neighbors{partly}{sampled}", [*_graph(report.graph), *_neighborhoods(report)])
+    if report.edges:
+        yield from _section("Graph", _edges(report.edges))
     if report.concentration:
         yield from _section("Distances, in units of that to the farthest point", _concentration(report.concentration))
     if report.skipped:
@@ -154,12 +157,27 @@ def _kernel(found: Kernel) -> list[tuple[str, str]]:
     return facts
 
 
+def _edges(found: EdgeFacts) -> list[tuple[str, str]]:
+    facts = [("edges", f"{found.edges:,}, {_pieces(found)}"),
+             ("edges of a point", f"{found.fewest:,} to {found.most:,} (at {shown(found.hub)})")]
+    if found.smallest is not None:
+        zeros = f", {found.zeros:,} of zero" if found.zeros else ""
+        facts.append((found.numbers, f"{found.smallest:.6g} to {found.largest:.6g}{zeros}"))
+    if found.numbers == "lengths":
+        facts.append(("longer than a path", NOT_FOUND if found.detours is None else counted(found.detours, "edge")))
+    return facts
+
+
+def _pieces(found: GraphFacts | EdgeFacts) -> str:
+    """The pieces of a graph, with their sizes where there are several."""
+    more = ", ..." if found.pieces > len(found.piece_sizes) else ""
+    sizes = ", ".join(f"{size:,}" for size in found.piece_sizes) + more
+    return counted(found.pieces, "piece") + (f" of {sizes} points" if found.pieces > 1 else "")
+
+
 def _graph(found: GraphFacts) -> list[tuple[str, str]]:
     rule = counted(found.neighbors, "neighbor") if found.neighbors else f"radius {found.radius:g}"
-    sizes = ", ".join(f"{size:,}" for size in found.piece_sizes) + (", ..." if found.pieces > len(found.piece_sizes)
-                                                                    else "")
-    return [(f"graph of {rule}", f"{counted(found.edges, 'edge')}, {counted(found.pieces, 'piece')}"
-             + (f" of {sizes} points" if found.pieces > 1 else "")),
+    return [(f"graph of {rule}", f"{counted(found.edges, 'edge')}, {_pieces(found)}"),
             ("connects all", f"{counted(found.connecting_k, 'neighbor')} or more; a radius of "
              f"{found.connecting_radius:.6g} or more (the gap between {' and '.join(map(shown, found.widest_gap))})")]
 

@@ -34,6 +34,7 @@ FLAGS = {
     "kernel": Flag("method.kernel.name", ("--kernel",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
                             "DATA holds one number for every two points."),
+    "graph": Flag("input.kind", ("--graph",), "graph", "DATA holds the edges of a graph."),
     "id_column": Flag("input.id_column", ("--id-column",)),
     "label_column": Flag("input.label_columns", ("--label-column",)),
     "view": Flag("input.view.path", ("--view",)),

@@ -64,6 +64,8 @@ def _told(document: dict[str, Any]) -> list[str]:
     size = f"{document['rows']} rows x {document['columns']} columns"
     if document["kind"] == "covariance":
         size = f"the covariance of {document['columns']} columns"
+    if document["kind"] == "graph":
+        size = f"a graph of {document['rows']} points"
     lines = [f"{document['method']}: {size}, {document['threads']} threads"]
     for step in document["steps"]:
         measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"

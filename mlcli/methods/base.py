@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given, Input, TwoViews
+from mlcli.base.inputs import Given, Input, TwoViews, WeightedGraph
 from mlcli.base.options import Options
 from mlcli.base.products import Name
 from mlcli.base.steps import Step
@@ -15,7 +15,9 @@ from mlcli.methods.model import Model, Units
 from mlcli.methods.ways import Way, way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.neighbors import Neighbors
 
+OF_SEARCH = ("neighbors.radius", "neighbors.count", "graph")  # options of the search for neighbors
 ALL_PAIRS = ("distances", "kernel")  # which a fit of landmarks does not make
 
 
@@ -42,6 +44,7 @@ class Method(Options):
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
+        neighbors: Neighbors = Neighbors()  # of a method on neighbors
         eigensolve: Eigensolve = Eigensolve()  # or, of a method without an eigenproblem:
         axes: Axes = Axes()
 
@@ -122,8 +125,13 @@ class Method(Options):
         return []
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
-        """Stages other than the eigensolve whose defaults depend on the data."""
-        return {}
+        """Stages other than the eigensolve whose defaults depend on the data: neighbors, at most n - 1 of them."""
+        if "neighbors" not in type(self).model_fields:
+            return {}
+        if isinstance(data, WeightedGraph):
+            return self.refuse_unused("the graph is given", *(path for path in OF_SEARCH if path.partition(
+                ".")[0] in type(self).model_fields))
+        return {"neighbors": self.neighbors.settled(len(data.values))}
 
     def limit(self, data: Input) -> int:
         """The most axes that data of this shape can have."""

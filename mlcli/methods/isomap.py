@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph, points_of
 from mlcli.base.options import option
 from mlcli.base.steps import Step
 from mlcli.base.types import Indices
@@ -17,10 +17,10 @@ from mlcli.stages.algebra.distances import gower
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.graph.pieces import Joined, connected_graph
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
-from mlcli.stages.similarities import Geodesics
+from mlcli.stages.similarities import Geodesics, GivenGraph
 
 
 class Isomap(Method):
@@ -33,7 +33,7 @@ class Isomap(Method):
     neighbors help). Source: Tenenbaum, de Silva and Langford, 2000.
     """
 
-    accepts: ClassVar = (Features, Dissimilarities)
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
     proof: ClassVar = "kernel"
     decodes: ClassVar = None
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick")
@@ -53,26 +53,27 @@ class Isomap(Method):
     landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its fill decides the rest."""
         graph = connected_graph(data, self.neighbors, self.graph)[0]
         plan = self.paths.plan(graph, compute, self.landmarks)
         return [self.neighbors.step(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
 
-    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
+    def solve(self, data: Joined, compute: Compute) -> Model:
         """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
         plan = self.paths.plan(graph, compute, self.landmarks)
         self.require_memory(self.paths.steps(graph, plan, self.eigensolve), data, compute)
-        similarity = Geodesics.of(data, self.neighbors, graph)
+        similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Geodesics(
+            self.neighbors, self.neighbors.scaled_radius(data), graph, points_of(data))
         if self.landmarks is not None:
             return self._by_landmarks(similarity, kept, compute)
         kernel = self.paths.kernel(graph, compute, plan)
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         return Model.of_kernel(spectrum, similarity, kept=kept, rows=kernel.quick_rows)
 
-    def _by_landmarks(self, similarity: Geodesics, kept: Indices | None, compute: Compute) -> Model:
+    def _by_landmarks(self, similarity: Geodesics | GivenGraph, kept: Indices | None, compute: Compute) -> Model:
         """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
         landmarks = choose_landmarks(similarity.graph.size, self.landmarks or 0, compute.generator())
         rows = gower(np.square(self.paths.from_landmarks(similarity.graph, landmarks).T))
@@ -87,4 +88,4 @@ class Isomap(Method):
         """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
         if self.landmarks is not None:
             self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        return super().settled_stages(data)

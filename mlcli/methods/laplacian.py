@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph, WeightedGraph, points_of
 from mlcli.base.options import option
 from mlcli.base.products import Products, Sparse
 from mlcli.base.signs import leading_signs
@@ -16,11 +16,11 @@ from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Projector, Units, existing
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence
+from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence, weights_for
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.graph.pieces import Joined, connected_graph
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
-from mlcli.stages.similarities.weights import Affinities
+from mlcli.stages.similarities import Affinities, EdgeAffinities
 
 NEAREST_ONE = 1e-8  # how near to one a cost must be for new points to have no coordinate on its axis
 
@@ -40,7 +40,7 @@ class Laplacian(Method):
     2003; new points: Bengio and others, 2004.
     """
 
-    accepts: ClassVar = (Features, Dissimilarities)
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
     decodes: ClassVar = None
     aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
@@ -58,12 +58,12 @@ class Laplacian(Method):
     normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
         """Neighbors, and one sparse factorization, whose fill is not known before."""
         return [self.neighbors.step(data, compute), inverse_step(
             self.eigensolve, len(data.values), self.neighbors.count or 10, data.values.shape[1])]
 
-    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
+    def solve(self, data: Joined, compute: Compute) -> Model:
         """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
         graph, kept = connected_graph(data, self.neighbors, self.graph)
         data = data if kept is None else data.take(kept)
@@ -76,8 +76,8 @@ class Laplacian(Method):
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         embedding = spectrum.vectors * (size / scale)[:, None]
         embedding *= leading_signs(embedding)
-        similarity = Affinities(self.neighbors, self.neighbors.scaled_radius(data), affinity, graph,
-                                data.values if isinstance(data, Features) else None, self.normalized)
+        similarity = EdgeAffinities(graph, affinity) if isinstance(data, WeightedGraph) else Affinities(
+            self.neighbors, self.neighbors.scaled_radius(data), affinity, graph, points_of(data), self.normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
         products: Products = {"graph": graph.product(), "weights": Sparse(graph.starts, graph.indices, weights)}
@@ -88,9 +88,10 @@ class Laplacian(Method):
         return of_laplacian(existing(model.projector).similarity, model.embedding, model.spectrum, self.normalized)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        """Neighbors; and of a graph with affinities these are the weights, unless others are chosen."""
+        return {**super().settled_stages(data), "weights": weights_for(data, self.weights, self.chosen("weights"))}
 
     def units(self, data: Input) -> Units:
-        """Coordinates carry no unit."""
-        return Units(data.exponent)
+        """Coordinates carry no unit; costs carry that of the weights, unless these are shares of their sums."""
+        given = self.weights.of == "affinities" and not self.normalized
+        return Units(data.exponent, spectrum=-data.exponent if given else 0)

@@ -1,6 +1,6 @@
 """Locally linear embedding."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -72,10 +72,6 @@ class LLE(Method):
         products: Products = {"graph": graph_of(lists, "union").product(),
                               "weights": Sparse(lists.starts, lists.indices, weights)}
         return Model(embedding, spectrum, Projector(similarity, kernel.centering, embedding), kept, products=products)
-
-    def settled_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
 
     def units(self, data: Input) -> Units:
         """Coordinates carry no unit."""

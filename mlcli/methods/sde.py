@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.options import option
 from mlcli.base.scaling import scaled
 from mlcli.base.steps import Step
@@ -14,9 +14,9 @@ from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph
+from mlcli.stages.graph.pieces import Joined, connected_graph
 from mlcli.stages.kernels.products import kernel_product
-from mlcli.stages.similarities import Barycenters, GivenBarycenters
+from mlcli.stages.similarities import Barycenters, GivenBarycenters, GivenGraph
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 
 
@@ -36,7 +36,7 @@ class SDE(Method):
     Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """
 
-    accepts: ClassVar = (Features, Dissimilarities)
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
     proof: ClassVar = "spectrum"
     decodes: ClassVar = None
     aliases: ClassVar = ("mvu",)
@@ -66,19 +66,20 @@ class SDE(Method):
         return Unfolding(self.constraints == "equal", self.common_neighbors, self.basis, self.softness, self.tolerance,
                          self.iterations, self.accept_uncertified)
 
-    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its pairs decide the rest."""
         graph = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)[0]
         return [self.neighbors.step(data, compute), self.unfolding().step(graph, data, compute)]
 
-    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
+    def solve(self, data: Joined, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
         graph, kept = connected_graph(data, self.neighbors, self.graph, UNBOUNDED)
         data = data if kept is None else data.take(kept)
         self.require_memory([self.unfolding().step(graph, data, compute)], data, compute)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        similarity = (Barycenters if isinstance(data, Features) else GivenBarycenters)(
+        similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else (
+            Barycenters if isinstance(data, Features) else GivenBarycenters)(
             self.neighbors, self.neighbors.scaled_radius(data), data.values, self.ridge)
         factor = found.unfolded.factor
         products = {"graph": graph.product(),
@@ -88,5 +89,7 @@ class SDE(Method):
                      scaled(found.trace, 2 * data.exponent), unfolded=found.unfolded, products=products)
 
     def settled_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.settled(len(data.values))}
+        """Neighbors; of a given graph only the pairs that it joins have distances, and no new point has any."""
+        if isinstance(data, LengthGraph):
+            self.refuse_unused("the graph is given", "common_neighbors", "ridge")
+        return super().settled_stages(data)

@@ -1,26 +1,31 @@
 """Affinities: weights of the edges of a neighbor graph, and the graph's Laplacian (Belkin and Niyogi, 2003)."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from mlcli.base.inputs import Given
 from mlcli.base.options import Options, option
 from mlcli.base.scaling import parameter_in_units, scaled_number, shown
 from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.errors import GeometryError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.graph.graph import Graph
 
 if TYPE_CHECKING:
     from scipy import sparse
 
 
+Of = Literal["nothing", "lengths", "affinities"]  # what weights are made of
+
+
 @stored("binary")
 class Binary(Options):
     """One for every edge."""
 
+    of: ClassVar[Of] = "nothing"
     name: Literal["binary"] = "binary"
 
     def for_graph(self, graph: Graph, exponent: int) -> "Binary":
@@ -36,6 +41,7 @@ class Binary(Options):
 class Heat(Options):
     """exp(-rate d²) of an edge of length d."""
 
+    of: ClassVar[Of] = "lengths"
     name: Literal["heat"] = "heat"
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over the edges that have a length).", gt=0)
@@ -55,7 +61,35 @@ class Heat(Options):
         return np.exp(-(self.rate or 0.0) * np.square(lengths))
 
 
-Affinity = Annotated[Binary | Heat, Field(discriminator="name")]
+@stored("given")
+class GivenAffinities(Options):
+    """The affinities of a graph that was given with them (`input.edges: affinities`)."""
+
+    of: ClassVar[Of] = "affinities"
+    name: Literal["given"] = "given"
+
+    def for_graph(self, graph: Graph, exponent: int) -> "GivenAffinities":
+        """Itself."""
+        return self
+
+    def __call__(self, lengths: Array) -> Array:
+        """The number of each edge as it is."""
+        return lengths
+
+
+Affinity = Annotated[Binary | Heat | GivenAffinities, Field(discriminator="name")]
+
+
+def weights_for(data: Given, asked: Affinity, chosen: bool) -> Affinity:
+    """The weights for some data: the given ones by default, where there are any.
+
+    Raises ConfigError for weights that are made of what the data does not have.
+    """
+    has = "lengths" if data.apart else "affinities"
+    if asked.of not in ("nothing", has):
+        raise ConfigError("WEIGHTS", f"{asked.name} weights are made of {asked.of}, and the edges have {has}",
+                          where="method.weights.name", hint="choose binary weights, or input.edges as the graph is")
+    return asked if data.apart or chosen else GivenAffinities()
 
 
 def degrees(graph: Graph, weights: Array) -> Array:

@@ -10,7 +10,7 @@ from pydantic import model_validator
 
 from mlcli import native
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features
+from mlcli.base.inputs import Dissimilarities, Features, Given, WeightedGraph
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
@@ -78,8 +78,10 @@ class Neighbors(Options):
             return nearest_lists(data, self.count or 1)
         return searched(data.values, isinstance(data, Dissimilarities), radius=radius)
 
-    def step(self, data: Spatial, compute: Compute) -> Step:
+    def step(self, data: Spatial | WeightedGraph, compute: Compute) -> Step:
         """What the search for neighbors would cost."""
+        if isinstance(data, WeightedGraph):
+            return Step("neighbors", f"given: {len(data.indices) // 2:,} edges", 0.0, float(data.bytes))
         (rows, columns), tree = data.values.shape, data.values.shape[1] <= TREE_COLUMNS
         if isinstance(data, Dissimilarities):
             return Step("neighbors", "from the dissimilarities", rows**2 * 2e-8, 8.0 * BLOCK * 3)
@@ -104,7 +106,7 @@ class Neighbors(Options):
             return nearest_in_matrix(rows, self.count or 1, own=False)
         return _or_nearest(within_matrix(rows, radius, own=False), nearest_in_matrix(rows, 1, own=False))
 
-    def scaled_radius(self, data: Spatial) -> float | None:
+    def scaled_radius(self, data: Given) -> float | None:
         """The radius in the units of normalized data; None where a count is the rule."""
         return None if self.radius is None else float(np.ldexp(self.radius, -data.exponent))
 

@@ -6,24 +6,29 @@ from typing import Literal
 
 import numpy as np
 
+from mlcli.base.inputs import WeightedGraph
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.errors import GeometryError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.graph.connecting import connecting_count, nearest_outside
 from mlcli.stages.graph.graph import Graph, by_size, graph_of
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighbors import Neighbors, Spatial, fewer, nearest_lists
 from mlcli.stages.graph.weights import basins, closed_groups
 
+Joined = Spatial | WeightedGraph  # what has a neighbor graph
 Edges = tuple[Indices, Indices, Array]
+Policy = Literal["error", "largest", "connect"]
 
 
-def connected_graph(data: Spatial, neighbors: Neighbors, rule: Literal["union", "mutual"],
+def connected_graph(data: Joined, neighbors: Neighbors, rule: Literal["union", "mutual"],
                     consequence: str = "") -> tuple[Graph, Indices | None]:
     """The neighbor graph in one piece, and the rows kept where the policy leaves some out.
 
     Raises GeometryError under the policy `error`, naming the pieces, the consequence and what would connect them.
     """
+    if isinstance(data, WeightedGraph):
+        return connected_given(data, neighbors.pieces, consequence)
     if rule == "mutual" and neighbors.radius is not None:
         note("N-GRAPH", "within a radius points are neighbors of each other: mutual and union are the same graph")
     graph = graph_of(neighbors.lists(data), rule)
@@ -40,6 +45,27 @@ def connected_graph(data: Spatial, neighbors: Neighbors, rule: Literal["union", 
     links = _shortest_links(data, pieces)
     _note_connected(len(links[0]))
     return graph.joined(*links), None
+
+
+def connected_given(data: WeightedGraph, policy: Policy, consequence: str) -> tuple[Graph, Indices | None]:
+    """The same of a graph that was given, whose pieces have no distances by which they could be connected."""
+    if len(data.values) < 2:
+        raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
+    if not data.weights.any():
+        raise GeometryError("ALL-EQUAL", f"no edge between the {len(data.values)} points is longer than zero",
+                            hint="check that the right column or matrix was read")
+    if policy == "connect":
+        raise ConfigError("UNUSED", "connect was chosen and a given graph has no distances between its pieces",
+                          where="method.neighbors.pieces", hint="add edges, or choose largest")
+    graph = Graph(data.starts, data.indices, data.weights)
+    pieces = graph.pieces()
+    if pieces.max() == 0:
+        return graph, None
+    if policy == "error":
+        raise _pieces_error(data.ids, pieces, consequence, "join them by edges, or set method.neighbors.pieces to "
+                            "largest")
+    kept = _kept_rows(pieces)
+    return graph.subgraph(kept), kept
 
 
 def connected_lists(data: Spatial, neighbors: Neighbors) -> tuple[Lists, Indices | None]:
@@ -84,13 +110,17 @@ def _note_connected(edges: int) -> None:
 
 def _error_of_pieces(data: Spatial, neighbors: Neighbors, pieces: Indices,
                      fewest: Callable[[], int], consequence: str = "") -> GeometryError:
-    """The error that names the pieces' sizes, members of the small ones, and what would connect them."""
+    """The error that says what would connect the pieces."""
+    return _pieces_error(data.ids, pieces, consequence, f"{_remedy(data, neighbors, pieces, fewest)}, or set "
+                         "method.neighbors.pieces to largest or connect")
+
+
+def _pieces_error(ids: Sequence[str], pieces: Indices, consequence: str, hint: str) -> GeometryError:
+    """The error that names the pieces' sizes and members of the small ones."""
     sizes = np.bincount(pieces)
     listed = ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
     return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed} points{consequence}",
-                         where=f"outside the largest: {_first_ids(data.ids, pieces > 0)}",
-                         hint=f"{_remedy(data, neighbors, pieces, fewest)}, or set method.neighbors.pieces "
-                         "to largest or connect")
+                         where=f"outside the largest: {_first_ids(ids, pieces > 0)}", hint=hint)
 
 
 def _error_of_groups(data: Spatial, neighbors: Neighbors, lists: Lists) -> GeometryError:

@@ -2,8 +2,9 @@
 
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smoother
+from mlcli.stages.similarities.given_graph import EdgeAffinities, GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
-from mlcli.stages.similarities.weights import Barycenters, GivenBarycenters
+from mlcli.stages.similarities.weights import Affinities, Barycenters, GivenBarycenters
 
-__all__ = ["Barycenters", "Columns", "Completed", "Distances", "Geodesics", "GivenBarycenters", "GivenDistances",
-           "KernelValues", "Monomials", "Similarity", "Smoother"]
+__all__ = ["Affinities", "Barycenters", "Columns", "Completed", "Distances", "EdgeAffinities", "Geodesics",
+           "GivenBarycenters", "GivenDistances", "GivenGraph", "KernelValues", "Monomials", "Similarity", "Smoother"]

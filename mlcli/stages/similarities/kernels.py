@@ -1,7 +1,5 @@
 """Similarities that are values of a kernel, of a function or of distances."""
 
-from functools import partial
-
 import numpy as np
 
 from mlcli.base.compute import Compute
@@ -13,11 +11,10 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import gower, squared_distances
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Neighbors, Spatial
+from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
-from mlcli.stages.kernels.products import distance_products
-from mlcli.stages.paths.geodesics import dijkstra_rows
+from mlcli.stages.paths.geodesics import path_products
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
@@ -114,17 +111,9 @@ class Geodesics(Similarity):
     points: Array | None  # n x d; None where dissimilarities are given
     landmarks: Indices | None = None  # the training points that count; None: all
 
-    @classmethod
-    def of(cls, data: Spatial, neighbors: Neighbors, graph: Graph) -> "Geodesics":
-        """The path lengths on the neighbor graph of the data."""
-        return cls(neighbors, neighbors.scaled_radius(data), graph, data.values if isinstance(data, Features) else None)
-
     def products(self, centering: Centering) -> Products:
-        """The graph; and of a fit of all points the path lengths, one Dijkstra from each, and the kernel."""
-        found: Products = {"graph": self.graph.product()}
-        if self.landmarks is not None:
-            return found
-        return {**found, **distance_products(self.graph.size, partial(dijkstra_rows, self.graph), centering)}
+        """The graph, and what its path lengths make."""
+        return path_products(self.graph, self.landmarks is None, centering)
 
     def rows(self, new: Array) -> Array:
         """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""

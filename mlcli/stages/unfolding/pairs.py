@@ -7,7 +7,7 @@ from mlcli.base.inputs import Features
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import pair_distances
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.graph.neighbors import Spatial
+from mlcli.stages.graph.pieces import Joined
 
 
 @frozen
@@ -50,7 +50,7 @@ class Pairs:
         return Pairs(int(groups.max()) + 1, low, high, self.squared[places])
 
 
-def neighbor_pairs(graph: Graph, data: Spatial, common: bool) -> Pairs:
+def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> Pairs:
     """The edges of the neighbor graph, and with `common` all pairs that have a neighbor in common."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     once = rows < graph.indices
