@@ -49,11 +49,11 @@ def sampled(count: int, most: int, seed: int) -> AnyArray | None:
 
 def scatter(points: Points, title: str) -> Figure:
     """The first two axes, with equal scales where that fits; one axis against the rows' numbers."""
-    panel = _panel(points.values)
+    panel = panel_of(points.values)
     height = panel.y.start + BOTTOM
     across, up = ("y1", "y2") if points.values.shape[1] > 1 else ("row", "y1")
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
-                         *dots(points, _xy(points.values, 0, 1), panel, points.radius),
+                         *dots(points, plane(points.values), panel, points.radius),
                          *panel.names(across, up), *points.colors.legend(LEFT + WIDE + 20, TOP + 8)]
     return Figure(f"Scatter plot: {title}", LEFT + WIDE + RIGHT, max(height, _legend_end(marks)), marks)
 
@@ -82,8 +82,9 @@ def pairs(points: Points, shares: Sequence[float | None]) -> Figure:
     return Figure("Scatter plots of pairs of axes", whole, max(whole - 46, _legend_end(marks)), marks)
 
 
-def _panel(values: Array) -> Panel:
-    x, y = _ends(_xy(values, 0, 1)[:, 0]), _ends(_xy(values, 0, 1)[:, 1])
+def panel_of(values: Array) -> Panel:
+    """The panel that holds the first two axes, with equal scales where that fits."""
+    x, y = _ends(plane(values)[:, 0]), _ends(plane(values)[:, 1])
     if not equal_units(values):
         return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + 340, TOP, whole=False))
     spans = x[1] / 2 - x[0] / 2, y[1] / 2 - y[0] / 2
@@ -98,11 +99,11 @@ def _widened(ends: tuple[float, float], length: float) -> tuple[float, float]:
     return middle - length / 2, middle + length / 2
 
 
-def _xy(values: Array, first: int, second: int) -> Array:
-    """Two axes, or the rows' numbers and the only axis."""
+def plane(values: Array) -> Array:
+    """The first two axes, or the rows' numbers and the only axis."""
     if values.shape[1] == 1:
         return np.column_stack([np.arange(1, len(values) + 1), values[:, 0]])
-    return values[:, [first, second]]
+    return values[:, :2]
 
 
 def _ends(values: Array) -> tuple[float, float]:

@@ -11,6 +11,7 @@ from mlcli.base.products import Products
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities.spaces import Space
 from mlcli.stages.similarities.witness import Witness
 
@@ -64,6 +65,11 @@ class Similarity:
     def products(self, centering: Centering) -> Products:
         """What a run may keep of the fit, as far as the similarity holds what it is made of."""
         return {}
+
+    @property
+    def walkable(self) -> Graph | None:
+        """The graph between the training points on which paths have lengths, where there is one."""
+        return None
 
     def seen(self, distances: Array) -> Array:
         """The input's distances, in the units of the computation, as the method sees them."""

@@ -35,6 +35,11 @@ class GivenGraph(Similarity):
         """One for each point that counts."""
         return self.graph.size if self.landmarks is None else len(self.landmarks)
 
+    @property
+    def walkable(self) -> Graph:
+        """The graph."""
+        return self.graph
+
     def products(self, centering: Centering) -> Products:
         """The graph, and what its path lengths make."""
         return path_products(self.graph, self.landmarks is None, centering)

@@ -111,6 +111,11 @@ class Geodesics(Similarity):
     points: Array | None  # n x d; None where dissimilarities are given
     landmarks: Indices | None = None  # the training points that count; None: all
 
+    @property
+    def walkable(self) -> Graph:
+        """The graph."""
+        return self.graph
+
     def products(self, centering: Centering) -> Products:
         """The graph, and what its path lengths make."""
         return path_products(self.graph, self.landmarks is None, centering)
