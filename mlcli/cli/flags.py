@@ -43,6 +43,7 @@ FLAGS = {
     "output": Flag("output", ("-o", "--output")),
     "format": Flag("report.formats", ("--format",)),
     "keep": Flag("report.keep", ("--keep",)),
+    "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True),
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
@@ -89,7 +90,8 @@ def rows_at(path: str) -> list[Row]:
 def sentence(flag: Flag, found: list[Row]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
     if flag.constant:
-        return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
+        says = flag.says or found[0].sentence
+        return f"The same as --set {flag.path}={str(flag.constant).lower()}: {says}"
     methods = [row.only["method"] for row in found if "method" in row.only]
     owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
     repeated = " Repeatable." if found[0].type.startswith(LIST) else ""

@@ -38,6 +38,9 @@ class Report(Options):
         "distances that the kernel is made of (distances.npy), the weights of the edges or of the neighbors "
         "(weights.npz), the centered kernel (kernel.npy).")
 
+    draw_graph: bool = option(False, "Whether the edges of the neighbor graph are drawn under the scatter plot; the "
+                              "graph is then kept.")
+
     def kept(self) -> tuple[Name, ...]:
         """What is to be kept, each once."""
-        return tuple(dict.fromkeys(self.keep))
+        return tuple(dict.fromkeys((*self.keep, *(("graph",) if self.draw_graph else ()))))

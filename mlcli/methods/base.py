@@ -103,13 +103,13 @@ class Method(Options):
         return self.keeps if getattr(self, "landmarks", None) is None else tuple(
             name for name in self.keeps if name not in ALL_PAIRS)
 
-    def require_products(self, wanted: Sequence[Name]) -> None:
+    def require_products(self, wanted: Sequence[Name], where: str) -> None:
         """Raises ConfigError where something is to be kept that the fit does not make."""
         made = self.makes()
         for name in wanted:
             if name not in made:
                 raise ConfigError("KEEP", f"{name} cannot be kept: {self.name} makes none with these options",
-                                  where="report.keep",
+                                  where=where,
                                   hint=f"it makes {' and '.join(made)}" if made else "leave it out")
 
     def requires(self) -> Mapping[str, str]:

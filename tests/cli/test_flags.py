@@ -30,6 +30,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "output": (["-o", "012"], "012"),
     "format": (["--format", "npy", "--format", "csv"], ("npy", "csv")),
     "keep": ([*ISOMAP, "--keep", "graph,kernel", "--keep", "distances"], ("graph", "kernel", "distances")),
+    "draw_graph": ([*ISOMAP, "--draw-graph"], True),
     "seed": (["--seed", "5"], 5),
     "threads": (["--threads", "1"], 1),
     "memory_limit": (["--memory-limit", "8G"], "8G"),
