@@ -1,6 +1,6 @@
 """What the stages of a fit make on the way to its coordinates, and a run may keep: sparse and square matrices."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Literal, Self
 
@@ -11,7 +11,8 @@ from mlcli.base.frozen import frozen
 from mlcli.base.scaling import scaled
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 
-ROOM = 2**21  # numbers of a square matrix that are computed at once
+ROOM = 2**21  # numbers of a square matrix that are computed at once,
+ROWS = 128  # but never fewer rows: their mirror image is written in columns, which a file takes in whole pages
 Name = Literal["graph", "distances", "weights", "kernel"]
 Unit = Literal["none", "input", "spectrum"]  # whose power of two the numbers carry
 
@@ -43,14 +44,18 @@ class Square:
         """The same in another unit."""
         return replace(self, exponent=self.exponent + exponent)
 
-    def fill(self, matrix: AnyArray) -> None:
-        """Writes all of it (n x n), with exactly the same numbers on both sides of the diagonal."""
-        for block in one_by_one(row_blocks(self.size, ROOM, self.size)):
+    def fill(self, matrix: AnyArray, written: Callable[[], object] = lambda: None) -> None:
+        """Writes all of it (n x n), with exactly the same numbers on both sides of the diagonal.
+
+        After every few rows and columns `written` is called.
+        """
+        for block in one_by_one(row_blocks(self.size, max(ROOM, ROWS * self.size), self.size)):
             rows = scaled(self.rows(np.arange(block.start, block.stop)), self.exponent)[:, block.start:]
             own = slice(0, len(rows))
             rows[:, own] = np.triu(rows[:, own]) + np.triu(rows[:, own], 1).T
             matrix[block, block.start:] = rows
             matrix[block.start:, block] = rows.T
+            written()
 
 
 Product = Sparse | Square

@@ -4,6 +4,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from mmap import MADV_DONTNEED, mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,12 +52,19 @@ def matrix_of(product: Sparse) -> "sparse.csr_array":
 
 
 def _write_square(path: Path, product: Square) -> None:
-    """The file is given all its blocks at once, so that a full disk is an error here and not a crash later."""
-    matrix = np.lib.format.open_memmap(path, mode="w+", dtype=np.float64, shape=(product.size, product.size))
-    with path.open("r+b") as file:
-        os.posix_fallocate(file.fileno(), 0, path.stat().st_size)
-    product.fill(matrix)
-    matrix.flush()
+    """The file is given all its blocks at once, so that a full disk is an error here and not a crash later.
+
+    What was written goes out of this process's memory, and to the disk when the system likes.
+    """
+    shape = (product.size, product.size)
+    with path.open("w+b") as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": "<f8", "fortran_order": False, "shape": shape})
+        start = file.tell()
+        os.posix_fallocate(file.fileno(), 0, start + 8 * product.size**2)
+        with mmap(file.fileno(), 0) as room:
+            matrix = np.frombuffer(room, dtype="<f8", offset=start).reshape(shape)
+            product.fill(matrix, lambda: room.madvise(MADV_DONTNEED))
+            del matrix  # which holds on to the room
 
 
 def bytes_of(keep: Sequence[Name], rows: int) -> int:

@@ -1,6 +1,5 @@
 """Geodesic distances, however they are found: as rows, as a whole matrix, or as rows of a kernel."""
 
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -8,14 +7,11 @@ import numpy as np
 from mlcli import native
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.products import Products
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.folding import Folded, KernelRows
-from mlcli.stages.kernels.products import distance_products
 
 SOURCES = 64  # rows of distances in a block
 LANDMARKS = 48  # rows found for the start of the eigensolver: one group of a sweep, or as many single searches
@@ -92,12 +88,6 @@ def dijkstra_rows(graph: Graph, sources: Indices) -> Array:
 
     found: Array = dijkstra(graph.matrix(), directed=True, indices=sources)
     return found
-
-
-def path_products(graph: Graph, whole: bool, centering: Centering) -> Products:
-    """What a run may keep: the graph; and of a fit of all points the path lengths, one Dijkstra from each."""
-    found: Products = {"graph": graph.product()}
-    return {**found, **distance_products(graph.size, partial(dijkstra_rows, graph), centering)} if whole else found
 
 
 def halved_squares(distances: Array) -> Array:

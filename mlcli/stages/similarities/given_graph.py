@@ -12,7 +12,7 @@ from mlcli.errors import ConfigError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.paths.geodesics import path_products
+from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import GeodesicSpace, Space
 from mlcli.stages.similarities.witness import Witness, of_paths

@@ -14,8 +14,8 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
-from mlcli.stages.paths.geodesics import path_products
 from mlcli.stages.paths.paths import paths_of_new
+from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
 from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_function, of_paths, of_points
