@@ -22,12 +22,13 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
         steps = method.steps(normalized, config.compute, measure)
     rows, columns = data.values.shape
     memory, limit = peak(steps, data, method, config.compute), config.compute.allowed_memory()
-    disk, free = bytes_of(config.report.kept(), len(data.values)), free_bytes(Path(config.output or ""))
+    disk = bytes_of(config.report.kept(), len(data.values))
+    free = free_bytes(Path(config.output or "")) if disk else None
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
             "steps": [asdict(step) for step in steps], "seconds": sum(step.seconds for step in steps),
             "seconds_measured": None if measure is None else sum(measured),
             "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
-            "disk": disk, "disk_free": free, "fits": memory <= limit.bytes and disk <= free,
+            "disk": disk, "disk_free": free, "fits": memory <= limit.bytes and (free is None or disk <= free),
             "threads": config.compute.thread_count()}
