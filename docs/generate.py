@@ -42,6 +42,7 @@ def method_page(name: str, kind: type[Method]) -> str:
     inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
     takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
+    takes += f" A run may keep {' and '.join(f'`{name}`' for name in kind.keeps)} (`--keep`)." if kind.keeps else ""
     called = [f"Also called {' or '.join(f'`{alias}`' for alias in kind.aliases)}."] if kind.aliases else []
     return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"

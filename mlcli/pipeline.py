@@ -33,6 +33,7 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
+from mlcli.rundir.kept import require_room, write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -63,6 +64,8 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict
         findings = assess(result)
         with writing(output):
             write(folder, result, findings)
+            if keep := config.report.kept():
+                write_kept(folder, result.model.products, keep)
             certificate = certified(result, folder)
             with running("write"):
                 files = hashed(folder)
@@ -99,6 +102,7 @@ def compute(config: RunConfig) -> Run:
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
     method = config.method.resolve(data)
+    require_room(config.report.kept(), len(data.values), Path(config.output or ""))
     model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
@@ -119,7 +123,7 @@ def assess(result: Run) -> Findings:
 def measured(result: Run) -> Measured | None:
     """The quality of the rows without missing cells; None where it was not asked for, or there are no rows."""
     asked, projector, table = result.config.report.quality, result.model.projector, result.prepared
-    if asked is None or projector is None:
+    if asked is None or projector is None or not table.data().apart:
         return None
     embedding = result.model.embedding
     if not all_finite(table.values):
@@ -137,7 +141,7 @@ def measured(result: Run) -> Measured | None:
 def coordinates(table: Table, values: Array) -> Table:
     """Coordinates y1..yp under the ids and labels of a table."""
     columns = tuple(f"y{i + 1}" for i in range(values.shape[1]))
-    return replace(table, values=values, columns=columns, kind="features", view=None)
+    return replace(table, values=values, columns=columns, kind="features", view=None, graph=None)
 
 
 @stage("write")
@@ -245,8 +249,9 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
 def input_facts(path: str | None, table: Table) -> dict[str, Any]:
     """What was read from a file, and its hash."""
     origin = table.source
+    joined = {} if table.graph is None else {"edges": len(table.graph.indices) // 2}
     return {"path": path, "kind": table.kind, "rows": table.rows, "columns": len(table.columns),
-            "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
+            **joined, "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
             "sha256": origin.sha256 if origin else None}
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from mlcli.base.steps import Step
@@ -13,6 +14,7 @@ from mlcli.data.table import Table
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, peak
 from mlcli.report.quality.sampling import PAIR, automatic
+from mlcli.rundir.kept import bytes_of, free_bytes, kept_step
 from mlcli.stages.algebra.costs import pass_cost
 
 BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be parsed
@@ -35,19 +37,21 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
     steps = [*before(config, source, table), *fit, *after(config, method, table, fit)]
+    disk = bytes_of(config.report.kept(), len(data.values))
+    free = free_bytes(Path(config.output or "")) if disk else None
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
             "steps": [asdict(step) for step in steps], "seconds": sum(step.seconds for step in steps),
             "seconds_measured": None if measure is None else sum(measured),
             "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
-            "fits": memory <= limit.bytes,
+            "disk": disk, "disk_free": free, "fits": memory <= limit.bytes and (free is None or disk <= free),
             "threads": config.compute.thread_count()}
 
 
 def before(config: RunConfig, source: Table, table: Table) -> list[Step]:
     """What comes before the fit: reading and preparing, a copy of the table at a time."""
-    size, threads = float(table.values.nbytes), config.compute.thread_count()
+    size, threads = float(table.bytes), config.compute.thread_count()
     files = [part.source for part in (source, source.view) if part is not None and part.source is not None]
     seconds = sum(file.bytes / (BINARY_RATE if file.format in BINARY else TEXT_RATE) for file in files) / threads
     how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
@@ -58,7 +62,7 @@ def before(config: RunConfig, source: Table, table: Table) -> list[Step]:
 
 def after(config: RunConfig, method: Method, table: Table, fit: Sequence[Step]) -> list[Step]:
     """What comes after the fit: rules, quality, files and certificate."""
-    held, report = checks_memory(method, table.rows, float(table.values.nbytes)), config.report
+    held, report = checks_memory(method, table.rows, float(table.bytes)), config.report
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
     points = table.kind != "covariance"
     return [
@@ -66,7 +70,8 @@ def after(config: RunConfig, method: Method, table: Table, fit: Sequence[Step]) 
         *([quality_step(report.quality.sample, table, config.compute.thread_count(), held)]
           if report.quality is not None and points else []),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",
-             SMALL["write"] + points * written(config, method, table) * CELL, float(table.values.nbytes)),
+             SMALL["write"] + points * written(config, method, table) * CELL, float(table.bytes)),
+        *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
         Step("certify", "everything" if full else "what a fixed amount of work allows", SMALL["certify"] + full, held)]
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.types import Indices
 from mlcli.config.build import build
 from mlcli.config.layers import from_file
 from mlcli.config.run_config import RunConfig
@@ -38,7 +39,19 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
                     dimension=document(folder / names.DIMENSION, "Dimension"),
                     certificate=document(folder / names.CERTIFICATE, "Certificate"),
                     shepard=rows_of(folder / names.SHEPARD), trace=rows_of(folder / names.TRACE),
-                    loadings=rows_of(folder / names.LOADINGS))
+                    loadings=rows_of(folder / names.LOADINGS),
+                    edges=edges_of(folder / names.KEPT["graph"], len(table.values)) if config.report.draw_graph
+                    else None)
+
+
+def edges_of(path: Path, rows: int) -> Indices:
+    """The edges of the graph that a run kept, each once, by the places of rows (m x 2)."""
+    with own_file(path):
+        graph = read(Input(path=str(path), kind="graph")).graph
+    if graph is None or len(graph.values) != rows:
+        raise damaged(path, f"it does not join {rows} points")
+    left = np.repeat(np.arange(rows), np.diff(graph.starts))
+    return np.column_stack([left, graph.indices])[left < graph.indices]
 
 
 def show(folder: Path, run: Contents) -> None:
@@ -70,7 +83,7 @@ def finished(folder: Path) -> Contents:
     listed = manifest["files"]
     kept = [name for name in map(names.embedding, TEXT_FORMATS) if name in listed]
     small = [name for name in (names.CONFIG, names.SPECTRUM, names.QUALITY, names.DIMENSION, names.CERTIFICATE,
-                               names.SHEPARD, names.TRACE, names.LOADINGS) if name in listed]
+                               names.SHEPARD, names.TRACE, names.LOADINGS, names.KEPT["graph"]) if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
     rows = manifest["embedding"]["rows"]
     lacks_spectrum = bool(manifest.get("spectrum")) != (names.SPECTRUM in listed)

@@ -42,6 +42,7 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
     """Coordinates of new points in the space of a finished run."""
     run = finished(folder)
     projector = existing(run.projector)
+    projector.require_places()
     table = read_new(new.replace(kind=run.kind, transpose=run.transpose), run.preparation.columns, run.trained, compute)
     prepared = run.preparation.apply(table) if run.kind == "features" else table
     return coordinates(prepared, projector.project(prepared.values))

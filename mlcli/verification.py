@@ -116,7 +116,8 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
     kept = np.flatnonzero(~np.isin(numbers, [d.row for d in gone]))
     table = prepared.table if len(kept) == len(numbers) else prepared.table.take(kept)
     chosen: Indices | None = None if len(kept) == len(numbers) else kept
-    embedding = replace(table, values=model.embedding, columns=axes(model), kind="features", view=None)
+    embedding = replace(table, values=model.embedding, columns=axes(model), kind="features", view=None,
+                        graph=None)
     if texts is not None:
         labels = dict(zip(table.labels, map(tuple, texts[1:]), strict=True))
         numbered = isinstance(table.ids, RowNumbers) and list(table.ids) == list(texts[0])

@@ -17,6 +17,7 @@ class Given:
 
     kind: ClassVar[str]
     power: ClassVar[int] = 1  # of the unit, that the values carry
+    apart: ClassVar[bool] = True  # whether it says how far apart points are
     needs: ClassVar[str] = ""  # what an input must have besides its kind, and the flag that gives it
     values: Array
     ids: Sequence[str]  # n
@@ -43,12 +44,27 @@ class Given:
 
         Data of a size between 2**-reach and 2**reach stays as it is, and is not copied.
         """
-        factor = Unit.of(self.values, power=self.power) ** self.power
+        factor = Unit.of(self.numbers, power=self.power) ** self.power
         return self if factor.within(reach) else self.over(factor)
 
     def over(self, factor: Unit) -> Self:
-        """The same data with values smaller by a factor, in a unit that is larger."""
+        """The same data with numbers smaller by a factor, in a unit that is larger."""
         return replace(self, values=factor.measured(self.values), unit=self.unit * factor.root(self.power))
+
+    @property
+    def numbers(self) -> Array:
+        """What is measured in the unit."""
+        return self.values
+
+    @property
+    def points(self) -> Array | None:
+        """The points, where they have coordinates (n x d)."""
+        return None
+
+    @property
+    def bytes(self) -> int:
+        """The memory that its numbers take."""
+        return self.values.nbytes
 
     def plain_rows(self, rows: Array, power: int) -> Array:
         """What numbers with a row for each column stand for, in this power of the columns' unit."""
@@ -61,6 +77,11 @@ class Features(Given):
 
     kind: ClassVar[str] = "features"
     columns: Sequence[str] = ()  # d
+
+    @property
+    def points(self) -> Array:
+        """The values."""
+        return self.values
 
     def take(self, rows: Indices) -> Self:
         """Some of the points."""
@@ -130,6 +151,7 @@ class Covariance(Given):
 
     kind: ClassVar[str] = "covariance"
     power: ClassVar[int] = 2  # covariances are squares
+    apart: ClassVar[bool] = False
     observations: int | None = None  # that the matrix was computed from
 
     @property
@@ -138,5 +160,59 @@ class Covariance(Given):
         return self.ids
 
 
-Input = Features | Dissimilarities | Similarities | Covariance
+@frozen
+class WeightedGraph(Given):
+    """Points that are known by their edges alone: the points have no columns (`values` is n x 0).
+
+    The edges stand in compressed rows, each in both directions, with a number of zero or more for each.
+    """
+
+    kind: ClassVar[str] = "graph"
+    starts: Indices  # n + 1
+    indices: Indices
+    weights: Array
+
+    def take(self, rows: Indices) -> Self:
+        """Some of the points, and the edges between them."""
+        place, left = np.full(len(self.values), -1), np.repeat(np.arange(len(self.values)), np.diff(self.starts))
+        place[rows] = np.arange(len(rows))
+        left, right = place[left], place[self.indices]
+        inside = np.flatnonzero((left >= 0) & (right >= 0))
+        inside = inside[np.lexsort((right[inside], left[inside]))]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(left[inside], minlength=len(rows)))])
+        return replace(self, values=self.values[rows], ids=[self.ids[i] for i in rows], starts=starts,
+                       indices=right[inside], weights=self.weights[inside])
+
+    def over(self, factor: Unit) -> Self:
+        """The same graph with smaller numbers."""
+        return replace(self, weights=factor.measured(self.weights), unit=self.unit * factor)
+
+    @property
+    def numbers(self) -> Array:
+        """Those of the edges."""
+        return self.weights
+
+    @property
+    def bytes(self) -> int:
+        """The memory that its edges take."""
+        return self.starts.nbytes + self.indices.nbytes + self.weights.nbytes
+
+
+@frozen
+class LengthGraph(WeightedGraph):
+    """A graph whose edges have lengths; a zero length is an edge."""
+
+    needs: ClassVar[str] = "lengths of the edges; give --set input.edges=lengths"
+
+
+@frozen
+class AffinityGraph(WeightedGraph):
+    """A graph whose edges have affinities, above zero."""
+
+    apart: ClassVar[bool] = False
+    needs: ClassVar[str] = "affinities of the edges; give --set input.edges=affinities"
+
+
+Input = Features | Dissimilarities | Similarities | Covariance | WeightedGraph
 Spatial = Features | Dissimilarities  # what has distances
+Joined = Spatial | WeightedGraph  # what has a neighbor graph

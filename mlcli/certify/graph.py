@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio
-from mlcli.base.inputs import Dissimilarities
+from mlcli.base.inputs import Dissimilarities, WeightedGraph
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
@@ -20,7 +20,9 @@ Joined = Callable[[Indices], AnyArray]  # which of all rows given some of those 
 def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
     """All checks of this page."""
     yield _shape(graph, subject.size)
-    if graph.size == subject.size:
+    if graph.size == subject.size and isinstance(subject.data, WeightedGraph):
+        yield given_edges(subject.data, graph.starts, graph.indices, graph.lengths)
+    elif graph.size == subject.size:
         yield _lengths(subject, graph)
         yield neighbors(subject, joined_in(subject, graph.starts, graph.indices), subject.method.graph)
 
@@ -37,6 +39,20 @@ def _shape(graph: Graph, size: int) -> Check:
     return count("graph", wrong, "edges that go one way, loops, vertices without a row, and those in other pieces")
 
 
+def given_edges(data: WeightedGraph, starts: Indices, indices: Indices, numbers: Array) -> Check:
+    """The edges are those that were given, with their numbers."""
+    given, held = places(data.starts, data.indices), places(starts, indices)
+    same, first, second = np.intersect1d(given, held, return_indices=True)
+    wrong = len(given) + len(held) - 2 * len(same) + int(np.sum(data.weights[first] != numbers[second]))
+    return count("edges", wrong, "edges of the model that are not the input's, with their numbers")
+
+
+def places(starts: Indices, indices: Indices) -> Indices:
+    """The place of each entry of compressed rows in a square matrix, row after row."""
+    size = len(starts) - 1
+    return np.repeat(np.arange(size), np.diff(starts)) * size + indices
+
+
 def _lengths(subject: Subject, graph: Graph) -> Check:
     """The length of an edge is the distance of its ends in the input."""
     wide = 1 if isinstance(subject.data, Dissimilarities) else subject.data.values.shape[1]
@@ -51,6 +67,10 @@ def _lengths(subject: Subject, graph: Graph) -> Check:
 def apart(subject: Subject, left: Indices, right: Indices) -> Array:
     """How far apart pairs of the rows embedded are in the input."""
     values = subject.data.values
+    if isinstance(subject.data, WeightedGraph):
+        known, asked = places(subject.data.starts, subject.data.indices), left * len(values) + right
+        place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
+        return np.where(known[place] == asked, subject.data.weights[place], np.nan)
     if isinstance(subject.data, Dissimilarities):
         return np.asarray(values[left, right])
     distances, step = np.empty(len(left)), max(1, ROOM // max(values.shape[1], 1))

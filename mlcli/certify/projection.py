@@ -27,6 +27,8 @@ Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some 
 
 def projected(subject: Subject, tolerance: Tolerance) -> Check:
     """Training rows, projected by the model as it was stored, have the coordinates that the embedding gives them."""
+    if not subject.similarity.places:
+        return skipped("projection", "the points of a given graph have no features by which others could be placed")
     if not subject.method.reproduces():
         return skipped("projection", "a training row is not projected onto itself, as the method's page says")
     rows = _rows(subject)
@@ -111,7 +113,8 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
 def parameters(subject: Subject) -> Iterator[Check]:
     """The model's kernel function, correction and neighbors are those that were asked for."""
     similarity, method, unit = subject.similarity, subject.method, subject.data.unit
-    wrong = ["ridge"] if getattr(similarity, "ridge", None) != getattr(method, "ridge", None) else []
+    asked, held = getattr(method, "ridge", None), getattr(similarity, "ridge", None)
+    wrong = ["ridge"] if similarity.places and held != asked else []
     if hasattr(similarity, "neighbors"):
         asked, held = method.neighbors, similarity.neighbors
         farthest = np.inf if asked.radius is None else min((unit**-1).number(asked.radius), FARTHEST)

@@ -7,10 +7,10 @@ import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features
+from mlcli.base.inputs import Features, WeightedGraph
 from mlcli.base.types import Array
 from mlcli.certify.eigen import worst
-from mlcli.certify.graph import apart, joined_in, neighbors
+from mlcli.certify.graph import apart, given_edges, joined_in, neighbors
 from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.unfolding.unfolded import Unfolded
@@ -149,8 +149,10 @@ def _pairs(again: Again) -> Check:
     subject, unfolded = again.subject, again.unfolded
     one, other = np.concatenate([unfolded.left, unfolded.right]), np.concatenate([unfolded.right, unfolded.left])
     starts = np.concatenate([[0], np.cumsum(np.bincount(one, minlength=subject.size))])
-    return neighbors(subject, joined_in(subject, starts, other[np.argsort(one, kind="stable")]),
-                     subject.method.graph)
+    order = np.lexsort((other, one))
+    if isinstance(subject.data, WeightedGraph):
+        return given_edges(subject.data, starts, other[order], apart(subject, one[order], other[order]))
+    return neighbors(subject, joined_in(subject, starts, other[order]), subject.method.graph)
 
 
 def _optimum(again: Again) -> Iterator[Check]:

@@ -12,6 +12,7 @@ from mlcli.base.stage import running
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.checkup.concentration import concentration_of
+from mlcli.checkup.edges import edges_of
 from mlcli.checkup.euclidean import CAILLIEZ, euclidean_of
 from mlcli.checkup.features import features_of
 from mlcli.checkup.findings import findings_of
@@ -41,7 +42,10 @@ def check(config: RunConfig) -> Report:
         with running("read"):
             table = as_found(config.input, config.compute)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
-        if table.kind == "features":
+        if table.graph is not None:
+            config.prepare.apply(table)  # refuses options without a use
+            report = replace(report, edges=edges_of(table.graph, LARGEST))
+        elif table.kind == "features":
             report = _of_features(report, table, config, neighbors)
         else:
             config.prepare.apply(table)  # refuses options without a use

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from decimal import ROUND_UP, Context
 
 from mlcli.checkup.hints import look_like_dissimilarities, look_squared
-from mlcli.checkup.report import Euclidean, Features, Finding, Metric, Offender, Report, Unknown
+from mlcli.checkup.report import EdgeFacts, Euclidean, Features, Finding, Metric, Offender, Report, Unknown
 from mlcli.config.run_config import RunConfig
 from mlcli.data.square import look_like_similarities
 from mlcli.data.table import Table
@@ -19,7 +19,8 @@ SKEWED = 1.4  # skewness of how often points are neighbors
 def findings_of(report: Report, config: RunConfig, table: Table) -> Iterator[Finding]:
     """All findings, those first that `embed` would stop at."""
     findings = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report, table),
-                *_of_features(report.features, config, table), *_of_geometry(report)]
+                *_of_features(report.features, config, table), *_of_geometry(report),
+                *_of_edges(report.edges)]
     yield from sorted(findings, key=lambda finding: finding.severity)
 
 
@@ -144,6 +145,18 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
                       f"{hubness.neighbors} nearest of {hubness.most_often:,} points, and "
                       f"{counted(hubness.never, 'point')} of none (skewness {hubness.skewness:.2f})",
                       "graphs may run through hubs; compare with --set method.graph=mutual")
+
+
+def _of_edges(edges: EdgeFacts | None) -> Iterator[Finding]:
+    if edges is None:
+        return
+    if edges.pieces > 1:
+        yield Finding("C-GRAPH-PIECES", "error", f"the graph is in {edges.pieces} pieces, the largest of "
+                      f"{counted(edges.piece_sizes[0], 'point')}", "join them by edges, or give "
+                      "--set method.neighbors.pieces=largest")
+    if edges.detours:
+        yield Finding("C-DETOURS", "warning", f"{counted(edges.detours, 'edge')} longer than a path between the two "
+                      "ends", "isomap never uses them, and no points have such distances, which sde would keep")
 
 
 def _pair(offender: Offender) -> str:

@@ -6,6 +6,7 @@ from math import isfinite
 from mlcli.checkup.report import (
     Concentration,
     Corrections,
+    EdgeFacts,
     Euclidean,
     Features,
     GraphFacts,
@@ -39,6 +40,8 @@ def lines_of(report: Report) -> Iterator[str]:
         partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
         sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""
         yield from _section(f"Neighbors{partly}{sampled}", [*_graph(report.graph), *_neighborhoods(report)])
+    if report.edges:
+        yield from _section("Graph", _edges(report.edges))
     if report.concentration:
         yield from _section("Distances, in units of that to the farthest point", _concentration(report.concentration))
     if report.skipped:
@@ -155,11 +158,26 @@ def _kernel(kernel: Kernel) -> list[tuple[str, str]]:
     return facts
 
 
+def _edges(edges: EdgeFacts) -> list[tuple[str, str]]:
+    facts = [("edges", f"{edges.edges:,}, {_pieces(edges)}"),
+             ("edges of a point", f"{edges.fewest:,} to {edges.most:,} (at {shown(edges.hub)})")]
+    if edges.smallest is not None:
+        zeros = f", {edges.zeros:,} of zero" if edges.zeros else ""
+        facts.append((edges.numbers, f"{edges.smallest:.6g} to {edges.largest:.6g}{zeros}"))
+    if edges.numbers == "lengths":
+        facts.append(("longer than a path", NOT_FOUND if edges.detours is None else counted(edges.detours, "edge")))
+    return facts
+
+
+def _pieces(graph: GraphFacts | EdgeFacts) -> str:
+    """The pieces of a graph, with their sizes where there are several."""
+    more = ", ..." if graph.pieces > len(graph.piece_sizes) else ""
+    sizes = ", ".join(f"{size:,}" for size in graph.piece_sizes) + more
+    return counted(graph.pieces, "piece") + (f" of {sizes} points" if graph.pieces > 1 else "")
+
+
 def _graph(graph: GraphFacts) -> list[tuple[str, str]]:
-    sizes = ", ".join(f"{size:,}" for size in graph.piece_sizes) + (", ..." if graph.pieces > len(graph.piece_sizes)
-                                                                    else "")
-    return [(f"graph of {graph.rule}", f"{counted(graph.edges, 'edge')}, {counted(graph.pieces, 'piece')}"
-             + (f" of {sizes} points" if graph.pieces > 1 else "")),
+    return [(f"graph of {graph.rule}", f"{counted(graph.edges, 'edge')}, {_pieces(graph)}"),
             ("connects all", f"{counted(graph.connecting_k, 'neighbor')} or more; a radius of "
              f"{graph.connecting_radius:.6g} or more (the gap between {' and '.join(map(shown, graph.widest_gap))})")]
 

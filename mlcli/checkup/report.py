@@ -215,6 +215,23 @@ class GraphFacts:
 
 
 @frozen
+class EdgeFacts:
+    """A graph that was given by its edges."""
+
+    numbers: str  # lengths or affinities
+    edges: int
+    zeros: int  # edges of the length zero
+    smallest: float | None  # none without edges
+    largest: float | None
+    fewest: int  # edges of a point
+    most: int
+    hub: str  # the point with most
+    pieces: int
+    piece_sizes: tuple[int, ...]  # the largest ones
+    detours: int | None  # edges longer than a path between their ends; none where that was not computed
+
+
+@frozen
 class Skipped:
     """A check that was not made."""
 
@@ -240,6 +257,7 @@ class Report:
     hubness: Hubness | None = None
     intrinsic_dimension: IntrinsicDimension | None = None
     graph: GraphFacts | None = None
+    edges: EdgeFacts | None = None
     skipped: tuple[Skipped, ...] = ()
     findings: tuple[Finding, ...] = ()
 

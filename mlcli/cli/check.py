@@ -17,8 +17,8 @@ from mlcli.config.layers import assignment
 from mlcli.errors import DataError
 from mlcli.rundir.journal import recording
 
-FLAGS = ("dissimilarities", "id_column", "label_column", "columns", "transpose", "transform", "top_variance", "scale",
-         "neighbors", "radius", "seed", "threads", "memory_limit")
+FLAGS = ("dissimilarities", "graph", "id_column", "label_column", "columns", "transpose", "transform", "top_variance",
+         "scale", "neighbors", "radius", "seed", "threads", "memory_limit")
 GRAPH = "isomap"  # the method whose neighbors are examined
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anything was found.")]
 
@@ -32,11 +32,13 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     \b
     mlcli check data.csv
     mlcli check --dissimilarities distances.csv
+    mlcli check --graph edges.csv
     mlcli check --strict --json data.csv > checkup.json
 
     Dissimilarities: the four conditions of a metric, Euclidean or not, corrections. Features: missing,
     constant and repeated rows and columns, scales, distance concentration. Both: intrinsic dimension,
-    hubs, the neighbor graph and what connects it. With --quiet only the findings are shown.
+    hubs, the neighbor graph and what connects it. Graphs: pieces, edges of a
+    point, edges longer than a path. With --quiet only the findings are shown.
     """
     given = layer_of(flags).over(assignment("input.path", data, "DATA")).over(assignment("method.name", GRAPH, ""))
     layer = from_outside(os.environ, assignments or [], given)

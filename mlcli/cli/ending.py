@@ -35,7 +35,9 @@ def headline(summary: Mapping[str, Any]) -> str:
         return (f"{summary['method']} of {name}: the covariance of {given['columns']:,} columns to loadings on "
                 f"{made['components']:,} axes in {summary['seconds']:.2f} s")
     what = "columns" if given["kind"] == "features" else "points"
-    return (f"{summary['method']} of {name}: {given['rows']:,} rows x {given['columns']:,} {what} to "
+    size = (f"{given['rows']:,} points, {given['edges']:,} edges" if given["kind"] == "graph" else
+            f"{given['rows']:,} rows x {given['columns']:,} {what}")
+    return (f"{summary['method']} of {name}: {size} to "
             f"{made['rows']:,} x {made['components']:,} in {summary['seconds']:.2f} s")
 
 

@@ -20,7 +20,8 @@ class Flag:
 
     path: str
     names: tuple[str, ...]
-    constant: str | bool | None = None  # the value that a flag without one stands for
+    constant: Any = None  # the value that a flag without one stands for
+    says: str = ""  # what DATA is then
     also: str | None = None  # where the value goes for methods that have no option at `path`
 
 
@@ -31,7 +32,9 @@ FLAGS = {
     "radius": Flag("method.neighbors.radius", ("--radius",)),
     "paths": Flag("method.paths.algorithm", ("--paths",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
-    "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities"),
+    "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
+                            "DATA holds one number for every two points."),
+    "graph": Flag("input.kind", ("--graph",), "graph", "DATA holds the edges of a graph."),
     "id_column": Flag("input.id_column", ("--id-column",)),
     "label_column": Flag("input.label_columns", ("--label-column",)),
     "view": Flag("input.view.path", ("--view",)),
@@ -42,11 +45,13 @@ FLAGS = {
     "scale": Flag("prepare.scale", ("--scale",)),
     "output": Flag("output", ("-o", "--output")),
     "format": Flag("report.formats", ("--format",)),
+    "keep": Flag("report.keep", ("--keep",)),
+    "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True),
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
 }
-COMMAS = ("input.columns", "prepare.transform")  # lists whose items may be separated by commas
+COMMAS = ("input.columns", "prepare.transform", "report.keep")  # lists whose items may be separated by commas
 
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -87,8 +92,8 @@ def rows_at(path: str) -> list[Row]:
 
 def sentence(flag: Flag, described: list[Row]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
-    if isinstance(flag.constant, str):
-        return f"The same as --set {flag.path}={flag.constant}: DATA holds one number for every two points."
+    if flag.constant and (flag.says or isinstance(flag.constant, str)):
+        return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
     methods = [row.only["method"] for row in described if "method" in row.only]
     owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
     repeated = " Repeatable." if described[0].type.startswith(LIST) else ""
@@ -117,7 +122,7 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
 
 
 def value_for(flag: Flag, given: Any) -> Any:
-    """A flag's value: texts as they are, lists also split at commas, anything else by YAML's rules."""
+    """A flag's value: texts as they are, lists of names also split at commas, anything else by YAML's rules."""
     if flag.constant:
         return flag.constant
     if isinstance(given, list):

@@ -38,6 +38,15 @@ def write_out(table: Any, output: str, format: str | None, *, force: bool) -> No
         publish.write_whole(Path(output), lambda draft: write_table(table, draft, chosen), force=force)
 
 
+def draw(figure: Any, output: str, *, force: bool) -> None:
+    """Writes a figure to a file, in the format that its ending names, whole or not at all."""
+    from mlcli.report.figures import drawn_as
+
+    path = Path(output)
+    content = drawn_as(figure, path.suffix[1:].lower())
+    publish.write_whole(path, lambda draft: draft.write_bytes(content), force=force)
+
+
 def format_of(output: str, format: str | None) -> str:
     """The format asked for, else the one that the file's ending names; raises UsageError."""
     ending = Path(output).suffix.lower()

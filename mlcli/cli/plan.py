@@ -31,7 +31,7 @@ def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignmen
     mlcli plan configs/isomap-swiss-roll.yaml --measure 0.01
 
     The data is read, and Isomap's graph is made, since its shape decides the cost. Exit code 82
-    where the run would not fit in memory.
+    where the run would not fit in memory or on disk.
     """
     from mlcli.planning import plan as planned
 
@@ -64,6 +64,8 @@ def _told(document: dict[str, Any]) -> list[str]:
     size = f"{document['rows']} rows x {document['columns']} columns"
     if document["kind"] == "covariance":
         size = f"the covariance of {document['columns']} columns"
+    if document["kind"] == "graph":
+        size = f"a graph of {document['rows']} points"
     lines = [f"{document['method']}: {size}, {document['threads']} threads"]
     for step in document["steps"]:
         measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"
@@ -73,5 +75,8 @@ def _told(document: dict[str, Any]) -> list[str]:
     total = "" if measured is None else f"; measured on a share, {duration(measured)}"
     lines.append(f"in all about {duration(document['seconds'])}{total}")
     lines.append(f"memory about {memory(document['memory'])} of {memory(document['memory_limit'])}"
-                 + ("" if document["fits"] else ": does not fit"))
+                 + ("" if document["memory"] <= document["memory_limit"] else ": does not fit"))
+    if document["disk"]:
+        lines.append(f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
+                     + ("" if document["disk"] <= document["disk_free"] else ": does not fit"))
     return lines

@@ -22,6 +22,7 @@ COMMANDS = {
     "check": "Examine a data set before a run.",
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",
+    "route": "Find the shortest path between two points of a finished run.",
     "reconstruct": "Go from coordinates back to features, where possible.",
     "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
     "report": "Render the report of a finished run again.",

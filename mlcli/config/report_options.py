@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field, Strict
 
 from mlcli.base.options import Options, option
+from mlcli.base.products import Name
 
 Format = Literal["csv", "parquet", "npy"]
 FigureFormat = Literal["svg", "png", "pdf"]
@@ -32,3 +33,14 @@ class Report(Options):
         "auto", "How thoroughly results are checked before they are published: what is cheap, and samples of the rest "
         "(auto), or every row and path, with eigenvalues counted by inertia (full), as `mlcli verify --full` does.")
     dimension: bool = option(True, "Whether the rules for the number of axes are applied.")
+    keep: Annotated[tuple[Name, ...], Strict(False)] = option(
+        (), "What the stages of the fit made that is written as files too: the neighbor graph (graph.npz), the "
+        "distances that the kernel is made of (distances.npy), the weights of the edges or of the neighbors "
+        "(weights.npz), the centered kernel (kernel.npy).")
+
+    draw_graph: bool = option(False, "Whether the edges of the neighbor graph are drawn under the scatter plot; the "
+                              "graph is then kept.")
+
+    def kept(self) -> tuple[Name, ...]:
+        """What is to be kept, each once."""
+        return tuple(dict.fromkeys((*self.keep, *(("graph",) if self.draw_graph else ()))))

@@ -23,6 +23,12 @@ class RunConfig(Options):
     def require_fitting(self) -> None:
         """Raises ConfigError where the method does not accept what input and preparation give."""
         self.method.require_kind(self.input.kind, self.prepare.missing)
+        self.method.require_products(self.report.keep, "report.keep")
+        self.method.require_products(("graph",) if self.report.draw_graph else (), "report.draw_graph")
+        if self.output == "-" and self.report.kept():
+            name = "keep" if self.report.keep else "draw_graph"
+            raise ConfigError("UNUSED", f"{name} was chosen and standard output takes the embedding alone",
+                              where=f"report.{name}", hint="leave it out, or give a directory (-o)")
         if self.output == "-" and self.input.kind == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")

@@ -10,9 +10,10 @@ from mlcli.data.streams import COMPRESSED, compression
 from mlcli.errors import ConfigError
 
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
-            ".feather": "arrow", ".ipc": "arrow", ".npy": "npy", ".npz": "npz", ".phy": "phylip", ".phylip": "phylip"}
+            ".feather": "arrow", ".ipc": "arrow", ".npy": "npy", ".npz": "npz", ".phy": "phylip", ".phylip": "phylip",
+            ".mtx": "mtx"}
 ENDINGS = {*SUFFIXES, *COMPRESSED, ".txt", ".dist", ".lsmat"}  # that a name of data may have
-TEXTS = ("csv", "tsv", "phylip")
+TEXTS = ("csv", "tsv", "phylip", "mtx")
 
 
 def format_of(opened: Opened, input: Input) -> str:
@@ -24,6 +25,8 @@ def format_of(opened: Opened, input: Input) -> str:
         _refuse(f"{format} is not read from a compressed file", "input.path", "decompress it first")
     if format == "phylip" and not input.square:
         _refuse("a PHYLIP file holds dissimilarities", "input.kind", "give --dissimilarities")
+    if format == "mtx" and input.kind != "graph":
+        _refuse("a Matrix Market file is read as a graph only", "input.kind", "give --graph")
     if input.key is not None and format != "npz":
         _refuse(f"key has no use with format {format}", "input.key", "leave it out")
     return format

@@ -18,10 +18,10 @@ class Input(Options):
     """What to read, and how."""
 
     path: str = option(..., "The file to read; - is CSV on standard input.", min_length=1)
-    kind: Literal["features", "dissimilarities", "kernel", "covariance"] = option(
-        "features", "What the numbers are: coordinates of points, one number for every two points, or the covariance "
-        "(or correlation) of every two columns.")
-    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip"] = option(
+    kind: Literal["features", "dissimilarities", "kernel", "covariance", "graph"] = option(
+        "features", "What the numbers are: coordinates of points, one number for every two points, the covariance "
+        "(or correlation) of every two columns, or one for every two points that an edge joins.")
+    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip", "mtx"] = option(
         "auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows.")
     label_columns: Names = option((), "Columns carried through to the output as text.")
@@ -34,6 +34,8 @@ class Input(Options):
     key: str | None = option(None, "Which array of an npz file.")
     symmetrize: Literal["error", "mean", "min", "max"] = option(
         "error", "What to do with a matrix that is not symmetric.")
+    edges: Literal["lengths", "affinities"] = option(
+        "lengths", "What the numbers of a graph are: how far apart points are, or how close.")
     observations: int | None = option(
         None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
     transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
@@ -61,7 +63,7 @@ class Input(Options):
     @property
     def square(self) -> bool:
         """Whether the numbers stand for pairs of points, or of columns."""
-        return self.kind != "features"
+        return self.kind not in ("features", "graph")
 
 
 def check(input: Input) -> None:
@@ -73,7 +75,11 @@ def check(input: Input) -> None:
         _refuse(f"squared has no use with kind {input.kind}", "input.squared")
     if input.observations is not None and input.kind != "covariance":
         _refuse(f"observations has no use with kind {input.kind}", "input.observations")
-    if input.symmetrize != "error" and not input.square:
+    if input.edges != "lengths" and input.kind != "graph":
+        _refuse(f"edges has no use with kind {input.kind}", "input.edges")
+    if input.kind == "graph":
+        _check_graph(input)
+    if input.symmetrize != "error" and input.kind == "features":
         _refuse("symmetrize has no use with kind features", "input.symmetrize")
     if input.columns and input.square:
         _refuse(f"columns cannot be chosen with kind {input.kind}, where rows and columns are the same points",
@@ -90,11 +96,22 @@ def check(input: Input) -> None:
         _refuse(f"column {input.id_column!r} is named both as id and as label", "input.label_columns")
 
 
+def _check_graph(input: Input) -> None:
+    """Refuses options of tables for a graph."""
+    for name in ("id_column", "label_columns", "columns", "key"):
+        if getattr(input, name) not in (None, ()):
+            _refuse(f"{name} has no use with kind graph, whose points are named by its edges", f"input.{name}")
+    if input.header is False:
+        _refuse("an edge list names its columns", "input.header")
+    if input.transpose:
+        _refuse("transpose has no use with kind graph, whose edges have two equal ends", "input.transpose")
+
+
 def _check_view(input: Input) -> None:
     """Refuses a second view beside a square matrix or a second standard input, and its options without a file."""
     if input.view.path is None and input.view != View():
         _refuse("options of a second view are given, and no file: input.view.path is missing", "input.view")
-    if input.view.path is not None and input.square:
+    if input.view.path is not None and input.kind != "features":
         _refuse(f"a second view has no use with kind {input.kind}", "input.view.path")
     if input.view.path == input.path == "-":
         _refuse("both views are standard input", "input.view.path")

@@ -4,6 +4,8 @@ import errno
 import lzma
 import zipfile
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import BinaryIO, cast
 
 from mlcli.base.compute import Compute
@@ -23,17 +25,23 @@ SPARSE = {"format", "shape", "data"}  # what every archive of scipy.sparse.save_
 
 def read_npz(opened: Opened, input: Input, compute: Compute) -> Sheet:
     """The numbers of one array of an NPZ file."""
+    with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+        entry = chosen(archive.infolist(), input)
+        require_modest(entry.file_size, entry.compress_size, "the array", input)
+        with archive.open(entry) as array:
+            return array_sheet(cast(BinaryIO, array), entry.file_size, input.path, input, compute)
+
+
+@contextmanager
+def archive_faults(path: str) -> Iterator[None]:
+    """Turns what libraries raise about a damaged archive into DataError."""
     try:
-        with opened.stream() as stream, zipfile.ZipFile(stream) as archive:
-            entry = chosen(archive.infolist(), input)
-            require_modest(entry.file_size, entry.compress_size, "the array", input)
-            with archive.open(entry) as array:
-                return array_sheet(cast(BinaryIO, array), entry.file_size, input.path, input, compute)
+        yield
     except (*FAULTS, OSError) as error:
         cause = error.__context__ if isinstance(error, zipfile.BadZipFile) else error
         if isinstance(cause, OSError) and cause.errno not in (None, errno.EINVAL):  # the disk's fault, not the file's
             raise cause from None
-        raise corrupt(opened.path, "NPZ", error) from None
+        raise corrupt(path, "NPZ", error) from None
 
 
 def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
@@ -48,7 +56,8 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
                         hint="save one with numpy.savez")
     if set(names) >= SPARSE:
         raise DataError("SPARSE", "the archive holds a sparse matrix of SciPy", where=place(input.path),
-                        hint="save it with its zeros: numpy.save(file, matrix.toarray())")
+                        hint="a graph is read with --graph; other numbers are saved with their zeros: "
+                        "numpy.save(file, matrix.toarray())")
     if input.key is None and len(names) > 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
                         where=place(input.path), hint="choose one with input.key")

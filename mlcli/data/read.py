@@ -1,4 +1,4 @@
-"""Reads a table: features, dissimilarities, a kernel or a covariance, from any of the formats."""
+"""Reads a table: features, dissimilarities, a kernel, a covariance or a graph, from any of the formats."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,6 +12,7 @@ from mlcli.base.types import Array
 from mlcli.data.columns import read_arrow
 from mlcli.data.delimited import read_delimited
 from mlcli.data.formats import format_of, separator_of
+from mlcli.data.graphs import graph_table
 from mlcli.data.header import Head
 from mlcli.data.input import Input, check
 from mlcli.data.layout import Layout, crossed_layout, features_layout, square_layout
@@ -50,8 +51,10 @@ def as_found(input: Input, compute: Compute | None = None) -> Table:
     check(input)
     with opened(input.path, compute) as file:
         format = format_of(file, input)
-        sheet = read_sheet(file, input, format, compute, square_layout if input.square else features_layout)
         source = Source(input.path, file.digest, file.size, format)
+        if input.kind == "graph":
+            return graph_table(file, input, source, compute)
+        sheet = read_sheet(file, input, format, compute, square_layout if input.square else features_layout)
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
 
 

@@ -6,7 +6,7 @@ from dataclasses import field, replace
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Covariance, Dissimilarities, Features, Labeled, Similarities, TwoViews
+from mlcli.base.inputs import Covariance, Dissimilarities, Features, Labeled, Similarities, TwoViews, WeightedGraph
 from mlcli.base.inputs import Input as MethodInput
 from mlcli.base.scaling import constant
 from mlcli.base.types import AnyArray, Array
@@ -41,6 +41,7 @@ class Table:
     source: Source | None = None
     view: "Table | None" = None  # a second view of the same rows, in the same order
     observations: int | None = None  # behind a covariance matrix
+    graph: WeightedGraph | None = None  # that joins the points, where these have no columns
 
     def __post_init__(self) -> None:
         """Makes sure that features stay what they are; a square matrix may be made symmetric in place."""
@@ -49,6 +50,8 @@ class Table:
 
     def data(self) -> MethodInput:
         """What a method takes, with everything that the table has for it: labels or a second view."""
+        if self.graph is not None:
+            return self.graph
         if self.kind == "dissimilarities":
             return Dissimilarities(self.values, self.ids)
         if self.kind == "kernel":
@@ -67,6 +70,11 @@ class Table:
         """How many points there are: none behind a covariance matrix, whose rows are columns."""
         return 0 if self.kind == "covariance" else len(self.ids)
 
+    @property
+    def bytes(self) -> int:
+        """The memory that its numbers take: of a graph those of its edges."""
+        return self.values.nbytes if self.graph is None else self.graph.bytes
+
     def take(self, rows: Sequence[int] | AnyArray) -> "Table":
         """Some of the rows (features), or of the points (a square matrix), in the order given."""
         chosen = np.asarray(rows, dtype=np.int64)
@@ -75,5 +83,6 @@ class Table:
         ids = taken(self.ids, chosen)
         labels = {name: tuple(texts[row] for row in chosen.tolist()) for name, texts in self.labels.items()}
         view = self.view and self.view.take(chosen)
-        return replace(self, values=values, ids=ids, labels=labels, view=view,
+        graph = self.graph and self.graph.take(chosen)
+        return replace(self, values=values, ids=ids, labels=labels, view=view, graph=graph,
                        columns=tuple(ids) if square else self.columns)

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given, Input, TwoViews
+from mlcli.base.inputs import Given, Input, TwoViews, WeightedGraph
 from mlcli.base.options import Options
+from mlcli.base.products import Name
 from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
@@ -15,7 +16,11 @@ from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import Way, way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import graph_steps
+
+OF_SEARCH = ("neighbors.radius", "neighbors.count", "graph")  # options of the search for neighbors
+ALL_PAIRS = ("distances", "kernel")  # which a fit of landmarks does not make
 
 
 class Method(Options):
@@ -39,9 +44,11 @@ class Method(Options):
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     ways: ClassVar[tuple[Way, ...]] = (way(),)  # that compute something else
+    keeps: ClassVar[tuple[Name, ...]] = ()  # what a fit makes on the way to its coordinates and a run may keep
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
+        neighbors: Neighbors = Neighbors()  # of a method on neighbors
         eigensolve: Eigensolve = Eigensolve()  # or, of a method without an eigenproblem:
         axes: Axes = Axes()
 
@@ -101,6 +108,20 @@ class Method(Options):
         """How many axes are kept."""
         return self.axes if self.axes_section() == "axes" else self.eigensolve
 
+    def makes(self) -> tuple[Name, ...]:
+        """What a fit makes on the way to its coordinates, of what a run may keep; of landmarks not of all pairs."""
+        return self.keeps if getattr(self, "landmarks", None) is None else tuple(
+            name for name in self.keeps if name not in ALL_PAIRS)
+
+    def require_products(self, wanted: Sequence[Name], where: str) -> None:
+        """Raises ConfigError where something is to be kept that the fit does not make."""
+        made = self.makes()
+        for name in wanted:
+            if name not in made:
+                raise ConfigError("KEEP", f"{name} cannot be kept: {self.name} makes none with these options",
+                                  where=where,
+                                  hint=f"it makes {' and '.join(made)}" if made else "leave it out")
+
     def requires(self) -> Mapping[str, str]:
         """The extras that these options need, each with the module that it brings."""
         return {}
@@ -114,8 +135,13 @@ class Method(Options):
         return []
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Stages other than the eigensolve whose defaults depend on the data."""
-        return {}
+        """Stages other than the eigensolve whose defaults depend on the data: neighbors, at most n - 1 of them."""
+        if "neighbors" not in type(self).model_fields:
+            return {}
+        if isinstance(data, WeightedGraph):
+            return self.refuse_unused("the graph is given", *(path for path in OF_SEARCH if path.partition(
+                ".")[0] in type(self).model_fields))
+        return {"neighbors": self.neighbors.resolved(len(data.values))}
 
     def limit(self, data: Input) -> int:
         """The most axes that data of this shape can have."""

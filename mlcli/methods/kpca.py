@@ -18,6 +18,7 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Gaussian, KernelFunction, Linear
 from mlcli.stages.kernels.median_distance import rate_step
+from mlcli.stages.kernels.products import kernel_product
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.similarities import Columns, KernelValues, linear_decoder
 
@@ -39,6 +40,7 @@ class KernelPCA(Method):
     ways: ClassVar = (
         way(), way("gaussian", kernel={"name": "gaussian", "rate": 0.05}), way("linear", kernel={"name": "linear"}),
         way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}))
+    keeps: ClassVar = ("kernel",)
     name: Literal["kpca"] = "kpca"
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
@@ -66,7 +68,9 @@ class KernelPCA(Method):
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         linear = isinstance(data, Features) and isinstance(self.kernel, Linear)
         decoder = linear_decoder(data.values, spectrum) if linear else None
-        return Model.of_kernel(spectrum, similarity, decoder=decoder)
+        products = kernel_product(len(data.values), lambda chosen: similarity.rows(data.values[chosen]),
+                                  spectrum.centering)
+        return Model.of_kernel(spectrum, similarity, decoder=decoder, products=products)
 
     def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
         if isinstance(data, Similarities):

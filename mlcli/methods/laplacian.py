@@ -6,22 +6,20 @@ import numpy as np
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
 from mlcli.base.options import option
 from mlcli.base.signs import leading_signs
-from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence, weights_step
+from mlcli.stages.graph.affinities import Affinity, Binary, weighted, weights_for, weights_step
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph, graph_steps
+from mlcli.stages.graph.pieces import connected_graph, entries_of, graph_steps
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
-from mlcli.stages.similarities import Projector
-from mlcli.stages.similarities.weights import Affinities
+from mlcli.stages.similarities import Affinities, EdgeAffinities, Projector
 
 NEAREST_ONE = 1e-8  # how near to one a cost must be for new points to have no coordinate on its axis
 
@@ -41,8 +39,7 @@ class Laplacian(Method):
     2003; new points: Bengio and others, 2004.
     """
 
-    accepts: ClassVar = (Features, Dissimilarities)
-    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
     decodes: ClassVar = None
     aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
@@ -51,6 +48,7 @@ class Laplacian(Method):
     ways: ClassVar = (way("", neighbors={"count": 9}), way("heat", neighbors={"count": 9}, weights={"name": "heat"}),
                       way("plain", neighbors={"count": 9}, normalized=False),
                       way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
+    keeps: ClassVar = ("graph", "weights")
     name: Literal["laplacian"] = "laplacian"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -59,33 +57,30 @@ class Laplacian(Method):
     normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
         """Neighbors, and one sparse factorization, whose fill is not known before."""
         neighbors, (rows, columns) = self.neighbors.neighborhood(data), data.values.shape
-        return [*graph_steps(data, neighbors, compute), weights_step(rows * neighbors.usual),
-                inverse_step(self.eigensolve, rows, neighbors.usual, columns)]
+        entries = entries_of(data, neighbors)
+        return [*graph_steps(data, neighbors, compute), weights_step(entries),
+                inverse_step(self.eigensolve, rows, entries // rows, columns)]
 
-    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
+    def solve(self, data: Joined, compute: Compute) -> Model:
         """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
         neighbors = self.neighbors.neighborhood(data)
         graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph)
         data = data if kept is None else data.take(kept)
-        with running("weights"):
-            affinity = self.weights.for_graph(graph, data.unit)
-            weights = affinity(graph.lengths)
-            scale = np.sqrt(degrees(graph, weights)) if self.normalized else np.ones(graph.size)
-            root = incidence(graph, weights, scale)
-        size = float(np.linalg.norm(scale))
-        kernel = Inverse(root, scale / size if self.normalized else None,
+        edges = weighted(graph, self.weights, data.unit, self.normalized)
+        size = float(np.linalg.norm(edges.scale))
+        kernel = Inverse(edges.root(), edges.scale / size if self.normalized else None,
                          where="method.weights", hint="choose a smaller rate, or more neighbors")
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
-        embedding = spectrum.vectors * (size / scale)[:, None]
+        embedding = spectrum.vectors * (size / edges.scale)[:, None]
         embedding *= leading_signs(embedding)
-        similarity = Affinities(neighbors, affinity, graph, data.values if isinstance(data, Features) else None,
-                                walking=self.normalized)
+        similarity = EdgeAffinities(graph, edges.affinity) if isinstance(data, WeightedGraph) else Affinities(
+            neighbors, edges.affinity, graph, data.points, walking=self.normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
-        return Model(embedding=embedding, spectrum=spectrum, kept=kept,
+        return Model(embedding=embedding, spectrum=spectrum, kept=kept, products=edges.products(),
                      projector=Projector(similarity, kernel.centering, axes))
 
     def identities(self, data: Any, model: Model) -> list[Check]:
@@ -93,5 +88,10 @@ class Laplacian(Method):
         return of_laplacian(existing(model.projector).similarity, model.embedding, model.ranks, self.normalized)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.resolved(len(data.values))}
+        """Neighbors; and of a graph with affinities these are the weights, unless others are chosen."""
+        return {**super().resolved_stages(data), "weights": weights_for(data, self.weights, self.chosen("weights"))}
+
+    def powers_of(self, data: Input) -> Powers:
+        """Costs carry the unit of given weights, unless these are shares of their sums."""
+        given = self.weights.of == "affinities" and not self.normalized
+        return Powers(coordinates=0, spectrum=-1 if given else 0)

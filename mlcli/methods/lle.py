@@ -1,12 +1,13 @@
 """Locally linear embedding."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
+from mlcli.base.inputs import Features
 from mlcli.base.options import option
+from mlcli.base.products import Products, Sparse
 from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
@@ -14,6 +15,7 @@ from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_lists, graph_steps
 from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
@@ -44,6 +46,7 @@ class LLE(Method):
     digits: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
     ways: ClassVar = (way("", "twins", neighbors={"count": 9}),
                       way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
+    keeps: ClassVar = ("graph", "weights")
     name: Literal["lle"] = "lle"
     neighbors: Neighbors = Neighbors()
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
@@ -65,15 +68,14 @@ class LLE(Method):
         lists, kept = connected_lists(data, neighbors, self.neighbors.pieces)
         data = data if kept is None else data.take(kept)
         with running("weights"):
-            root = residual_matrix(barycentric_weights(data.values, data.values, lists, self.ridge), lists)
+            weights = barycentric_weights(data.values, data.values, lists, self.ridge)
+            root = residual_matrix(weights, lists)
         kernel = Inverse(root, where="method.ridge",
                          hint="use a larger ridge or more neighbors")
         spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
         embedding = spectrum.vectors * np.sqrt(len(data.values))
         similarity = Barycenters(neighbors, data.values, self.ridge)
-        return Model(embedding=embedding, spectrum=spectrum, kept=kept,
+        products: Products = {"graph": graph_of(lists, "union").product(),
+                              "weights": Sparse(lists.starts, lists.indices, weights)}
+        return Model(embedding=embedding, spectrum=spectrum, kept=kept, products=products,
                      projector=Projector(similarity, kernel.centering, embedding))
-
-    def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.resolved(len(data.values))}

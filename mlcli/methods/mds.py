@@ -17,6 +17,7 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.forms import Dense
+from mlcli.stages.kernels.products import corrected_rows, distance_products
 from mlcli.stages.similarities import Distances, GivenDistances, linear_decoder
 
 COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
@@ -43,6 +44,7 @@ class MDS(Method):
     isometric: ClassVar = True
     ways: ClassVar = (way(), way("lingoes", correction="lingoes"), way("landmarks", "permutation", landmarks=30),
                       way("krylov", "whole", eigensolve={"solver": "krylov"}))
+    keeps: ClassVar = ("distances", "kernel")
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
@@ -85,4 +87,6 @@ class MDS(Method):
         spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
         similarity = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
         decoder = None if points is None or correction.constant else linear_decoder(points, spectrum)
-        return Model.of_kernel(spectrum, similarity, decoder=decoder)
+        rows = corrected_rows(data.values, correction, square=points is None)
+        return Model.of_kernel(spectrum, similarity, decoder=decoder,
+                               products=distance_products(len(squared), rows, spectrum.centering))

@@ -39,7 +39,7 @@ def peak(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) 
 
     Beside the data as read there is a copy in other units for as long as a fit takes, unless within `unscaled`.
     """
-    rows, table, held = len(data.values), float(data.values.nbytes), 1 if method.unscaled else 2
+    rows, table, held = len(data.values), float(data.bytes), 1 if method.unscaled else 2
     fit = max(*(step.memory for step in steps), checks_memory(method, rows, table))
     return resident(compute.thread_count()) + max(2 * table, held * table + fit)
 

@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given
+from mlcli.base.products import Products
 from mlcli.base.quantity import Quantity, plain_figures
 from mlcli.base.scaling import Unit, largest_of
 from mlcli.base.signs import leading_signs
@@ -59,13 +60,18 @@ class Model:
     spreads: Array | None = None  # n x p x p, posterior covariances, where they differ from row to row
     unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
+    products: Products = field(default_factory=dict)  # what a run may keep
 
     @classmethod
     def of_kernel(cls, spectrum: Spectrum, similarity: Similarity, *, decoder: Decoder | None = None,
-                  kept: Indices | None = None, rows: RowsOf | None = None) -> "Model":
-        """Coordinates V √λ of a kernel whose rows the similarity gives, and of new rows by the axes V / √λ."""
+                  kept: Indices | None = None, rows: RowsOf | None = None, products: Products | None = None) -> "Model":
+        """Coordinates V √λ of a kernel whose rows the similarity gives, and of new rows by the axes V / √λ.
+
+        What a run may keep is what the similarity makes, where it is not given.
+        """
         projector = Projector(similarity, spectrum.centering, spectrum.inverse_roots(), decoder)
-        return cls(embedding=spectrum.coordinates(), spectrum=spectrum, projector=projector, kept=kept, rows=rows)
+        return cls(embedding=spectrum.coordinates(), spectrum=spectrum, projector=projector, kept=kept, rows=rows,
+                   products=products or similarity.products(spectrum.centering))
 
     def project(self, new: Array) -> Array:
         """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
@@ -127,10 +133,12 @@ class Model:
         if np.isfinite(largest_of(self.embedding)) and not in_range(embedding, self.embedding):
             raise NumericalError("RANGE", "coordinates in the data's unit leave the range of double precision",
                                  hint="give the data in another unit, features with --scale standard")
+        units = {"none": Unit(), "input": data.unit, "spectrum": data.unit**powers.spectrum}
+        products = {name: product.plain(units[product.carried]) for name, product in self.products.items()}
         return replace(self, embedding=embedding, spectrum=spectrum, fit=plain_figures(self.fit, data.units),
                        projector=self.projector and self.projector.in_units(data.value_unit, unit),
                        objective=self.objective and Quantity(self.objective.plain(data.units)),
-                       loadings=self.loadings and self.loadings.plain(data))
+                       loadings=self.loadings and self.loadings.plain(data), products=products)
 
 
 def in_unit(spectrum: Spectrum, unit: Unit) -> Spectrum:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
 from mlcli.base.steps import Step
@@ -15,7 +15,8 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph, graph_steps
-from mlcli.stages.similarities import Barycenters, Projector
+from mlcli.stages.kernels.products import kernel_product
+from mlcli.stages.similarities import Barycenters, GivenGraph, Projector
 from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
 
 
@@ -35,7 +36,7 @@ class SDE(Method):
     Weinberger, Sha, Zhu and Saul, 2006; Sun, Boyd, Xiao and Diaconis, 2006.
     """
 
-    accepts: ClassVar = (Features, Dissimilarities)
+    accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
     proof: ClassVar = "spectrum"
     decodes: ClassVar = None
     aliases: ClassVar = ("mvu",)
@@ -43,6 +44,7 @@ class SDE(Method):
         way("", "quick", neighbors={"count": 6}),
         way("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
         way("basis", "quick", neighbors={"count": 6}, basis=12))
+    keeps: ClassVar = ("graph", "kernel")
     name: Literal["sde"] = "sde"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -65,14 +67,14 @@ class SDE(Method):
                          softness=self.softness, tolerance=self.tolerance, limit=self.iterations,
                          accepted=self.accept_uncertified)
 
-    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
+    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
         """The graph is computed, because its pairs decide the rest."""
         neighbors = self.neighbors.neighborhood(data)
         graph = connected_graph(data, neighbors, self.neighbors.pieces, self.graph, UNBOUNDED)[0]
         return [*graph_steps(data, neighbors, compute),
                 *self.unfolding().steps(graph, data, self.eigensolve, compute)]
 
-    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
+    def solve(self, data: Joined, compute: Compute) -> Model:
         """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
         neighbors = self.neighbors.neighborhood(data)
         graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph, UNBOUNDED)
@@ -80,11 +82,17 @@ class SDE(Method):
         self.require_memory(self.unfolding().steps(graph, data, self.eigensolve, compute), data, compute)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        similarity = Barycenters(neighbors, data.values, self.ridge, square=isinstance(data, Dissimilarities))
+        similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
+            neighbors, data.values, self.ridge, square=isinstance(data, Dissimilarities))
+        factor = found.unfolded.factor
+        products = {"graph": graph.product(),
+                    **kernel_product(graph.size, lambda chosen: factor[chosen] @ factor.T, uncentered(graph.size))}
         projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
-        return Model(embedding=projector.axes, spectrum=spectrum, projector=projector, kept=kept,
+        return Model(embedding=projector.axes, spectrum=spectrum, projector=projector, kept=kept, products=products,
                      fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.resolved(len(data.values))}
+        """Neighbors; of a given graph only the pairs that it joins have distances, and no new point has any."""
+        if isinstance(data, LengthGraph):
+            self.refuse_unused("the graph is given", "common_neighbors", "ridge")
+        return super().resolved_stages(data)

@@ -39,6 +39,14 @@ class Curve:
 
 
 @frozen
+class Segments:
+    """Many straight lines of one kind: x1, y1, x2, y2 of each (m x 4)."""
+
+    kind: str
+    ends: Array
+
+
+@frozen
 class Dots:
     """Points of one kind and shape (m x 2), with tips where there are few."""
 
@@ -61,7 +69,7 @@ class Text:
     turned: bool = False  # by a quarter, to be read from below
 
 
-Mark = Line | Bar | Curve | Dots | Text
+Mark = Line | Bar | Curve | Segments | Dots | Text
 
 
 @frozen

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Text
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Segments, Text
 from mlcli.report.palette import GROUND, INKS
 from mlcli.report.text import visible
 
@@ -44,6 +44,14 @@ def _curve(axes: Any, mark: Curve, order: int) -> None:
         axes.plot(*zip(*mark.points, strict=True), zorder=order, **_stroke(mark.kind))
 
 
+def _segments(axes: Any, mark: Segments, order: int) -> None:
+    from matplotlib.collections import LineCollection
+
+    ink = INKS[mark.kind]
+    axes.add_collection(LineCollection(list(mark.ends.reshape(-1, 2, 2)), colors=ink.light, linewidths=ink.width,
+                                       zorder=order))
+
+
 def _stroke(kind: str) -> dict[str, Any]:
     ink = INKS[kind]
     dashes = {"dashes": [float(part) / ink.width for part in ink.dash.split()]} if ink.dash else {}
@@ -72,4 +80,4 @@ def _text(axes: Any, mark: Text, order: int) -> None:
 
 
 PAINTERS: dict[type[Mark], Callable[[Any, Any, int], None]] = {
-    Line: _line, Bar: _bar, Curve: _curve, Dots: _dots, Text: _text}
+    Line: _line, Bar: _bar, Curve: _curve, Segments: _segments, Dots: _dots, Text: _text}

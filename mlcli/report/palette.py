@@ -67,6 +67,7 @@ INKS = {
     "kept": Ink("#0072b2", "#4ba3e3"), "rest": Ink("#a9c3d6", "#46627a"), "negative": Ink("#c8501e", "#f08a5a"),
     "bound": Ink("#b9a9d6", "#6d5f94"),
     "curve": Ink("#5d3a9b", "#b39df0", 1.8), "second": Ink("#c8501e", "#f08a5a", 1.8, "6 3"),
+    "way": Ink("#c8501e", "#f08a5a", 2.2), "edge": Ink("#c3ccd6", "#3d4754", 0.7),
     "knot": Ink("#5d3a9b", "#b39df0", both=True), "mark": Ink("#c8501e", "#f08a5a", both=True),
     "guide": Ink("#8b929d", "#7d8694", 1, "4 3"), "plain": Ink("#0072b2", "#4ba3e3", both=True),
     "other": Ink("#a3a8b0", "#6d7480", both=True), "ground": Ink(*GROUND),

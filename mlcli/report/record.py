@@ -20,6 +20,8 @@ def heading(run: Contents) -> str:
     axes = f"{number(made['components'])} {'axis' if made['components'] == 1 else 'axes'}"
     sizes = (f"the covariance of {number(given['columns'])} columns → loadings on {axes}"
              if given.get("kind") == "covariance" else
+             f"{number(given['rows'])} points, {number(given.get('edges'))} edges → "
+             f"{number(made['rows'])} rows × {axes}" if given.get("kind") == "graph" else
              f"{number(given['rows'])} rows × {number(given['columns'])} {what} → {number(made['rows'])} rows × {axes}")
     line = (f"{sizes}, "
             f"{run.manifest.get('seconds', 0):.3g} s, finished {run.manifest.get('finished', 'unknown')}")

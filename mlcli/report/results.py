@@ -10,7 +10,7 @@ from mlcli.report.contents import Contents, Rows
 from mlcli.report.curves import curve, shepard
 from mlcli.report.drawing import Figure
 from mlcli.report.html import Part, facts, figure, joined, section, sentence, table
-from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Points, equal_units, pairs, scatter
+from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Edges, Points, equal_units, pairs, scatter
 from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.text import number, visible
 
@@ -46,7 +46,9 @@ def embedding(run: Contents, label: str | None) -> Part:
     points = [Points(values, run.embedding.ids, color, len(values)) for color in colors]
     seed = int(run.manifest.get("seed") or 0)
     drawn = [part.sample(MOST, seed) for part in points]
-    parts = [figure(scatter(part, _colored(part.colors)), _caption(part, i == 0)) for i, part in enumerate(drawn)]
+    edges = _edges(run, drawn[0])
+    parts = [figure(scatter(part, _colored(part.colors), edges if i == 0 else None), _caption(part, i == 0)
+                    + (_joined(edges) if i == 0 else "")) for i, part in enumerate(drawn)]
     if values.shape[1] > 2:
         some = drawn[0].sample(MOST_IN_PAIRS, seed)
         parts.append(figure(pairs(some, run.proportions), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
@@ -59,7 +61,22 @@ def main_scatter(run: Contents, title: str) -> Figure:
     values, labels = run.embedding.values, run.embedding.labels
     colors = next((coloring(name, texts) for name, texts in labels.items()), plain(len(values)))
     points = Points(values, run.embedding.ids, colors, len(values)).sample(MOST, int(run.manifest.get("seed") or 0))
-    return scatter(points, title)
+    return scatter(points, title, _edges(run, points))
+
+
+def _edges(run: Contents, points: Points) -> Edges | None:
+    """The edges of the neighbor graph, where they are drawn: on a plane."""
+    if run.edges is None or points.values.shape[1] < 2:
+        return None
+    return Edges.of(run.embedding.values, run.edges, points.values, int(run.manifest.get("seed") or 0))
+
+
+def _joined(edges: Edges | None) -> str:
+    if edges is None:
+        return ""
+    count = len(edges.ends)
+    return (f" Lines are the {edges.whole:,} edges of the neighbor graph." if count == edges.whole else
+            f" Lines are a random sample of {count:,} of the {edges.whole:,} edges of the neighbor graph.")
 
 
 def _chosen(run: Contents, label: str | None) -> Mapping[str, Sequence[str]]:

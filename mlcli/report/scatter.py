@@ -6,18 +6,44 @@ from itertools import combinations
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.axes import Panel, Scale, extent, spots
 from mlcli.report.coloring import Coloring
-from mlcli.report.drawing import Bar, Dots, Figure, Mark, Text
+from mlcli.report.drawing import Bar, Dots, Figure, Mark, Segments, Text
 
 MOST = 5_000  # points drawn
+MOST_EDGES = 10_000  # edges drawn
 MOST_IN_PAIRS = 2_000
 MOST_TIPS = 300  # points that each carry a name
 ROUNDS = 4  # in which groups are drawn alternately, so that none hides the others
 LEFT, RIGHT, TOP, BOTTOM = 64, 216, 60, 48
 WIDE, LOWEST, HIGHEST = 480, 200, 520  # pixels of the plot
 LONGEST_RATIO = WIDE / LOWEST  # of the axes' ranges while a unit is equally long on both
+
+
+@frozen
+class Edges:
+    """Edges to be drawn under the points: the places of both ends on the plane (m x 4)."""
+
+    ends: Array
+    whole: int  # edges of which these are a sample
+
+    @classmethod
+    def of(cls, values: Array, pairs: Indices, drawn: Array, seed: int) -> "Edges":
+        """At most so many of the edges between rows of an embedding (e x 2), drawn by a seeded generator.
+
+        Of those of a sample of the points, `drawn`, only such as lie in its range.
+        """
+        rows, places = sampled(len(pairs), MOST_EDGES, seed), values[:, :2]
+        some = pairs if rows is None else pairs[rows]
+        low, high = drawn[:, :2].min(axis=0), drawn[:, :2].max(axis=0)
+        inside = ((places >= low) & (places <= high)).all(axis=1)
+        some = some[inside[some].all(axis=1)]
+        return cls(np.column_stack([places[some[:, 0]], places[some[:, 1]]]), len(pairs))
+
+    def marks(self, panel: Panel) -> list[Mark]:
+        """The lines in pixels."""
+        return [Segments("edge", np.column_stack([spots(self.ends[:, :2], panel), spots(self.ends[:, 2:], panel)]))]
 
 
 @frozen
@@ -47,13 +73,14 @@ def sampled(count: int, most: int, seed: int) -> AnyArray | None:
     return None if count <= most else np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
 
 
-def scatter(points: Points, title: str) -> Figure:
+def scatter(points: Points, title: str, edges: Edges | None = None) -> Figure:
     """The first two axes, with equal scales where that fits; one axis against the rows' numbers."""
-    panel = _panel(points.values)
+    panel = panel_of(points.values)
+    joined = [] if edges is None else edges.marks(panel)
     height = panel.y.start + BOTTOM
     across, up = ("y1", "y2") if points.values.shape[1] > 1 else ("row", "y1")
-    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
-                         *dots(points, _xy(points.values, 0, 1), panel, points.radius),
+    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(), *joined,
+                         *dots(points, plane(points.values), panel, points.radius),
                          *panel.names(across, up), *points.colors.legend(LEFT + WIDE + 20, TOP + 8)]
     return Figure(f"Scatter plot: {title}", LEFT + WIDE + RIGHT, max(height, _legend_end(marks)), marks)
 
@@ -82,8 +109,9 @@ def pairs(points: Points, shares: Sequence[float | None]) -> Figure:
     return Figure("Scatter plots of pairs of axes", whole, max(whole - 46, _legend_end(marks)), marks)
 
 
-def _panel(values: Array) -> Panel:
-    x, y = _ends(_xy(values, 0, 1)[:, 0]), _ends(_xy(values, 0, 1)[:, 1])
+def panel_of(values: Array) -> Panel:
+    """The panel that holds the first two axes, with equal scales where that fits."""
+    x, y = _ends(plane(values)[:, 0]), _ends(plane(values)[:, 1])
     if not equal_units(values):
         return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + 340, TOP, whole=False))
     spans = x[1] / 2 - x[0] / 2, y[1] / 2 - y[0] / 2
@@ -98,11 +126,11 @@ def _widened(ends: tuple[float, float], length: float) -> tuple[float, float]:
     return middle - length / 2, middle + length / 2
 
 
-def _xy(values: Array, first: int, second: int) -> Array:
-    """Two axes, or the rows' numbers and the only axis."""
+def plane(values: Array) -> Array:
+    """The first two axes, or the rows' numbers and the only axis."""
     if values.shape[1] == 1:
         return np.column_stack([np.arange(1, len(values) + 1), values[:, 0]])
-    return values[:, [first, second]]
+    return values[:, :2]
 
 
 def _ends(values: Array) -> tuple[float, float]:

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Text
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Segments, Text
 from mlcli.report.palette import GROUND, style_sheet
 from mlcli.report.text import safe
 
@@ -47,6 +47,12 @@ def _curve(mark: Curve) -> str:
     return f'<polyline class="{mark.kind}" points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in mark.points)}"/>'
 
 
+def _segments(mark: Segments) -> str:
+    """One path for all."""
+    flat = mark.ends.ravel().tolist()
+    return f'<path class="{mark.kind}" d="{"M%.1f %.1fL%.1f %.1f" * len(mark.ends) % tuple(flat)}"/>'
+
+
 def _dots(mark: Dots) -> str:
     """One path for all dots of a kind, a few characters each; a path for each dot where each has a tip."""
     stroke, each = _shaped(mark)
@@ -73,4 +79,5 @@ def _text(mark: Text) -> str:
     return f'<text class="{mark.kind}" x="{mark.x:.1f}" y="{mark.y:.1f}"{anchor}{turn}>{safe(mark.text)}</text>'
 
 
-WRITERS: dict[type[Mark], Callable[[Any], str]] = {Line: _line, Bar: _bar, Curve: _curve, Dots: _dots, Text: _text}
+WRITERS: dict[type[Mark], Callable[[Any], str]] = {
+    Line: _line, Bar: _bar, Curve: _curve, Segments: _segments, Dots: _dots, Text: _text}

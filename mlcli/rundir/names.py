@@ -18,6 +18,7 @@ DROPPED = "dropped.csv"
 TRACE = "trace.csv"
 LOADINGS = "loadings.csv"
 POSTERIOR = "posterior.csv"
+KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy"}
 
 
 def embedding(format: str) -> str:

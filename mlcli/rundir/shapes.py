@@ -24,6 +24,7 @@ class Origin(Shape):
     kind: str = ""
     rows: Count
     columns: Count
+    edges: Count | None = None  # of a graph
     format: str | None = None
     bytes: Count | None = None
     sha256: str | None = None

@@ -401,3 +401,15 @@ def test_no_stage_default_is_overridden_by_a_method() -> None:
             default = field.get_default()
             if name in ("neighbors", "paths", "eigensolve"):
                 assert default == type(default)()
+
+
+@every_configuration
+def test_a_fit_makes_what_a_run_may_keep_of_it(name: str) -> None:
+    method, options = CONFIGURATIONS[name]
+    model, made = model_of(name), METHODS[method](**options).makes()
+    assert set(made) <= set(model.products)
+    if "kernel" in made:
+        kernel = np.empty((len(POINTS), len(POINTS)))
+        model.products["kernel"].fill(kernel)  # type: ignore[union-attr]
+        top = np.linalg.eigvalsh(kernel)[::-1][: len(model.spectrum.values)]
+        assert np.abs(top - model.spectrum.values * model.spectrum.divisor).max() <= 1e-9 * top[0]

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import mlcli
 from mlcli import pipeline, planning
@@ -104,6 +105,27 @@ def test_a_square_input_runs_as_planned(name: str, tmp_path: Path, capsys: pytes
     squares = {"dissimilarities": distances(POINTS), "kernel": POINTS @ POINTS.T, "covariance": np.cov(POINTS.T)}
     np.save(tmp_path / "data.npy", squares[kind])
     same_everywhere(run_of(tmp_path, {"path": str(tmp_path / "data.npy"), "kind": kind}, method, options), capsys)
+
+
+@pytest.mark.parametrize("method", ["isomap", "laplacian", "sde"])
+def test_a_graph_runs_as_planned(method: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sparse.save_npz(tmp_path / "graph.npz", kneighbors(POINTS))
+    stages = same_everywhere(run_of(tmp_path, {"path": str(tmp_path / "graph.npz"), "kind": "graph"}, method, {}),
+                             capsys)
+    assert "graph" in stages and "neighbors" not in stages
+
+
+def test_what_is_kept_is_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = configured(tmp_path, "isomap", NINE)
+    stages = same_everywhere(config.replace(report=config.report.replace(keep=("graph", "distances"))), capsys)
+    assert stages[-3:] == ["write", "keep", "certify"]
+
+
+def kneighbors(points: Array) -> sparse.csr_array:
+    """Distances to the nine nearest, and back."""
+    near = distances(points)
+    near[near > np.sort(near)[:, [9]]] = 0.0
+    return sparse.csr_array(np.maximum(near, near.T))
 
 
 def test_what_is_not_measured_is_not_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

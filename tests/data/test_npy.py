@@ -239,7 +239,8 @@ def test_a_sparse_matrix_is_refused_with_the_way_to_save_it_plain(tmp_path: Path
     stream = io.BytesIO()
     sparse.save_npz(stream, sparse.csr_array(SMALL))
     error = refused(written(tmp_path, stream.getvalue(), "data.npz"), DataError, "SPARSE", **options)
-    assert error.hint == "save it with its zeros: numpy.save(file, matrix.toarray())"
+    assert error.hint == ("a graph is read with --graph; other numbers are saved with their zeros: "
+                          "numpy.save(file, matrix.toarray())")
 
 
 def test_a_zip_of_other_files_is_refused(tmp_path: Path) -> None:

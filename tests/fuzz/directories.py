@@ -16,7 +16,7 @@ RUNS = {  # the arguments of `embed`, and the new points for `project`
     "pca": ("us_arrests.csv", "--scale", "standard", "--set", "report.formats=[csv, parquet, npy]"),
     "transformed": ("us_arrests.csv", "--transform", "sqrt,total", "--top-variance", "3"),
     "mds": ("eurodist.csv", "--dissimilarities", "-m", "mds", "--set", "report.formats=[parquet]"),
-    "isomap": ("helix.npy", "-m", "isomap", "-k", "8", "--set", "report.formats=[npy]"),
+    "isomap": ("helix.npy", "-m", "isomap", "-k", "8", "--set", "report.formats=[npy]", "--draw-graph"),
     "lle": ("us_arrests.csv", "-m", "lle", "-k", "6"),
     "kpca": ("us_arrests.csv", "-m", "kpca", "--set", "method.kernel.name=gaussian"),
     "ppca": ("gaps.tsv", "-m", "ppca", "-p", "1", "--set", "prepare.missing=model", "--id-column", "point"),

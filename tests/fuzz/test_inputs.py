@@ -9,6 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from scipy import sparse
+from scipy.io import mmwrite
 
 from tests.fuzz.arrays import of_bytes, of_npy, of_npz
 from tests.fuzz.directories import SAMPLES
@@ -17,7 +19,9 @@ from tests.fuzz.tables import of_csv
 from tests.fuzz.trials import MEMORY, peak, tried
 
 POINTS = np.random.default_rng(0).standard_normal((30, 4))
-EACH = 1250  # damages of every format in the long suite: 10,000 in all
+RING = sparse.csr_array(np.roll(np.eye(12), 1, axis=0) + np.roll(np.eye(12), -1, axis=0))
+EDGES = "\n".join(["source,target,length", *(f"p{i},p{(i + 1) % 12},{1 + i / 7}" for i in range(12)), ""]).encode()
+EACH = 1250  # damages of every format in the long suite: 12,500 in all
 CALLS = (("check",), ("plan",), ("embed", "-o", "-", "-q"))
 
 
@@ -48,6 +52,10 @@ FORMATS: dict[str, tuple[Callable[[], bytes], Callable[[bytes], list[Damage]], t
     "x.parquet": (lambda: saved(lambda stream: pyarrow.parquet.write_table(table(), stream)), of_bytes,
                   ("--id-column", "id", "--label-column", "kind")),
     "x.arrow": (lambda: saved(arrow), of_bytes, ("--id-column", "id", "--label-column", "kind")),
+    "g.csv": (lambda: EDGES, of_csv, ("--graph", "-m", "isomap")),
+    "g.npz": (lambda: saved(lambda stream: sparse.save_npz(stream, RING)), of_npz, ("--graph", "-m", "isomap")),
+    "g.mtx": (lambda: saved(lambda stream: mmwrite(stream, RING, symmetry="symmetric")), of_bytes,
+              ("--graph", "-m", "isomap")),
     "x.phy": (lambda: (SAMPLES / "us_cities.phy").read_bytes(), of_bytes, ("--dissimilarities", "-m", "mds")),
 }
 

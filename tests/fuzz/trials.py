@@ -82,6 +82,8 @@ def commands(directory: Path, file: str) -> list[tuple[str, ...]]:
     if file == "config.yaml":
         return [("verify", run), ("report", run, "-q"), ("plan", str(directory / file))]
     looked = [("verify", run), ("report", run, "-q"), ("compare", run, run, "-q")]
+    if file.startswith(("model", "embedding")):
+        looked.append(("route", run, "1", "2", "-q"))
     if file.startswith("model") or file == "run.json":
         looked += [("verify", run, "--input", "absent"), ("project", run, rows, "-q"), ("reconstruct", run, rows, "-q")]
     return looked

@@ -10,11 +10,12 @@ from mlcli.stages.eigen.spectrum import Spectrum
 
 
 def of_laplacian(similarity: Any, embedding: Array, spectrum: Spectrum, normalized: bool) -> list[Check]:
-    """Costs, weighted orthogonality and residuals of coordinates on a graph with weights by length."""
+    """Costs, weighted orthogonality and residuals of coordinates on a graph with weights."""
     from scipy import sparse
 
-    graph, rate = similarity.graph, getattr(similarity.affinity, "rate", None)
-    weights = np.ones(len(graph.lengths)) if rate is None else np.exp(-rate * graph.lengths**2)
+    graph, made_of = similarity.graph, similarity.affinity.of
+    weights = (np.ones(len(graph.lengths)) if made_of == "nothing" else
+               graph.lengths if made_of == "affinities" else np.exp(-similarity.affinity.rate * graph.lengths**2))
     matrix = sparse.csr_array((weights, graph.indices, graph.starts), shape=(graph.size, graph.size))
     sums = matrix.sum(axis=1)
     masses = sums if normalized else np.ones(graph.size)

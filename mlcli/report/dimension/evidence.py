@@ -2,11 +2,12 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Covariance, Dissimilarities, Features, Input, Similarities
+from mlcli.base.inputs import Covariance, Features, Given, Input
 from mlcli.base.scaling import all_finite
 from mlcli.base.types import Array, Indices
 from mlcli.methods.base import Method
@@ -20,7 +21,6 @@ from mlcli.stages.similarities.spaces import input_space
 WIDEST = 300  # columns up to which the eigenvalues of their correlations cost little
 THE_MODELS = "the spectrum is the model's: all eigenvalues after those of its axes are its noise"
 ROOM, FEWEST = 2**20, 2000  # numbers of a sample of the rows of PCA, and rows of it
-Points = Features | Dissimilarities | Similarities
 Pairs = Callable[[Indices, Indices], Array]  # distances from some points to some (s x t), in any unit
 
 
@@ -34,7 +34,7 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
                         no_eigenvalues=reason or THE_MODELS)
     width = data.values.shape[1] if isinstance(data, Features) else 1
     evidence = Evidence(method, spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
-                        lambda rows, count: nearest_among(data, rows, count), seed, observations=len(data.values),
+                        partial(nearest_among, data) if data.apart else None, seed, observations=len(data.values),
                         no_eigenvalues=reason)
     if method.columns_model == "own noise":
         return of_factors(evidence, some_rows(evidence, model, data), method.limit(data))
@@ -55,7 +55,7 @@ def without_eigenvalues(method: Method) -> str:
     return f"the spectrum of {method.name} holds {method.ranked_by}"
 
 
-def some_rows(evidence: Evidence, model: Model, data: Points) -> Array:
+def some_rows(evidence: Evidence, model: Model, data: Given) -> Array:
     """All rows, or of very many a sample (m x d), in the units of the computation."""
     most = max(ROOM // max(evidence.width, 1), FEWEST)
     some = data.values if evidence.size <= most else data.values[evidence.sample(most)]
@@ -109,18 +109,19 @@ def axes_of(model: Model) -> Array:
     return np.column_stack([kept, further * np.sqrt(spectrum.solved[first: first + further.shape[1]])])
 
 
-def kept_distances(model: Model, data: Points, compute: Compute) -> Pairs | None:
+def kept_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
     """The distances that the method aims to keep; None for one that does not keep any."""
     projector, space = existing(model.projector), model.space(compute)
     if space is not None:
         return space.between
-    similarity, own = projector.similarity, input_space(data)
+    similarity = projector.similarity
     if not similarity.keeps_distances:
         return None
+    own = input_space(data)
     return lambda sources, targets: similarity.seen(projector.input_unit.measured(own.between(sources, targets)))
 
 
-def nearest_among(data: Points, rows: Indices, count: int) -> Array:
+def nearest_among(data: Given, rows: Indices, count: int) -> Array:
     """Distances to the nearest others among some points (m x k), each of the places of duplicates once."""
     if not isinstance(data, Features):
         apart = input_space(data).between(rows, rows)

@@ -1,17 +1,20 @@
 """Affinities: weights of the edges of a neighbor graph, and the graph's Laplacian (Belkin and Niyogi, 2003)."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
 
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Given
 from mlcli.base.options import Options, option
+from mlcli.base.products import Carried, Products, Sparse
 from mlcli.base.scaling import Unit
-from mlcli.base.stage import note
+from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.errors import GeometryError
+from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.graph.graph import Graph
 
@@ -19,10 +22,15 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 
+Of = Literal["nothing", "lengths", "affinities"]  # what weights are made of
+
+
 @stored("binary")
 class Binary(Options):
     """One for every edge."""
 
+    of: ClassVar[Of] = "nothing"
+    carried: ClassVar[Carried] = "none"  # whose unit the weights are measured in
     name: Literal["binary"] = "binary"
 
     def for_graph(self, graph: Graph, unit: Unit) -> "Binary":
@@ -38,6 +46,8 @@ class Binary(Options):
 class Heat(Options):
     """exp(-rate d²) of an edge of length d."""
 
+    of: ClassVar[Of] = "lengths"
+    carried: ClassVar[Carried] = "none"
     name: Literal["heat"] = "heat"
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over the edges that have a length).",
@@ -58,12 +68,69 @@ class Heat(Options):
         return np.exp(-(self.rate or 0.0) * np.square(lengths))
 
 
-Affinity = Annotated[Binary | Heat, Field(discriminator="name")]
+@stored("given")
+class GivenAffinities(Options):
+    """The affinities of a graph that was given with them (`input.edges: affinities`)."""
+
+    of: ClassVar[Of] = "affinities"
+    carried: ClassVar[Carried] = "input"
+    name: Literal["given"] = "given"
+
+    def for_graph(self, graph: Graph, unit: Unit) -> "GivenAffinities":
+        """Itself."""
+        return self
+
+    def __call__(self, lengths: Array) -> Array:
+        """The number of each edge as it is."""
+        return lengths
+
+
+Affinity = Annotated[Binary | Heat | GivenAffinities, Field(discriminator="name")]
+
+
+def weights_for(data: Given, asked: Affinity, chosen: bool) -> Affinity:
+    """The weights for some data: the given ones by default, where there are any.
+
+    Raises ConfigError for weights that are made of what the data does not have.
+    """
+    has = "lengths" if data.apart else "affinities"
+    if asked.of not in ("nothing", has):
+        raise ConfigError("WEIGHTS", f"{asked.name} weights are made of {asked.of}, and the edges have {has}",
+                          where="method.weights.name", hint="choose binary weights, or input.edges as the graph is")
+    return asked if data.apart or chosen else GivenAffinities()
 
 
 def weights_step(edges: int) -> Step:
     """What the weights of the edges, and the matrix that is solved, would cost."""
     return Step("weights", f"of {edges} edges at most", 10 * pass_cost(edges), 8.0 * 6 * edges)
+
+
+@frozen
+class Weighted:
+    """A graph with weights on its edges, and the scale S at each vertex: L y = λ S² y."""
+
+    graph: Graph
+    affinity: Affinity
+    weights: Array
+    scale: Array  # n
+
+    def root(self) -> "sparse.csr_array":
+        """R with RᵀR = S⁻¹ L S⁻¹."""
+        return incidence(self.graph, self.weights, self.scale)
+
+    def products(self) -> Products:
+        """What a run may keep of it."""
+        weights = Sparse(self.graph.starts, self.graph.indices, self.weights, self.affinity.carried)
+        return {"graph": self.graph.product(), "weights": weights}
+
+
+@stage("weights")
+def weighted(graph: Graph, asked: Affinity, unit: Unit, normalized: bool) -> Weighted:
+    """The graph with the weights that were asked for, and roots of their sums as the scale; or 1 as the scale."""
+    affinity = asked.for_graph(graph, unit)
+    weights = affinity(graph.lengths)
+    scale = np.sqrt(degrees(graph, weights)) if normalized else np.ones(graph.size)
+    return Weighted(graph, affinity, weights, scale)
 
 
 def degrees(graph: Graph, weights: Array) -> Array:

@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.products import Sparse
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.stages.graph.nearest import Lists
@@ -44,6 +45,10 @@ class Graph:
 
         indices, starts = self.indices.astype(np.int32), self.starts.astype(np.int32)
         return sparse.csr_array((self.lengths, indices, starts), shape=(self.size, self.size))
+
+    def product(self) -> Sparse:
+        """As a run may keep it."""
+        return Sparse(self.starts, self.indices, self.lengths, "input")
 
     def pieces(self) -> Indices:
         """The piece that each vertex lies in, numbered by descending size (n)."""

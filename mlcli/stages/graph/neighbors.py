@@ -4,7 +4,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from mlcli.base.inputs import Spatial
+from mlcli.base.inputs import Given
 from mlcli.base.options import Options, option
 from mlcli.base.stage import note
 from mlcli.errors import ConfigError, GeometryError
@@ -46,7 +46,7 @@ class Neighbors(Options):
         note("N-NEIGHBORS", f"neighbors reduced from {self.count} to {size - 1}: there are {size} points")
         return self.model_copy(update={"count": size - 1})
 
-    def neighborhood(self, data: Spatial) -> Neighborhood:
+    def neighborhood(self, data: Given) -> Neighborhood:
         """Who is a neighbor in this data, with a radius in its units."""
         if self.count is not None:
             return Nearest(self.count)

@@ -7,11 +7,12 @@ from typing import Literal
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Spatial
+from mlcli.base.inputs import Joined, Spatial, WeightedGraph
 from mlcli.base.stage import note, running
 from mlcli.base.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.errors import GeometryError
+from mlcli.errors import ConfigError, GeometryError
+from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.graph.connecting import connecting_count, leaving_edges, shortest_links
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.nearest import Lists
@@ -23,19 +24,30 @@ SORTED, WORKING = 4e-7, 12  # seconds for a neighbor in a list to become an edge
 Policy = Literal["error", "largest", "connect"]
 
 
-def graph_steps(data: Spatial, neighbors: Neighborhood, compute: Compute) -> list[Step]:
+def entries_of(data: Joined, neighbors: Neighborhood) -> int:
+    """About how many neighbors all points have together; of a given graph exactly."""
+    return len(data.indices) if isinstance(data, WeightedGraph) else len(data.values) * neighbors.usual
+
+
+def graph_steps(data: Joined, neighbors: Neighborhood, compute: Compute) -> list[Step]:
     """What the neighbor graph would cost, the search for neighbors included."""
-    entries = len(data.values) * neighbors.usual
+    if isinstance(data, WeightedGraph):
+        return [Step("graph", f"given: {len(data.indices) // 2:,} edges", pass_cost(len(data.indices)),
+                     float(data.bytes))]
+    entries = entries_of(data, neighbors)
     return [neighbors.step(data, compute), Step("graph", f"about {entries} neighbors sorted into one graph",
                                                 entries * SORTED, 8.0 * WORKING * entries)]
 
 
-def connected_graph(data: Spatial, neighbors: Neighborhood, policy: Policy, rule: Literal["union", "mutual"],
+def connected_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: Literal["union", "mutual"],
                     consequence: str = "") -> tuple[Graph, Indices | None]:
     """The neighbor graph in one piece, and the rows kept where the policy leaves some out.
 
     Raises GeometryError under the policy `error`, naming the pieces, the consequence and what would connect them.
     """
+    if isinstance(data, WeightedGraph):
+        with running("graph"):
+            return _given_in_one_piece(data, policy, consequence)
     if rule == "mutual" and neighbors.mutual:
         note("N-GRAPH", "within a radius points are neighbors of each other: mutual and union are the same graph")
     lists = neighbors.lists(data)
@@ -58,6 +70,27 @@ def _in_one_piece(data: Spatial, neighbors: Neighborhood, policy: Policy, graph:
     links = shortest_links(data, pieces)
     _note_connected(len(links[0]))
     return graph.joined(*links), None
+
+
+def _given_in_one_piece(data: WeightedGraph, policy: Policy, consequence: str) -> tuple[Graph, Indices | None]:
+    """The same of a graph that was given, whose pieces have no distances by which they could be connected."""
+    if len(data.values) < 2:
+        raise GeometryError("ONE-POINT", "one point has no neighbors", hint="this method needs two points or more")
+    if not data.weights.any():
+        raise GeometryError("ALL-EQUAL", f"no edge between the {len(data.values)} points is longer than zero",
+                            hint="check that the right column or matrix was read")
+    if policy == "connect":
+        raise ConfigError("UNUSED", "connect was chosen and a given graph has no distances between its pieces",
+                          where="method.neighbors.pieces", hint="add edges, or choose largest")
+    graph = Graph(data.starts, data.indices, data.weights)
+    pieces = graph.pieces()
+    if pieces.max() == 0:
+        return graph, None
+    if policy == "error":
+        raise _pieces_error(data.ids, pieces, consequence, "join them by edges, or set method.neighbors.pieces to "
+                            "largest")
+    kept = _kept_rows(pieces)
+    return graph.subgraph(kept), kept
 
 
 def connected_lists(data: Spatial, neighbors: Neighborhood, policy: Policy) -> tuple[Lists, Indices | None]:
@@ -108,13 +141,17 @@ def _note_connected(edges: int) -> None:
 
 def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, consequence: str = "", *,
                      fewest: Callable[[int], int]) -> GeometryError:
-    """The error that names the pieces' sizes, members of the small ones, and what would connect them."""
+    """The error that says what would connect the pieces."""
+    return _pieces_error(data.ids, pieces, consequence, f"{neighbors.remedy(data, pieces, fewest)}, or set "
+                         "method.neighbors.pieces to largest or connect")
+
+
+def _pieces_error(ids: Sequence[str], pieces: Indices, consequence: str, hint: str) -> GeometryError:
+    """The error that names the pieces' sizes and members of the small ones."""
     sizes = np.bincount(pieces)
     listed = ", ".join(str(size) for size in sizes[:8]) + (", ..." if len(sizes) > 8 else "")
     return GeometryError("PIECES", f"the neighbor graph is in {len(sizes)} pieces of {listed} points{consequence}",
-                         where=f"outside the largest: {_first_ids(data.ids, pieces > 0)}",
-                         hint=f"{neighbors.remedy(data, pieces, fewest)}, or set method.neighbors.pieces "
-                         "to largest or connect")
+                         where=f"outside the largest: {_first_ids(ids, pieces > 0)}", hint=hint)
 
 
 def _error_of_groups(data: Spatial, lists: Lists) -> GeometryError:

@@ -8,7 +8,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.scaling import Unit
 from mlcli.base.stage import note, stage
 from mlcli.base.stored import stored
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.linalg import EPS, lowest_eigenvector, symmetric_eigenvalues, threads_for
@@ -38,12 +38,15 @@ class Correction:
         """The corrected dissimilarities themselves."""
         return distances if self.constant == 0 else np.sqrt(self.squared(distances**2))
 
-    def off_diagonal(self, squared: Array) -> Array:
-        """The corrected squares of a square matrix: every entry but the diagonal gets the constant."""
+    def off_diagonal(self, squared: Array, rows: Indices | None = None) -> Array:
+        """The corrected squares of a square matrix, or of some of its rows: every entry but the diagonal's has the
+        constant.
+        """
         if self.constant == 0:
             return squared
         corrected = squared + 2 * self.constant if self.rule == "lingoes" else (np.sqrt(squared) + self.constant) ** 2
-        np.fill_diagonal(corrected, 0.0)
+        own = np.arange(len(corrected))
+        corrected[own, own if rows is None else rows] = 0.0
         return corrected
 
 

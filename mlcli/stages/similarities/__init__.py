@@ -3,9 +3,11 @@
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smoother
 from mlcli.stages.similarities.decoders import Affine, Decoder, linear_decoder
+from mlcli.stages.similarities.given_graph import EdgeAffinities, GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
 from mlcli.stages.similarities.projector import Projector
-from mlcli.stages.similarities.weights import Barycenters
+from mlcli.stages.similarities.weights import Affinities, Barycenters
 
-__all__ = ["Affine", "Barycenters", "Columns", "Completed", "Decoder", "Distances", "Geodesics", "GivenDistances",
-           "KernelValues", "Monomials", "Projector", "Similarity", "Smoother", "linear_decoder"]
+__all__ = ["Affine", "Affinities", "Barycenters", "Columns", "Completed", "Decoder", "Distances", "EdgeAffinities",
+           "Geodesics", "GivenDistances", "GivenGraph", "KernelValues", "Monomials", "Projector", "Similarity",
+           "Smoother", "linear_decoder"]

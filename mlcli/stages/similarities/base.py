@@ -7,9 +7,12 @@ from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Given
+from mlcli.base.products import Products
 from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities.spaces import Space
 from mlcli.stages.similarities.witness import Witness
 
@@ -24,6 +27,7 @@ class Similarity:
 
     keeps_distances: ClassVar[bool] = True  # whether the axes are to keep distances, the input's or others
     in_features: ClassVar[bool] = False  # whether rows are the new points themselves
+    places: ClassVar[bool] = True  # whether new points can be compared with the training points
     alone: ClassVar[bool] = True  # whether a row does not depend on the others
 
     def rows(self, new: Array) -> Array:
@@ -56,6 +60,15 @@ class Similarity:
 
         None where there is no such kernel. With `full` every row is checked, so speed matters.
         """
+        return None
+
+    def products(self, centering: Centering) -> Products:
+        """What a run may keep of the fit, as far as the similarity holds what it is made of."""
+        return {}
+
+    @property
+    def walkable(self) -> Graph | None:
+        """The graph between the training points on which paths have lengths, where there is one."""
         return None
 
     def seen(self, distances: Array) -> Array:

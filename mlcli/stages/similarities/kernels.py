@@ -5,15 +5,18 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Features, Given
+from mlcli.base.products import Products
 from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import gower, squared_distances
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.stages.paths.paths import paths_of_new
+from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
 from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_function, of_paths, of_points
@@ -107,6 +110,15 @@ class Geodesics(Similarity):
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
     landmarks: Indices | None = None  # the training points that count; None: all
+
+    @property
+    def walkable(self) -> Graph:
+        """The graph."""
+        return self.graph
+
+    def products(self, centering: Centering) -> Products:
+        """The graph, and what its path lengths make."""
+        return path_products(self.graph, self.landmarks is None, centering)
 
     def rows(self, new: Array) -> Array:
         """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""

@@ -45,6 +45,11 @@ class Projector:
         require_near(~np.isfinite(coordinates))
         return coordinates
 
+    def require_places(self) -> None:
+        """Raises ConfigError where no new point can be compared with the training points, and so none placed."""
+        if not self.similarity.places:
+            self.similarity.rows(np.zeros((0, 0)))
+
     @stage("reconstruct")
     def reconstruct(self, embedding: Array) -> Array:
         """Features (m x d) of coordinates (m x p); only where there is a decoder."""

@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Given, Similarities
+from mlcli.base.inputs import Dissimilarities, Given, Similarities, WeightedGraph
 from mlcli.base.scaling import Unit
 from mlcli.base.stage import unheard
 from mlcli.base.types import Array, Indices, RowsOf
@@ -196,6 +196,9 @@ def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
         return GivenKernel(*in_range(source.values, source.values[anchors], source.power))
     if isinstance(source, Dissimilarities):
         return GivenDissimilarities(*in_range(source.values, source.values[anchors]))
+    if isinstance(source, WeightedGraph):
+        lengths, unit = in_range(source.weights, source.weights)
+        return GeodesicSpace(Graph(source.starts, source.indices, lengths), unit, None, Compute())
     return Euclidean.of(source.values, anchors)
 
 

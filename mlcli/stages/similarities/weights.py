@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.stages.graph.affinities import Binary, Heat
+from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.graph.weights import barycentric_weights, placed_on_equals, weight_matrix, weights_by_distances
@@ -44,7 +44,7 @@ class Affinities(Similarity):
 
     keeps_distances: ClassVar[bool] = False
     neighbors: Neighborhood
-    affinity: Binary | Heat
+    affinity: Affinity
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
     walking: bool  # whether an equal training point's own neighbors stand for a new one, rather than that point

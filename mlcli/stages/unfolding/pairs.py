@@ -3,7 +3,7 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, Spatial
+from mlcli.base.inputs import Features, Joined
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import pair_distances
 from mlcli.stages.graph.graph import Graph
@@ -49,7 +49,7 @@ class Pairs:
         return Pairs(int(groups.max()) + 1, low, high, self.squared[places])
 
 
-def neighbor_pairs(graph: Graph, data: Spatial, common: bool) -> Pairs:
+def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> Pairs:
     """The edges of the neighbor graph, and with `common` all pairs that have a neighbor in common."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     once = rows < graph.indices

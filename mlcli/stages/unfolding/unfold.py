@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Features, Spatial
+from mlcli.base.inputs import Features, Joined
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
@@ -72,7 +72,7 @@ class Unfolding:
     accepted: bool  # a result that is not proven within the tolerance
 
     @stage("unfold")
-    def __call__(self, graph: Graph, data: Spatial, compute: Compute) -> Outcome:
+    def __call__(self, graph: Graph, data: Joined, compute: Compute) -> Outcome:
         """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
         pairs = neighbor_pairs(graph, data, self.common)
         if not pairs.squared.any():
@@ -90,7 +90,7 @@ class Unfolding:
         require_trust(found.certificate, self.equal, data.unit, self.accepted, self.limit)
         return found
 
-    def steps(self, graph: Graph, data: Spatial, demand: Demand, compute: Compute) -> list[Step]:
+    def steps(self, graph: Graph, data: Joined, demand: Demand, compute: Compute) -> list[Step]:
         """What the program and the spectrum of its kernel would cost."""
         pairs, threads = len(neighbor_pairs(graph, data, self.common)), compute.thread_count()
         size = self._vectors(pairs) or graph.size
@@ -119,10 +119,10 @@ class Unfolding:
         """How many vectors the basis has, 0 for none."""
         return self.basis if self.basis is not None else VECTORS if pairs > MOST_PAIRS else 0
 
-    def _whole(self, pairs: Pairs, data: Spatial) -> Outcome:
+    def _whole(self, pairs: Pairs, data: Joined) -> Outcome:
         """The best of all kernels; an attempt that does not end well is followed by one that needs less memory."""
         floor = -np.inf
-        if self.equal and isinstance(data, Dissimilarities):
+        if self.equal and not isinstance(data, Features):
             require_metric(pairs, data.ids, self.tolerance, data.unit)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
         outcomes, tried = [], np.zeros(0, dtype=np.int64)
@@ -143,7 +143,7 @@ class Unfolding:
         """Whether a solution has converged to a trace within its bound: one above is paid for by violations."""
         return proof.converged and proof.trace <= (1 + GIVE * self.tolerance) * proof.bound
 
-    def _attempts(self, pairs: Pairs, data: Spatial) -> Iterator[tuple[Array, float, float]]:
+    def _attempts(self, pairs: Pairs, data: Joined) -> Iterator[tuple[Array, float, float]]:
         """Bases (n x r) of the kernels, what of a pair others imply, and how far distances may give way.
 
         Where distances are kept, groups of neighbors close directions of the kernel. Stresses of the whole graph may

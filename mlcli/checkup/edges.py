@@ -1,0 +1,40 @@
+"""A graph that was given: its pieces, how many edges points have, and edges that paths beat."""
+
+import numpy as np
+
+from mlcli.base.blocks import one_by_one, row_blocks
+from mlcli.base.inputs import WeightedGraph
+from mlcli.base.stage import stage
+from mlcli.checkup.report import EdgeFacts
+from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.paths.geodesics import dijkstra_rows
+
+LISTED = 10
+ROUNDING = 1e-12  # of an edge: a path shorter by no more is as long
+
+
+@stage("graph")
+def edges_of(data: WeightedGraph, largest: int) -> EdgeFacts:
+    """What the edges say; paths between their ends are found up to so many points."""
+    graph = Graph(data.starts, data.indices, data.weights)
+    counts, sizes, weights = np.diff(data.starts), np.bincount(graph.pieces()), data.weights
+    there = data.apart and len(data.values) <= largest
+    low, high = (float(weights.min()), float(weights.max())) if len(weights) else (None, None)
+    return EdgeFacts(numbers="lengths" if data.apart else "affinities", edges=graph.edges,
+                     zeros=int(np.sum(weights == 0)) // 2, smallest=low, largest=high,
+                     fewest=int(counts.min()), most=int(counts.max()), hub=str(data.ids[int(counts.argmax())]),
+                     pieces=len(sizes), piece_sizes=tuple(sizes[:LISTED].tolist()),
+                     detours=detours(graph) if there else None)
+
+
+def detours(graph: Graph) -> int:
+    """How many edges are longer than the shortest path between their ends."""
+    count = 0
+    for block in one_by_one(row_blocks(graph.size, HELD, graph.size)):
+        sources = np.arange(block.start, block.stop)
+        edges = slice(graph.starts[block.start], graph.starts[block.stop])
+        rows = np.repeat(np.arange(len(sources)), np.diff(graph.starts)[block])
+        paths = dijkstra_rows(graph, sources)[rows, graph.indices[edges]]
+        count += int(np.sum(paths < (1 - ROUNDING) * graph.lengths[edges]))
+    return count // 2

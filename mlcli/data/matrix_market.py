@@ -1,0 +1,70 @@
+"""Matrix Market files, by SciPy's reader, after a look at what they announce."""
+
+import io
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.data.arrow import corrupt
+from mlcli.data.edges import Edges
+from mlcli.data.input import Input
+from mlcli.data.positioned import CHUNK
+from mlcli.data.source import Opened
+from mlcli.data.streams import text_stream
+from mlcli.data.wording import counted, place, shown
+from mlcli.errors import DataError
+
+BANNER = "%%matrixmarket"
+SHORTEST = 4  # bytes of an entry: two digits, a space and the end of the line
+ENTRY = 48.0  # bytes of an entry while it is read, and its mirror image
+FIELDS, SHAPES = ("real", "double", "integer", "unsigned-integer", "pattern"), ("general", "symmetric")
+
+
+def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Edges:
+    """The entries of a sparse matrix; those of a pattern are ones."""
+    from scipy.io import mmread
+
+    content = _content(opened, input, compute)
+    size, entries = _announced(content, opened.path)
+    compute.require(ENTRY * entries + 8.0 * size, f"a matrix of {counted(entries, 'entry')}")
+    try:
+        matrix = mmread(io.BytesIO(content)).tocoo()
+    except (ValueError, OverflowError, TypeError, MemoryError) as error:
+        raise corrupt(opened.path, "Matrix Market", error) from None
+    return Edges(size, matrix.row.astype(np.int64), matrix.col.astype(np.int64), matrix.data.astype(np.float64))
+
+
+def _content(opened: Opened, input: Input, compute: Compute) -> bytes:
+    """The whole text, decompressed under the limits of `input`."""
+    content = bytearray()
+    with text_stream(opened, input) as stream:
+        while chunk := stream.read(CHUNK):
+            content += chunk
+            compute.require(2.0 * len(content), "a Matrix Market file")
+    return bytes(content)
+
+
+def _announced(content: bytes, path: str) -> tuple[int, int]:
+    """The number of points and of entries, as the head of the file says; raises DataError where it cannot be so."""
+    lines = io.BytesIO(content)
+    banner = lines.readline(200).decode("latin-1").lower().split()
+    if len(banner) != 5 or banner[:2] != [BANNER, "matrix"]:
+        raise _refused(f"it does not begin with {BANNER!r} matrix and its form", path)
+    if banner[2] != "coordinate" or banner[3] not in FIELDS or banner[4] not in SHAPES:
+        raise _refused(f"it holds a matrix of the form {shown(' '.join(banner[2:]))}", path)
+    line = next((line for line in lines if line.strip() and not line.startswith(b"%")), b"")
+    words = line[:200].split()
+    if len(words) != 3 or not all(word.isdigit() and len(word) < 16 for word in words):
+        raise _refused("its sizes are not three whole numbers", path)
+    rows, columns, entries = map(int, words)
+    if rows != columns:
+        raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
+                        where=place(path), hint="a graph has one row and one column for every point")
+    if entries > len(content) // SHORTEST:
+        raise _refused(f"it announces {counted(entries, 'entry')} and has {counted(len(content), 'byte')}", path)
+    return rows, entries
+
+
+def _refused(what: str, path: str) -> DataError:
+    return DataError("MATRIX-MARKET", f"the file cannot be read as a graph: {what}", where=place(path),
+                     hint="a graph is a matrix coordinate of real, integer or pattern, general or symmetric")

@@ -1,0 +1,74 @@
+"""The shortest path between two points of a finished run, as a table and as a figure."""
+
+import difflib
+from collections.abc import Sequence
+from pathlib import Path
+
+from mlcli.base.frozen import frozen
+from mlcli.data.row_numbers import RowNumbers
+from mlcli.data.table import Table
+from mlcli.data.wording import listed, shown
+from mlcli.errors import ConfigError
+from mlcli.methods.model import existing
+from mlcli.readback import TEXT_FORMATS, read_embedding
+from mlcli.report.drawing import Figure
+from mlcli.report.way import way_over
+from mlcli.reuse import finished
+from mlcli.rundir import names
+from mlcli.rundir.manifest import read_manifest, require_intact
+from mlcli.rundir.reading import damaged
+from mlcli.stages.paths.route import Route, shortest_route
+
+NEAR = 10_000  # ids among which the nearest one is looked for
+
+
+@frozen
+class Routed:
+    """A path on the graph of a run, in the units of the run's input."""
+
+    route: Route
+    embedding: Table
+    seed: int
+
+    def table(self) -> Table:
+        """The ids on the way with the lengths so far."""
+        ids, points = self.embedding.ids, self.route.points
+        chosen = ids.take(points) if isinstance(ids, RowNumbers) else tuple(ids[point] for point in points.tolist())
+        return Table(self.route.lengths[:, None], ("length",), chosen, self.embedding.id_name)
+
+    def figure(self) -> Figure:
+        """The path over the first two axes."""
+        return way_over(self.embedding.values, self.embedding.ids, self.route.points, float(self.route.lengths[-1]),
+                        self.seed)
+
+
+def route(folder: Path, start: str, end: str) -> Routed:
+    """The shortest path between two points of a run, named by id; raises ConfigError where the run has no graph."""
+    run = finished(folder)
+    projector = existing(run.projector)
+    graph = projector.similarity.walkable
+    if graph is None:
+        raise ConfigError("NO-GRAPH", "this run holds no graph with lengths, on which there are paths",
+                          where=str(folder), hint="isomap makes one: mlcli embed --method isomap")
+    manifest = read_manifest(folder)
+    file = next((name for name in map(names.embedding, TEXT_FORMATS) if name in manifest["files"]), None)
+    if file is None:
+        raise damaged(folder / names.MANIFEST, "it names no embedding", "files")
+    require_intact(folder, manifest, (file,))
+    embedding = read_embedding(folder / file, manifest)
+    if len(embedding.ids) != graph.size:
+        raise damaged(folder / file, f"it has {len(embedding.ids)} rows, and the graph {graph.size} points")
+    ends = [place_of(name, embedding.ids, where) for name, where in ((start, "A"), (end, "B"))]
+    path = shortest_route(graph, *ends)
+    lengths = projector.input_unit.plain(path.lengths)
+    return Routed(Route(path.points, lengths), embedding, int(manifest.get("seed") or 0))
+
+
+def place_of(name: str, ids: Sequence[str], where: str) -> int:
+    """Which point has an id; raises ConfigError with the nearest one that there is."""
+    place = next((place for place, known in enumerate(ids) if known == name), None)
+    if place is None:
+        near = difflib.get_close_matches(name, ids[:NEAR], n=3)
+        hint = f"did you mean {' or '.join(map(shown, near))}?" if near else f"its points are {listed(ids)}"
+        raise ConfigError("UNKNOWN-ID", f"the run has no point {shown(name)}", where=where, hint=hint)
+    return place

@@ -1,0 +1,29 @@
+"""Square matrices that a run may keep: the distances that a kernel is made of, and the kernel as it was solved."""
+
+import numpy as np
+
+from mlcli.base.products import Products, Square
+from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.kernels.corrections import Correction
+
+
+def kernel_product(size: int, rows: RowsOf, centering: Centering) -> Products:
+    """The centered kernel, by rows that are not centered."""
+    return {"kernel": Square(size, lambda chosen: centering(rows(chosen)), "spectrum")}
+
+
+def distance_products(size: int, rows: RowsOf, centering: Centering) -> Products:
+    """Distances, and the kernel -H D² H / 2 that is made of them."""
+    kernel = kernel_product(size, lambda chosen: gower(np.square(rows(chosen))), centering)
+    return {"distances": Square(size, rows, "input"), **kernel}
+
+
+def corrected_rows(values: Array, correction: Correction, square: bool) -> RowsOf:
+    """Finds rows of the corrected distances between points, or of dissimilarities (`square`)."""
+    def rows(chosen: Indices) -> Array:
+        squared = values[chosen] ** 2 if square else squared_distances(values[chosen], values)
+        return np.sqrt(correction.off_diagonal(squared, chosen))
+
+    return rows

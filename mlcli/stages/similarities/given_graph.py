@@ -1,0 +1,79 @@
+"""Similarities of points that are known by the edges of a graph alone: no new point can be compared with them."""
+
+from typing import ClassVar
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Given
+from mlcli.base.products import Products
+from mlcli.base.scaling import Unit
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.errors import ConfigError
+from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.graph.affinities import Affinity
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.paths.products import path_products
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.spaces import GeodesicSpace, Space
+from mlcli.stages.similarities.witness import Witness, of_paths
+
+
+@stored("given-graph", landmarks="c", within={"landmarks": "n"})
+@frozen
+class GivenGraph(Similarity):
+    """Minus half the squared path lengths of a given graph."""
+
+    places: ClassVar[bool] = False
+    graph: Graph
+    landmarks: Indices | None = None  # the points that count; None: all
+
+    def rows(self, new: Array) -> Array:
+        """There are none: raises ConfigError."""
+        raise no_rows()
+
+    def width(self, given: int) -> int:
+        """One for each point that counts."""
+        return self.graph.size if self.landmarks is None else len(self.landmarks)
+
+    @property
+    def walkable(self) -> Graph:
+        """The graph."""
+        return self.graph
+
+    def products(self, centering: Centering) -> Products:
+        """The graph, and what its path lengths make."""
+        return path_products(self.graph, self.landmarks is None, centering)
+
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness:
+        """By paths that are proven shortest."""
+        return of_paths(self.graph, fit, full)
+
+    def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
+        """The graph with its shortest paths."""
+        return GeodesicSpace(self.graph, units[0], rows, compute)
+
+
+@stored("edge-affinities")
+@frozen
+class EdgeAffinities(Similarity):
+    """Affinities of the edges of a given graph."""
+
+    keeps_distances: ClassVar[bool] = False
+    places: ClassVar[bool] = False
+    graph: Graph
+    affinity: Affinity
+
+    def rows(self, new: Array) -> Array:
+        """There are none: raises ConfigError."""
+        raise no_rows()
+
+    def width(self, given: int) -> int:
+        """One for each point."""
+        return self.graph.size
+
+
+def no_rows() -> ConfigError:
+    """The error for new points."""
+    return ConfigError("NO-PROJECTION", "this run was made of a graph, whose points have no features that new points "
+                       "could be compared by", hint="fit the graph with the new points in it")
