@@ -13,6 +13,8 @@ from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
 from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import Way, way
+from mlcli.stages.chain.setting import Composition
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.pieces import graph_steps
@@ -148,10 +150,20 @@ class Method(Options):
         """Refuses a fit of these steps before it starts; raises RefusedByPlan."""
         require_memory(steps, data, self, compute)
 
+    def chain(self, kind: str = "features") -> Stages | None:
+        """The chain of stages that this method is for such an input; None where it is none."""
+        return None
+
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """The stages of a fit with their costs; with a share, that part of the most expensive work is measured."""
-        raise NotImplementedError
+        return self._composed(data, compute).steps(share)
 
     def solve(self, data: Any, compute: Compute) -> Model:
-        """The method's formula."""
-        raise NotImplementedError
+        """The method's formula: its chain's, or its own."""
+        return Model.of_chain(self._composed(data, compute).fitted(), data)
+
+    def _composed(self, data: Any, compute: Compute) -> Composition:
+        chain = self.chain(data.kind)
+        if chain is None:
+            raise NotImplementedError
+        return chain.composed(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))

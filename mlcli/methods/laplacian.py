@@ -2,28 +2,19 @@
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from mlcli.base.check import Check
-from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.options import option
-from mlcli.base.signs import leading_signs
-from mlcli.base.stage import running
-from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
+from mlcli.stages.chain.kernels import GraphLaplacian
+from mlcli.stages.chain.options import Coordinates, NeighborGraph
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence, weights_step
+from mlcli.stages.graph.affinities import Affinity, Binary
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph, graph_steps
-from mlcli.stages.kernels.inverse import Inverse, inverse_step
-from mlcli.stages.similarities import Projector
-from mlcli.stages.similarities.weights import Affinities
-
-NEAREST_ONE = 1e-8  # how near to one a cost must be for new points to have no coordinate on its axis
 
 
 class Laplacian(Method):
@@ -59,34 +50,11 @@ class Laplacian(Method):
     normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Features | Dissimilarities, compute: Compute, share: float | None) -> list[Step]:
-        """Neighbors, and one sparse factorization, whose fill is not known before."""
-        neighbors, (rows, columns) = self.neighbors.neighborhood(data), data.values.shape
-        return [*graph_steps(data, neighbors, compute), weights_step(rows * neighbors.usual),
-                inverse_step(self.eigensolve, rows, neighbors.usual, columns)]
-
-    def solve(self, data: Features | Dissimilarities, compute: Compute) -> Model:
-        """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
-        neighbors = self.neighbors.neighborhood(data)
-        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph)
-        data = data if kept is None else data.take(kept)
-        with running("weights"):
-            affinity = self.weights.for_graph(graph, data.unit)
-            weights = affinity(graph.lengths)
-            scale = np.sqrt(degrees(graph, weights)) if self.normalized else np.ones(graph.size)
-            root = incidence(graph, weights, scale)
-        size = float(np.linalg.norm(scale))
-        kernel = Inverse(root, scale / size if self.normalized else None,
-                         where="method.weights", hint="choose a smaller rate, or more neighbors")
-        spectrum = self.eigensolve(kernel, graph.size - 1, compute)
-        embedding = spectrum.vectors * (size / scale)[:, None]
-        embedding *= leading_signs(embedding)
-        similarity = Affinities(neighbors, affinity, graph, data.values if isinstance(data, Features) else None,
-                                walking=self.normalized)
-        left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
-        axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
-        return Model(embedding=embedding, spectrum=spectrum, kept=kept,
-                     projector=Projector(similarity, kernel.centering, axes))
+    def chain(self, kind: str = "features") -> Stages:
+        """The Laplacian of the neighbor graph; coordinates of unit variance."""
+        return Stages(graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
+                      kernel=GraphLaplacian(weights=self.weights, normalized=self.normalized),
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
 
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again."""
