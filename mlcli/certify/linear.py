@@ -76,7 +76,8 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
     points, spectrum = subject.data.values, subject.spectrum
     if subject.chain is not None:
         divisor = {"none": 1, "n": len(points), "n-1": max(len(points) - 1, 1)}[subject.chain.coordinates.divisor]
-        yield count("divisor", int(spectrum.divisor != divisor), "eigenvalues written are sums of squares over the divisor asked for")
+        yield count("divisor", int(spectrum.divisor != divisor),
+                    "eigenvalues written are sums of squares over the divisor asked for")
     data, axes = Centered.of(subject), subject.projector.axes
     yield from _rows(subject, data)
     product = axes.T @ axes

@@ -36,8 +36,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         way("sigmoid", "shift", kernel={"name": "sigmoid", "gamma": 0.05, "coef0": 0.1}),
         way("cosine", "shift", kernel={"name": "cosine"}, centering="none"),
         way("singular", "shift", kernel={"name": "linear"}, centering="none"),
-        way("variance", kernel={"name": "linear"}, centering="columns",
-            coordinates={"scale": "variance", "divisor": "n-1"}),
+        way("principal", kernel={"name": "linear"}, centering="columns", coordinates={"scale": "variance"}),
         way("geodesic gaussian", graph=NINE, paths={}, kernel={"name": "gaussian"}),
         way("reconstruction", "twins", graph=NINE, kernel={"name": "reconstruction"}),
         way("graph laplacian", graph=NINE, kernel={"name": "graph_laplacian"}),
@@ -77,10 +76,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; a choice that another one makes void is refused."""
-        self.refuse_void()
-        if self.graph is None:
-            return {}
-        return {"graph": self.graph.replace(neighbors=self.graph.neighbors.resolved(len(data.values)))}
+        return self.refuse_void() or {"graph": self.graph and self.graph.resolved(len(data.values))}
 
     def powers_of(self, data: Input) -> Powers:
         """The kernel's; an axis of a given length carries none."""
@@ -92,8 +88,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
 
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again, of a graph's Laplacian."""
-        if self.kernel.kind != "laplacian":
-            return []
-        embedding = self.coordinates.of_variance(model.embedding, model.ranks)
-        normalized = getattr(self.kernel, "normalized", True)
-        return of_laplacian(existing(model.projector).similarity, embedding, model.ranks, normalized)
+        kernel: Any = self.kernel
+        return [] if kernel.kind != "laplacian" else of_laplacian(
+            existing(model.projector).similarity, self.coordinates.of_variance(model.embedding, model.ranks),
+            model.ranks, kernel.normalized)

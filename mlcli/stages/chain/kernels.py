@@ -8,7 +8,7 @@ from mlcli.base.options import Options, option
 from mlcli.stages.graph.affinities import Affinity, Binary
 from mlcli.stages.kernels.factored import Route
 from mlcli.stages.kernels.functions import Cosine, Gaussian, Linear, Polynomial, Sigmoid
-from mlcli.stages.kernels.laplacian import Laplacian
+from mlcli.stages.kernels.laplacian import LaplacianKernel
 from mlcli.stages.unfolding.unfold import SOFTNESS, Unfolding
 
 
@@ -87,5 +87,5 @@ class GraphLaplacian(Options):
 
 
 ChainKernel = Annotated[
-    Gower | Products | Polynomial | Gaussian | Sigmoid | Laplacian | Cosine | Given | Reconstruction | UnfoldingKernel
-    | GraphLaplacian, Field(discriminator="name")]
+    Gower | Products | Polynomial | Gaussian | Sigmoid | LaplacianKernel | Cosine | Given | Reconstruction
+    | UnfoldingKernel | GraphLaplacian, Field(discriminator="name")]

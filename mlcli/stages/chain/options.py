@@ -19,6 +19,10 @@ class NeighborGraph(Options):
     rule: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
 
+    def resolved(self, size: int) -> "NeighborGraph":
+        """With at most n - 1 neighbors."""
+        return self.replace(neighbors=self.neighbors.resolved(size))
+
 
 class Coordinates(Options):
     """How eigenvectors become coordinates."""

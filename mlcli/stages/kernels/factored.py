@@ -70,13 +70,13 @@ class Factored:
         """The kernel of points with their mean removed: twice, for data far from the origin; or of points as they are.
         """
         plain = cls(points, route, uncentered(points.shape[1]), digits=True, centered=centered)
-        if not centered:
+        if not centered and (route == "svd" or not plain.by_columns):
             return plain
         if route == "svd" or not plain.by_columns:
             with running("centering"):
                 return plain._centered().whole()
         with running("covariance"):
-            kernel = plain._centered()
+            kernel = plain._centered() if centered else plain
             return replace(kernel, held=kernel.side)
 
     def with_products(self) -> "Factored":

@@ -13,7 +13,7 @@ from mlcli.stages.kernels.functions import median_below
 
 
 @stored("laplacian")
-class Laplacian(Options):
+class LaplacianKernel(Options):
     """exp(-rate d), with d the distance of two points: rougher than the gaussian kernel, and with a longer tail."""
 
     name: Literal["laplacian"] = "laplacian"
@@ -23,7 +23,7 @@ class Laplacian(Options):
         None, "Rate r of exp(-r d) (default: one over the median of d over all pairs of different points).",
         power=-1, gt=0)
 
-    def for_halved(self, values: Array, unit: Unit) -> "Laplacian":
+    def for_halved(self, values: Array, unit: Unit) -> "LaplacianKernel":
         """The kernel with a default rate fixed from -δ²/2 of all pairs, which are measured in `unit`."""
         if self.rate is not None:
             return self

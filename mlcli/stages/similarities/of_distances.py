@@ -13,7 +13,7 @@ from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.kernels.functions import Gaussian
-from mlcli.stages.kernels.laplacian import Laplacian
+from mlcli.stages.kernels.laplacian import LaplacianKernel
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances
 from mlcli.stages.similarities.spaces import Rows, Space
@@ -26,7 +26,7 @@ class OfDistances(Similarity):
     """A function of distances that another similarity finds, whose rows are -δ²/2."""
 
     base: Distances | GivenDistances | Geodesics
-    function: Gaussian | Laplacian
+    function: Gaussian | LaplacianKernel
 
     def rows(self, new: Array) -> Array:
         """k(δ) (m x n)."""
@@ -68,7 +68,7 @@ class KernelSpace:
     """The feature space of a function of the distances of another space."""
 
     inner: Space
-    function: Gaussian | Laplacian
+    function: Gaussian | LaplacianKernel
     units: tuple[Unit, Unit]
     name: str = "kernel"
 
