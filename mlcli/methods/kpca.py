@@ -15,7 +15,7 @@ from mlcli.stages.kernels.functions import Gaussian, KernelFunction
 
 
 class KernelPCA(Method):
-    """PCA in the feature space of a kernel function: linear, polynomial or gaussian; or of a kernel given as a matrix.
+    """PCA in the feature space of a kernel function: gaussian, linear, polynomial and others; or of a given kernel.
 
     With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within about 1/√r and nothing
     beyond: too large a rate makes all points equally different, too small a one gives PCA again. Its default is one
