@@ -18,10 +18,13 @@ from mlcli.config.describe import Row, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
 from mlcli.methods import METHODS, Method
+from mlcli.stages.chain.refusals import OF_GRAPH
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = Path(mlcli.__file__).parent
 MADE = "<!-- made by `python docs/generate.py`; change the declarations instead -->\n"
+SCALES = {"roots": "coordinates V √λ", "unit": "coordinates V", "variance": "coordinates √n V"}
+CENTERINGS = {"double": "rows and columns centered", "columns": "columns centered"}
 TABLE = "<!-- methods: made by `python docs/generate.py` -->"
 
 
@@ -42,10 +45,29 @@ def method_page(name: str, kind: type[Method]) -> str:
     inputs = " or ".join(dict.fromkeys(accepted.described() for accepted in kind.accepts))
     own = [row for row in rows(RunConfig) if row.only.get("method") == name and not row.type.startswith("a section")]
     takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
-    takes += f" A run may keep {' and '.join(f'`{name}`' for name in kind.keeps)} (`--keep`)." if kind.keeps else ""
+    made = kind().makes()
+    takes += f" A run may keep {' and '.join(f'`{name}`' for name in made)} (`--keep`)." if made else ""
     called = [f"Also called {' or '.join(f'`{alias}`' for alias in kind.aliases)}."] if kind.aliases else []
-    return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, "## Options", table(own),
+    return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, *chain_of(name, kind),
+                        "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
+
+
+def chain_of(name: str, kind: type[Method]) -> list[str]:
+    """The stages of a method that is a chain, in a line."""
+    chain = kind.model_validate({"name": name}).chain()
+    if chain is None:
+        return []
+    graph = ["neighbors", f"graph ({chain.graph.rule})"] if chain.graph is not None else []
+    paths = ["shortest paths"] if chain.paths is not None else []
+    distances = ["distances"] if chain.kernel.kind == "distances" and chain.graph is None else []
+    centering = [CENTERINGS[chain.centering]] if chain.kernel.kind not in OF_GRAPH else []  # those are centered already
+    kernel = f"kernel `{chain.kernel.name}`"
+    stages = [*distances, *graph, *paths, *([*centering, kernel] if chain.centering == "columns" else
+                                            [kernel, *centering])]
+    said = f"Its chain: {' → '.join([*stages, 'eigenvectors', SCALES[chain.coordinates.scale]])}."
+    return [f"{said} `mlcli methods {name} --yaml` writes it out with all options; [Chains](../chains.md) says what can "
+            "be exchanged."]
 
 
 def title(kind: type[Method]) -> str:

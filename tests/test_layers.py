@@ -14,7 +14,8 @@ LAYERS = [{"cli", "__main__"}, {"routing"}, {"reuse", "comparing", "verification
           {"pipeline", "planning", "checkup", "readback"}, {"certify"}, {"rundir", "report"}, {"config"},
           {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ROOMS = [{"similarities"}, {"unfolding", "latent"}, {"paths", "linear"}, {"kernels"}, {"eigen", "graph"}, {"algebra"}]
+ROOMS = [{"chain"}, {"similarities"}, {"unfolding", "latent"}, {"paths", "linear"}, {"kernels"}, {"eigen", "graph"},
+         {"algebra"}]
 ROOM_LEVEL = {name: level for level, names in enumerate(ROOMS) for name in names}
 STRANGERS = [("methods", "data"), ("rundir", "report")]
 FILES = sorted(PACKAGE.rglob("*.py"))

@@ -53,7 +53,7 @@ class Claim:
     checks: Callable[[Subject], Iterator[Check]]  # against the input
     tolerance: projection.Tolerance  # of coordinates that are projection.projected
     eigenvectors: bool = True
-    unit: bool = False  # whether coordinates have unit variance, rather than that of the eigenvalues
+    unit: bool = False  # whether axes are checked with unit variance, rather than that of the eigenvalues
 
 
 def claim_of(subject: Subject) -> Claim:
@@ -73,7 +73,8 @@ def claim_of(subject: Subject) -> Claim:
 def numbers(subject: Subject) -> Iterator[Check]:
     """Every check of a result against its input; without the input, whether the result agrees with itself."""
     with np.errstate(all="ignore"):  # what overflows is not finite, and fails
-        claim, there = claim_of(subject), subject.model.projector is not None  # of a covariance there are no rows
+        claim, there, asked = claim_of(subject), subject.model.projector is not None, subject  # of a covariance no rows
+        subject = subject.sized("variance" if claim.unit else "roots") if claim.eigenvectors else subject
         if there:
             if subject.data is not None and len(subject.data.values) != subject.size:
                 missing = abs(len(subject.data.values) - subject.size)
@@ -93,12 +94,12 @@ def numbers(subject: Subject) -> Iterator[Check]:
         if there:
             yield from _held(subject)
             yield projection.projected(subject, claim.tolerance)
-        yield from subject.method.identities(subject.data, subject.model)
+        yield from asked.method.identities(asked.data, asked.model)
 
 
 def _held(subject: Subject) -> Iterator[Check]:
     """What a model holds besides its axes: a neighbor graph, or a kernel that was learned."""
-    graph = getattr(subject.similarity, "graph", None)
+    graph = getattr(subject.base, "graph", None)
     if graph is not None:
         yield from graph_checks(subject, graph)
     if subject.model.unfolded is not None:
@@ -107,7 +108,7 @@ def _held(subject: Subject) -> Iterator[Check]:
 
 def facts_of(subject: Subject) -> dict[str, Any]:
     """What the checks do not judge: sizes, and the graph."""
-    similarity = subject.model.projector and subject.similarity
+    similarity = subject.model.projector and subject.base
     graph = getattr(similarity, "graph", None)
     return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
             "carriers": len(subject.fit) if similarity else 0,

@@ -24,7 +24,7 @@ def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
         yield given_edges(subject.data, graph.starts, graph.indices, graph.lengths)
     elif graph.size == subject.size:
         yield _lengths(subject, graph)
-        yield neighbors(subject, joined_in(subject, graph.starts, graph.indices), subject.method.graph)
+        yield neighbors(subject, joined_in(subject, graph.starts, graph.indices), subject.chain.graph.rule)
 
 
 def _shape(graph: Graph, size: int) -> Check:
@@ -99,7 +99,7 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
     A near point is no farther than the k-th nearest, or than the radius: of the row itself (`lists`), of one of the
     two (`union`), or of both (`mutual`).
     """
-    (size, columns), asked = subject.given.values.shape, subject.similarity.neighbors
+    (size, columns), asked = subject.given.values.shape, subject.base.neighbors
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
@@ -117,7 +117,7 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
                 surely | others, perhaps | possibly)
         missing += int(np.sum(surely & ~there))
         extra += int(np.sum(there & ~perhaps))
-    if subject.method.neighbors.pieces == "connect":
+    if subject.chain.graph.neighbors.pieces == "connect":
         extra = 0  # links between pieces are longer than any neighbor
     return count("neighbors", missing + extra, f"neighbors that are not joined: {missing}; joined points that are not "
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
@@ -125,7 +125,7 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
 
 def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices]) -> Array:
     """How far the neighbors of each row given may be, squared; NaN for one that was not checked."""
-    size, asked = len(subject.given.values), subject.similarity.neighbors
+    size, asked = len(subject.given.values), subject.base.neighbors
     k = min(asked.least, size - 1)
     bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():

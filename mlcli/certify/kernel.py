@@ -63,9 +63,12 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
     if len(stated) != size:
         yield ratio("means", float("inf"), 1.0, "there is one mean for every point of the fit")
         return
-    yield ratio("means", most(means - stated[chosen]), (source.noise + precision) * largest,
-                f"row means: {source.how}", exact=rows.whole)
-    means = means if rows.whole else stated
+    if subject.centered:
+        yield ratio("means", most(means - stated[chosen]), (source.noise + precision) * largest,
+                    f"row means: {source.how}", exact=rows.whole)
+    else:
+        yield count("means", int(np.count_nonzero(stated)), "means that are taken from a kernel that is not centered")
+    means = means if rows.whole and subject.centered else stated
     rounding = (source.noise + precision) * size * largest  # of entries, in the norm of the kernel
     slack = subject.rounding * subject.top + subject.ties + rounding
     yield from _pairs(subject, rows, means, slack)
@@ -81,7 +84,7 @@ def kernel_checks(subject: Subject) -> Iterator[Check]:
 def _pairs(subject: Subject, rows: Rows, means: Array, slack: float) -> Iterator[Check]:
     """(H K H Y)[rows] = Y[rows] Λ, and of all rows ‖H K H‖."""
     coordinates, values, spectrum = subject.carriers, subject.values, subject.spectrum
-    vectors = coordinates - coordinates.mean(axis=0)
+    vectors = coordinates - coordinates.mean(axis=0) if subject.centered else coordinates
     gaps, squares = np.zeros(len(values)), 0.0
     for part, block in rows.centered(means):
         gaps += np.sum((block @ vectors - vectors[rows.chosen[part]] * values) ** 2, axis=0)

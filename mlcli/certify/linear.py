@@ -74,10 +74,10 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
         yield _of_covariance(subject)
         return
     points, spectrum = subject.data.values, subject.spectrum
-    divisor = getattr(subject.method, "divisor", None)
-    if divisor is not None:
-        wrong = spectrum.divisor != max(len(points) - (divisor == "n-1"), 1)
-        yield count("divisor", int(wrong), "eigenvalues written are sums of squares over the divisor asked for")
+    if subject.chain is not None:
+        divisor = {"none": 1, "n": len(points), "n-1": max(len(points) - 1, 1)}[subject.chain.coordinates.divisor]
+        yield count("divisor", int(spectrum.divisor != divisor),
+                    "eigenvalues written are sums of squares over the divisor asked for")
     data, axes = Centered.of(subject), subject.projector.axes
     yield from _rows(subject, data)
     product = axes.T @ axes
@@ -86,7 +86,7 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
                 subject.precision, "WᵀW = I, but for an axis without extent")
     decoder = subject.projector.affine
     if decoder is not None:
-        wrong = int(np.sum(decoder.mean != data.means)) + int(np.sum(decoder.directions != axes))
+        wrong = int(np.sum(decoder.mean != data.means)) + int(np.sum(np.abs(decoder.directions - axes) > 8 * EPS))
         yield count("decoder", wrong, "numbers that reconstruction and projection do not share")
     if data.exact and subject.plan.allows(0.3, ROOT * points.size * min(points.shape)):
         yield _eigenvalues(subject, data)
@@ -130,8 +130,11 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
     if not data.exact:
         yield later("residual")
         return
-    yield ratio("means", most(sums) / size, EPS * (8 * subject.largest + root),
-                "the model's means are the columns' means")
+    if subject.centered:
+        yield ratio("means", most(sums) / size, EPS * (8 * subject.largest + root),
+                    "the model's means are the columns' means")
+    else:
+        yield count("means", int(np.count_nonzero(data.means)), "means that are taken from columns that should stay")
     products = sum((part.T @ coordinates[rows] for rows, part in data.blocks()), np.zeros_like(axes))
     apart = most(products - axes * np.where(np.any(coordinates != 0, axis=0), values, 0.0))
     yield ratio("residual", apart, subject.precision * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
@@ -140,7 +143,8 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
 def _eigenvalues(subject: Subject, data: Centered) -> Check:
     """All eigenvalues that are stated, with a warning where one is right relative to the largest but not to itself."""
     rows = data.points - data.means
-    rows -= rows.mean(axis=0)  # which has digits that the model's may lack
+    if subject.centered:
+        rows -= rows.mean(axis=0)  # which has digits that the model's may lack
     roots = np.linalg.svd(rows, compute_uv=False)
     stated = np.maximum(subject.spectrum.solved, 0.0)[: len(roots)]
     again = roots[: len(stated)] ** 2

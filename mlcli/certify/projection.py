@@ -22,6 +22,7 @@ ROW = 3e-5  # seconds for a row of few columns
 PAIRS = 400  # points whose distances show whether a rate is one over their median
 LOST = 1e-6  # of the largest coordinate: a larger difference is reported
 OWN = 1e-9  # relative rounding of coordinates in general
+CARRIED = {"gaussian": -2, "laplacian": -1}  # powers of the data's unit that rates carry
 Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some rows' coordinates, of each axis or all
 
 
@@ -52,13 +53,13 @@ def _rows(subject: Subject) -> Indices:
     similarity, values = subject.similarity, subject.data.values
     if not similarity.alone:
         return np.arange(subject.size)
-    graph = getattr(similarity, "graph", None)
+    graph = getattr(subject.base, "graph", None)
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
     marked = np.zeros(subject.size, dtype=bool)
     marked[subject.plan.sample(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)] = marked[[0, -1]] = True
     rows = np.flatnonzero(marked)
-    correction = getattr(similarity, "correction", None)
+    correction = getattr(subject.base, "correction", None)
     if correction is None or correction.constant == 0:
         return rows
     # a correction sets two equal points a constant apart, but not a new point
@@ -112,44 +113,46 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
 
 def parameters(subject: Subject) -> Iterator[Check]:
     """The model's kernel function, correction and neighbors are those that were asked for."""
-    similarity, method, unit = subject.similarity, subject.method, subject.data.unit
-    asked, held = getattr(method, "ridge", None), getattr(similarity, "ridge", None)
+    similarity, chain, unit = subject.base, subject.chain, subject.data.unit
+    kernel: Any = getattr(chain, "kernel", None)
+    asked, held = getattr(kernel, "ridge", None), getattr(similarity, "ridge", None)
     wrong = ["ridge"] if similarity.places and held != asked else []
     if hasattr(similarity, "neighbors"):
-        asked, held = method.neighbors, similarity.neighbors
+        asked, held = chain.graph.neighbors, similarity.neighbors
         farthest = np.inf if asked.radius is None else min((unit**-1).number(asked.radius), FARTHEST)
         wrong += ["neighbors"] if (held.least, held.farthest) != (asked.count or 0, farthest) else []
-    function, correction = getattr(similarity, "function", None), getattr(similarity, "correction", None)
+    function, correction = getattr(subject.similarity, "function", None), getattr(similarity, "correction", None)
     if function is not None:
-        kernel: Any = getattr(method, "kernel", function)
         wrong += [name for name, value in _in_units(kernel, unit).items()
                   if value is not None and getattr(function, name, None) != value]
-        wrong += ["origin"] if not function.movable and similarity.origin.any() else []
+        wrong += ["origin"] if not getattr(function, "movable", True) and similarity.origin.any() else []
         if getattr(kernel, "rate", 0.0) is None:
-            yield _median(subject, function.rate)
+            yield _median(subject, (function.rate or 0.0) ** (-2 / CARRIED[function.name]))
     if correction is not None:
-        wrong += [] if correction.rule == method.correction else ["correction"]
+        wrong += [] if correction.rule == chain.correction else ["correction"]
         if correction.rule != "none":
             yield _correction(subject, correction.rule, correction.constant)
-    landmarks = getattr(method, "landmarks", None)
+    asked_divisor = 1.0 if chain is None else chain.coordinates.over(len(subject.spectrum.vectors))
+    wrong += ["divisor"] if chain is not None and subject.spectrum.divisor != asked_divisor else []
+    landmarks = getattr(chain, "landmarks", None)
     wrong += ["landmarks"] if landmarks is not None and len(subject.fit) != min(landmarks, subject.size) else []
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
 
 
 def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
     """A kernel function's options as the computation has them: factors of squares carry the data's unit."""
-    options = {name: getattr(kernel, name) for name in type(kernel).model_fields}
-    return {name: (unit**2).number(value) if name in ("rate", "gamma") and value is not None
+    power = CARRIED.get(kernel.name, -2)
+    options = {name: getattr(kernel, name) for name in type(kernel).model_fields if name != "route"}
+    return {name: (unit**-power).number(value) if name in ("rate", "gamma") and value is not None
             else value for name, value in options.items()}
 
 
-def _median(subject: Subject, rate: float | None) -> Check:
-    """Half of the squared distances between different points are below one over the default rate."""
-    points, rate = subject.data.values, rate or 0.0
-    whole = len(points) <= PAIRS
+def _median(subject: Subject, rate: float) -> Check:
+    """Half of the squared distances between different points are below one over the default rate of squares."""
+    size, whole = subject.size, subject.size <= PAIRS
     generator = np.random.default_rng(subject.plan.seed + 4)
-    chosen = points if whole else points[generator.choice(len(points), PAIRS, replace=False)]
-    squares = squared(chosen, chosen)[np.triu_indices(len(chosen), 1)]
+    chosen = np.arange(size) if whole else generator.choice(size, PAIRS, replace=False)
+    squares = _squares(subject, chosen)[np.triu_indices(len(chosen), 1)]
     squares = squares[squares > 0]
     if not len(squares):
         return count("rate", int(rate != 1.0), "the rate of points that are all equal is one")
@@ -157,6 +160,14 @@ def _median(subject: Subject, rate: float | None) -> Check:
     slack = 1.0 / len(squares) if whole else 0.1
     wrong = not (below <= 0.5 + slack and upto >= 0.5 - slack)
     return count("rate", int(wrong), f"{below:.3f} of the squared distances are below one over the rate", exact=whole)
+
+
+def _squares(subject: Subject, chosen: Indices) -> Array:
+    """The squared distances of some points that a kernel is a function of: of features, or as its base finds them."""
+    if subject.base is subject.similarity:
+        return squared(subject.data.values[chosen], subject.data.values[chosen])
+    source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
+    return np.asarray(-2 * source.rows(chosen)[:, chosen])
 
 
 def _correction(subject: Subject, rule: str, constant: float) -> Check:
@@ -176,10 +187,10 @@ def _correction(subject: Subject, rule: str, constant: float) -> Check:
 
 def stored_points(subject: Subject) -> Check:
     """The points that new ones are compared with are the input's."""
-    points = getattr(subject.similarity, "points", None)
+    points = getattr(subject.base, "points", None)
     if points is None:
         return skipped("points", "the model holds no points")
     own = subject.data.values[subject.fit] if len(points) == len(subject.fit) != subject.size else subject.data.values
-    own = own - getattr(subject.similarity, "origin", 0.0)
+    own = own - getattr(subject.base, "origin", 0.0)
     wrong = int(np.sum((points != own).any(axis=1))) if points.shape == own.shape else len(points)
     return count("points", wrong + int(np.sum(subject.fit < 0)), "points in the model that are not the input's")

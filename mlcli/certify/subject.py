@@ -49,6 +49,29 @@ class Subject:
             return self.given
         return self.given.take(self.model.kept)
 
+    @cached_property
+    def chain(self) -> Any:
+        """The stages that were asked for, where the method is a chain of them; else None."""
+        return self.method.chain(getattr(self.given, "kind", "features"))
+
+    @property
+    def centered(self) -> bool:
+        """Whether the kernel is centered, or its columns are."""
+        return self.chain is None or self.chain.centering != "none"
+
+    def sized(self, scale: str) -> "Subject":
+        """The same with axes of another scale: as long as the roots of eigenvalues, or of variance one."""
+        asked = "roots" if self.chain is None else self.chain.coordinates.scale
+        if asked == scale or self.model.projector is None:
+            return self
+        sizes = {"roots": np.sqrt(self.values), "unit": np.ones(len(self.values)),
+                 "variance": np.full(len(self.values), np.sqrt(len(self.model.ranks.vectors)))}
+        factor = np.divide(sizes[scale], sizes[asked], out=np.zeros(len(self.values)), where=sizes[asked] > 0)
+        projector, decoder = self.projector, self.projector.affine
+        decoder = decoder and replace(decoder, directions=decoder.directions / np.where(factor > 0, factor, 1.0))
+        return replace(self, model=replace(self.model, embedding=self.embedding * factor, projector=replace(
+            projector, axes=projector.axes * factor, decoder=decoder)))
+
     @property
     def projector(self) -> Projector:
         """The way from points to coordinates, free of units."""
@@ -63,6 +86,11 @@ class Subject:
     def similarity(self) -> Any:
         """How rows are compared, as the model holds it."""
         return self.projector.similarity
+
+    @property
+    def base(self) -> Any:
+        """What finds the distances of a similarity that is a function of them; else the similarity."""
+        return getattr(self.similarity, "base", self.similarity)
 
     @property
     def embedding(self) -> Array:
@@ -116,7 +144,7 @@ class Subject:
     @cached_property
     def fit(self) -> Indices:
         """Which of the embedded rows carried the fit: landmarks, or all; -1 where it is not known."""
-        similarity = self.similarity
+        similarity = self.base
         chosen = getattr(similarity, "landmarks", None)
         if chosen is not None:
             return np.asarray(chosen)

@@ -53,7 +53,7 @@ class Again:
         """The errors of the kernel's squared distances; where distances may only shrink, the growth (m)."""
         factor, left, right = self.unfolded.factor, self.unfolded.left, self.unfolded.right
         excess = ((factor[left] - factor[right]) ** 2).sum(axis=1) - self.held
-        return np.abs(excess) if self.subject.method.constraints == "equal" else np.maximum(excess, 0.0)
+        return np.abs(excess) if self.subject.chain.kernel.constraints == "equal" else np.maximum(excess, 0.0)
 
     @cached_property
     def trace(self) -> float:
@@ -93,7 +93,7 @@ def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
     if unfolded.basis is not None:
         yield _basis(again, unfolded.basis)
     yield from _eigenproblem(again)
-    if subject.method.common_neighbors:
+    if subject.chain.kernel.common_neighbors:
         yield skipped("neighbors", "pairs with a neighbor in common are not looked for again")
     else:
         yield _pairs(again)
@@ -102,7 +102,7 @@ def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
     scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(again.held.max()) / mean + violation)
     yield ratio("violation", abs(violation - float(fit["constraint_violation"])), scale,
                 f"distances of neighbors: squared, off by {violation:.2g} of their mean at most, as stated")
-    if subject.method.constraints != "equal":
+    if subject.chain.kernel.constraints != "equal":
         yield count("weights", int(np.sum(unfolded.weights < 0)), "weights below zero, where none may grow")
     if subject.plan.full:
         yield from _optimum(again)
@@ -152,7 +152,7 @@ def _pairs(again: Again) -> Check:
     order = np.lexsort((other, one))
     if isinstance(subject.data, WeightedGraph):
         return given_edges(subject.data, starts, other[order], apart(subject, one[order], other[order]))
-    return neighbors(subject, joined_in(subject, starts, other[order]), subject.method.graph)
+    return neighbors(subject, joined_in(subject, starts, other[order]), subject.chain.graph.rule)
 
 
 def _optimum(again: Again) -> Iterator[Check]:
@@ -176,7 +176,7 @@ def _optimum(again: Again) -> Iterator[Check]:
     gap = abs(bound.value - objective) / size
     yield ratio("gap", abs(gap - float(fit["duality_gap"])), 2 * rounding / size, f"a relative gap of {gap:.2e}")
     off = gap if penalty else max(gap, float(fit["constraint_violation"]))
-    tolerance = float(again.subject.method.tolerance)
+    tolerance = float(again.subject.chain.kernel.tolerance)
     slack = 10 * rounding / size
     wrong = off > tolerance + slack if fit["converged"] else off < tolerance - slack
     yield count("converged", int(wrong), f"gap and violation {off:.2e}, tolerance {tolerance:.2e}, as stated")

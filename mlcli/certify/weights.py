@@ -52,7 +52,7 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     if not subject.plan.allows(0.5, subject.size * (ROW + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
         return
-    policy = subject.method.neighbors.pieces
+    policy = subject.chain.graph.neighbors.pieces
     lists, _ = connected_lists(subject.data, similarity.neighbors, policy)  # proven by `neighbors`
     root = residual_matrix(subject.data.values, lists, similarity.ridge)
     sizes = abs(root)

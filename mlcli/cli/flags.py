@@ -28,8 +28,8 @@ class Flag:
 FLAGS = {
     "method": Flag("method.name", ("-m", "--method")),
     "components": Flag("method.eigensolve.components", ("-p", "--components"), also="method.axes.components"),
-    "neighbors": Flag("method.neighbors.count", ("-k", "--neighbors")),
-    "radius": Flag("method.neighbors.radius", ("--radius",)),
+    "neighbors": Flag("method.neighbors.count", ("-k", "--neighbors"), also="method.graph.neighbors.count"),
+    "radius": Flag("method.neighbors.radius", ("--radius",), also="method.graph.neighbors.radius"),
     "paths": Flag("method.paths.algorithm", ("--paths",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",

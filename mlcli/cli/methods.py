@@ -9,6 +9,7 @@ import typer
 from mlcli.cli.behavior import Json
 from mlcli.cli.flags import FLAGS
 from mlcli.cli.output import print_json
+from mlcli.config.build import chain_document
 from mlcli.config.describe import Row, rows
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import UsageError
@@ -17,19 +18,29 @@ from mlcli.methods import ALIASES, METHODS
 Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, help="A method, to see its options.")]
 
 
-def methods(name: Name = None, json: Json = False) -> None:
-    """List the methods, or show one with its options.
+Yaml = Annotated[bool, typer.Option("--yaml", help="Write the method as a chain of stages, for `mlcli run`.")]
+
+
+def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
+    """List the methods, or show one with its options, or as a chain of stages.
 
     \b
     mlcli methods
     mlcli methods isomap
+    mlcli methods isomap --yaml > chain.yaml
+    mlcli run chain.yaml --set input.path=data.csv -o runs/chain
     """
     name = ALIASES.get(name or "", name)
     if name is not None and name not in METHODS:
         near = difflib.get_close_matches(name, METHODS, n=1)
         raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
                          hint=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(METHODS)}")
-    if json:
+    if yaml and name is None:
+        raise UsageError("METHOD", "a method must be named to be written out", where="--yaml",
+                         hint="mlcli methods isomap --yaml")
+    if yaml and name:
+        typer.echo(chain_document(METHODS[name].model_validate({"name": name})), nl=False)
+    elif json:
         print_json(facts(name) if name else {"methods": [facts(method) for method in METHODS]})
     else:
         typer.echo(page(name) if name else listing())
@@ -52,7 +63,7 @@ def page(name: str) -> str:
 
 def option(row: Row) -> str:
     """An option in two lines."""
-    flags = [flag.names[0] for flag in FLAGS.values() if flag.path == row.path and not flag.constant]
+    flags = [flag.names[0] for flag in FLAGS.values() if row.path in (flag.path, flag.also) and not flag.constant]
     short = f" ({flags[0]})" if flags else ""
     only = [tag for section, tag in row.only.items() if section != "method"]
     scope = f" [{', '.join(only)}]" if only else ""

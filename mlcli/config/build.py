@@ -17,7 +17,10 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import expanded
 from mlcli.config.yaml_write import dump
 from mlcli.data.formats import ENDINGS
-from mlcli.errors import DependencyMissing
+from mlcli.errors import ConfigError, DependencyMissing
+from mlcli.methods import METHODS, Method
+from mlcli.methods.chain import Chain
+from mlcli.stages.chain.stages import Stages
 
 
 def from_outside(environment: Mapping[str, str], assignments: Iterable[str], flags: Layer) -> Layer:
@@ -81,13 +84,25 @@ def named(options: type[Options], values: Any) -> Any:
 def placed(layer: Layer) -> Layer:
     """The layer with each value that may stand at either of two paths at the one that is an option."""
     for first, second in layer.either.items():
-        if not any(row.path == first and applies(row, layer.values) for row in rows(RunConfig)):
+        there = {row.path for row in rows(RunConfig) if row.path in (first, second) and applies(row, layer.values)}
+        if there == {second}:
             keys = tuple(first.split("."))
             value, values = taken(layer.values, keys)
             moved = assignment(second, value, layer.origin(keys))
             origins = {path: origin for path, origin in layer.origins.items() if path[: len(keys)] != keys}
             layer = moved.over(Layer(values, origins))
     return layer
+
+
+def chain_document(method: Method, kind: str = "features") -> str:
+    """The text of a YAML file whose method is the chain that a method is; raises ConfigError where it is none."""
+    chain = method.chain(kind)
+    if chain is None:
+        chains = [name for name, other in METHODS.items() if other.model_validate({TAG: name}).chain()]
+        raise ConfigError("NO-CHAIN", f"{method.name} is no chain of stages", where="--yaml",
+                          hint=f"these are: {', '.join(chains)}")
+    stages = chain.model_dump(include=set(Stages.model_fields))
+    return dump({"method": {TAG: tag_of(Chain), **stages}})
 
 
 def taken(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[str, Any]]:

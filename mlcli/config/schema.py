@@ -1,9 +1,12 @@
 """The JSON schema of a run's YAML file, in the words of draft 7, which editors understand."""
 
+from collections.abc import Iterator
 from typing import Any
 
+from pydantic.fields import FieldInfo
+
 from mlcli.base.options import Options
-from mlcli.config.describe import TAG, alternatives, tag_of
+from mlcli.config.describe import TAG, alternatives
 from mlcli.config.run_config import RunConfig
 from mlcli.config.sweep import SWEEP
 
@@ -34,11 +37,18 @@ def draft7(node: Any) -> Any:
 
 
 def require_names(options: type[Options], definitions: dict[str, Any]) -> None:
-    """Every alternative of a section but the default one must be named."""
+    """Every alternative of a section must be named, but one that is the default of a section."""
+    found = list(sections(options))
+    unnamed = {type(info.default).__name__ for info in found}
+    for kind in {kind for info in found if len(alternatives(info)) > 1 for kind in alternatives(info)}:
+        if kind.__name__ not in unnamed:
+            definition = definitions[kind.__name__]
+            definition["required"] = sorted({TAG, *definition.get("required", [])})
+
+
+def sections(options: type[Options]) -> Iterator[FieldInfo]:
+    """Every field under a set of options that holds a section."""
     for info in options.model_fields.values():
-        classes = alternatives(info)
-        for kind in classes:
-            if len(classes) > 1 and tag_of(kind) != tag_of(type(info.default)):
-                definition = definitions[kind.__name__]
-                definition["required"] = sorted({TAG, *definition.get("required", [])})
-            require_names(kind, definitions)
+        for kind in alternatives(info):
+            yield info
+            yield from sections(kind)

@@ -19,6 +19,7 @@ NAMES = (
     "lle",
     "laplacian",
     "sde",
+    "chain",
     "lda",
     "cca",
     "ibfa",

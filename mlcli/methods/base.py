@@ -14,13 +14,14 @@ from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
 from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import Way, way
+from mlcli.stages.chain.setting import Composition
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import graph_steps
 
 OF_SEARCH = ("neighbors.radius", "neighbors.count", "graph")  # options of the search for neighbors
-ALL_PAIRS = ("distances", "kernel")  # which a fit of landmarks does not make
 
 
 class Method(Options):
@@ -44,7 +45,6 @@ class Method(Options):
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     ways: ClassVar[tuple[Way, ...]] = (way(),)  # that compute something else
-    keeps: ClassVar[tuple[Name, ...]] = ()  # what a fit makes on the way to its coordinates and a run may keep
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
@@ -109,9 +109,9 @@ class Method(Options):
         return self.axes if self.axes_section() == "axes" else self.eigensolve
 
     def makes(self) -> tuple[Name, ...]:
-        """What a fit makes on the way to its coordinates, of what a run may keep; of landmarks not of all pairs."""
-        return self.keeps if getattr(self, "landmarks", None) is None else tuple(
-            name for name in self.keeps if name not in ALL_PAIRS)
+        """What a fit makes on the way to its coordinates, of what a run may keep."""
+        chain = self.chain()
+        return () if chain is None else chain.makes()
 
     def require_products(self, wanted: Sequence[Name], where: str) -> None:
         """Raises ConfigError where something is to be kept that the fit does not make."""
@@ -174,10 +174,20 @@ class Method(Options):
         """Refuses a fit of these steps before it starts; raises RefusedByPlan."""
         require_memory(steps, data, self, compute)
 
+    def chain(self, kind: str = "features") -> Stages | None:
+        """The chain of stages that this method is for such an input; None where it is none."""
+        return None
+
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """The stages of a fit with their costs; with a share, that part of the most expensive work is measured."""
-        raise NotImplementedError
+        return self._composed(data, compute).steps(share)
 
     def solve(self, data: Any, compute: Compute) -> Model:
-        """The method's formula."""
-        raise NotImplementedError
+        """The method's formula: its chain's, or its own."""
+        return Model.of_chain(self._composed(data, compute).fitted(), data)
+
+    def _composed(self, data: Any, compute: Compute) -> Composition:
+        chain = self.chain(data.kind)
+        if chain is None:
+            raise NotImplementedError
+        return chain.composed(data, compute, lambda steps, rows: require_memory(steps, rows, self, compute))

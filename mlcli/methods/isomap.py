@@ -1,24 +1,16 @@
 """Isomap."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
+from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.options import option
-from mlcli.base.stage import running
-from mlcli.base.steps import Step
-from mlcli.base.types import Indices
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model
 from mlcli.methods.ways import way
+from mlcli.stages.chain.options import NeighborGraph
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph
-from mlcli.stages.kernels.forms import Dense
-from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
-from mlcli.stages.similarities import Geodesics, GivenGraph
+from mlcli.stages.paths.paths import Paths
 
 
 class Isomap(Method):
@@ -42,7 +34,6 @@ class Isomap(Method):
         way("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed", "precision": "float64"},
             eigensolve={"tolerance": 1e-12}),
         way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30))
-    keeps: ClassVar = ("graph", "distances", "kernel")
     name: Literal["isomap"] = "isomap"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -51,35 +42,10 @@ class Isomap(Method):
     landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
-        """The graph is computed, because its fill decides the rest."""
-        graph = connected_graph(data, self.neighbors.neighborhood(data), self.neighbors.pieces, self.graph)[0]
-        plan = self.paths.plan(graph, compute, self.landmarks)
-        return [*self.known(data, compute), *self.paths.steps(graph, plan, self.eigensolve, share)]
-
-    def solve(self, data: Joined, compute: Compute) -> Model:
-        """K = -H D² H / 2 with D the shortest paths; coordinates are V √λ."""
-        neighbors = self.neighbors.neighborhood(data)
-        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph)
-        data = data if kept is None else data.take(kept)
-        plan = self.paths.plan(graph, compute, self.landmarks)
-        self.require_memory(self.paths.steps(graph, plan, self.eigensolve), data, compute)
-        similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Geodesics(neighbors, graph, data.points)
-        if self.landmarks is not None:
-            return self._by_landmarks(similarity, kept, compute)
-        kernel = self.paths.kernel(graph, compute, plan)
-        spectrum = self.eigensolve(kernel, graph.size - 1, compute)
-        return Model.of_kernel(spectrum, similarity, kept=kept, rows=kernel.quick_rows)
-
-    def _by_landmarks(self, similarity: Geodesics | GivenGraph, kept: Indices | None, compute: Compute) -> Model:
-        """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
-        landmarks = choose_landmarks(similarity.graph.size, self.landmarks or 0, compute.generator())
-        rows = self.paths.from_landmarks(similarity.graph, landmarks)
-        kernel = Dense.of(rows[landmarks])
-        spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
-        similarity = replace(similarity, landmarks=landmarks)
-        with running("coordinates"):
-            return Model.of_kernel(spectrum, similarity, kept=kept).placing(rows)
+    def chain(self, kind: str = "features") -> Stages:
+        """A graph, its shortest paths, -δ²/2 of them, centered."""
+        return Stages(graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph), paths=self.paths,
+                      landmarks=self.landmarks, eigensolve=self.eigensolve)
 
     def reproduces(self) -> bool:
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""
@@ -87,6 +53,5 @@ class Isomap(Method):
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
-        if self.landmarks is not None:
-            self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
+        self.chain().refuse_void()
         return super().resolved_stages(data)

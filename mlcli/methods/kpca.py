@@ -2,29 +2,20 @@
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
-from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input, Similarities
 from mlcli.base.options import option
-from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, Powers
+from mlcli.methods.model import Powers
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import PASSES, centering_step, kernel_cost, tiles_cost
-from mlcli.stages.algebra.distances import BLOCK
+from mlcli.stages.chain.kernels import Given, Products
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.kernels.forms import Dense
-from mlcli.stages.kernels.functions import Gaussian, KernelFunction, Linear
-from mlcli.stages.kernels.median_distance import rate_step
-from mlcli.stages.kernels.products import kernel_product
-from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
-from mlcli.stages.similarities import Columns, KernelValues, linear_decoder
+from mlcli.stages.kernels.functions import Gaussian, KernelFunction
 
 
 class KernelPCA(Method):
-    """PCA in the feature space of a kernel function: linear, polynomial or gaussian; or of a kernel given as a matrix.
+    """PCA in the feature space of a kernel function: gaussian, linear, polynomial and others; or of a given kernel.
 
     With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within about 1/√r and nothing
     beyond: too large a rate makes all points equally different, too small a one gives PCA again. Its default is one
@@ -40,44 +31,14 @@ class KernelPCA(Method):
     ways: ClassVar = (
         way(), way("gaussian", kernel={"name": "gaussian", "rate": 0.05}), way("linear", kernel={"name": "linear"}),
         way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}))
-    keeps: ClassVar = ("kernel",)
     name: Literal["kpca"] = "kpca"
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Features | Similarities, compute: Compute, share: float | None) -> list[Step]:
-        """The kernel, kept or streamed, and its spectrum."""
-        count, threads, square = len(data.values), compute.thread_count(), 8.0 * len(data.values) ** 2
-        solved = [centering_step(count**2, square), self.eigensolve.step(count, threads, square, square=True)]
-        if isinstance(data, Similarities):
-            return solved
-        columns = data.values.shape[1]
-        rate = [rate_step(count, columns, threads)] if self.kernel.adapts else []
-        if fits_in_memory(count, compute):
-            return [*rate, Step("kernel", f"{count} x {count}, in memory", kernel_cost(count, columns, threads),
-                                square + 8.0 * min(count**2, BLOCK)), *solved]
-        stored = 3 * square if self.eigensolve.components == "all" else 8.0 * count * 128
-        return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
-                            "computed and centered", PASSES * tiles_cost(count, columns, threads), stored)]
-
-    def solve(self, data: Features | Similarities, compute: Compute) -> Model:
-        """H K H; coordinates are V √λ."""
-        similarity = self._similarity(data, compute)
-        kernel = (Dense.of(data.values.copy()) if isinstance(similarity, Columns)
-                  else kernel_of(similarity.function, similarity.points, compute))
-        spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
-        linear = isinstance(data, Features) and isinstance(self.kernel, Linear)
-        decoder = linear_decoder(data.values, spectrum) if linear else None
-        products = kernel_product(len(data.values), lambda chosen: similarity.rows(data.values[chosen]),
-                                  spectrum.centering)
-        return Model.of_kernel(spectrum, similarity, decoder=decoder, products=products)
-
-    def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
-        if isinstance(data, Similarities):
-            return Columns()
-        origin = data.values.mean(axis=0) if self.kernel.movable else np.zeros(data.values.shape[1])
-        points = data.values - origin
-        return KernelValues(points, self.kernel.for_points(points, data.unit), origin)
+    def chain(self, kind: str = "features") -> Stages:
+        """A function of two points, or the kernel that is given, centered."""
+        kernel: Any = Given() if kind == "kernel" else {"linear": Products()}.get(self.kernel.name, self.kernel)
+        return Stages(kernel=kernel, eigensolve=self.eigensolve)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Nothing depends on the data; but a kernel function has no use with a given kernel."""

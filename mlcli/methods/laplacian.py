@@ -2,26 +2,19 @@
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from mlcli.base.check import Check
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, Joined, LengthGraph, WeightedGraph
+from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.options import option
-from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
+from mlcli.stages.chain.kernels import GraphLaplacian
+from mlcli.stages.chain.options import Coordinates, NeighborGraph
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.affinities import Affinity, Binary, weighted, weights_for, weights_step
+from mlcli.stages.graph.affinities import Affinity, Binary, weights_for
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph, entries_of, graph_steps
-from mlcli.stages.kernels.inverse import Inverse, inverse_step
-from mlcli.stages.similarities import Affinities, EdgeAffinities, Projector
-
-NEAREST_ONE = 1e-8  # how near to one a cost must be for new points to have no coordinate on its axis
 
 
 class Laplacian(Method):
@@ -48,7 +41,6 @@ class Laplacian(Method):
     ways: ClassVar = (way("", neighbors={"count": 9}), way("heat", neighbors={"count": 9}, weights={"name": "heat"}),
                       way("plain", neighbors={"count": 9}, normalized=False),
                       way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
-    keeps: ClassVar = ("graph", "weights")
     name: Literal["laplacian"] = "laplacian"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -57,31 +49,11 @@ class Laplacian(Method):
     normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
-        """Neighbors, and one sparse factorization, whose fill is not known before."""
-        neighbors, (rows, columns) = self.neighbors.neighborhood(data), data.values.shape
-        entries = entries_of(data, neighbors)
-        return [*graph_steps(data, neighbors, compute), weights_step(entries),
-                inverse_step(self.eigensolve, rows, entries // rows, columns)]
-
-    def solve(self, data: Joined, compute: Compute) -> Model:
-        """The bottom vectors u of S⁻¹ L S⁻¹ with S = √D; coordinates are S⁻¹ u."""
-        neighbors = self.neighbors.neighborhood(data)
-        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph)
-        data = data if kept is None else data.take(kept)
-        edges = weighted(graph, self.weights, data.unit, self.normalized)
-        size = float(np.linalg.norm(edges.scale))
-        kernel = Inverse(edges.root(), edges.scale / size if self.normalized else None,
-                         where="method.weights", hint="choose a smaller rate, or more neighbors")
-        spectrum = self.eigensolve(kernel, graph.size - 1, compute)
-        embedding = spectrum.vectors * (size / edges.scale)[:, None]
-        embedding *= leading_signs(embedding)
-        similarity = EdgeAffinities(graph, edges.affinity) if isinstance(data, WeightedGraph) else Affinities(
-            neighbors, edges.affinity, graph, data.points, walking=self.normalized)
-        left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
-        axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
-        return Model(embedding=embedding, spectrum=spectrum, kept=kept, products=edges.products(),
-                     projector=Projector(similarity, kernel.centering, axes))
+    def chain(self, kind: str = "features") -> Stages:
+        """The Laplacian of the neighbor graph; coordinates of unit variance."""
+        return Stages(graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
+                      kernel=GraphLaplacian(weights=self.weights, normalized=self.normalized),
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
 
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again."""

@@ -2,25 +2,16 @@
 
 from typing import ClassVar, Literal
 
-import numpy as np
-
-from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
 from mlcli.base.options import option
-from mlcli.base.products import Products, Sparse
-from mlcli.base.stage import running
-from mlcli.base.steps import Step
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, Powers
+from mlcli.methods.model import Powers
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.chain.kernels import Reconstruction
+from mlcli.stages.chain.options import Coordinates, NeighborGraph
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_lists, graph_steps
-from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
-from mlcli.stages.kernels.inverse import Inverse, inverse_step
-from mlcli.stages.similarities import Barycenters, Projector
 
 
 class LLE(Method):
@@ -46,36 +37,12 @@ class LLE(Method):
     digits: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
     ways: ClassVar = (way("", "twins", neighbors={"count": 9}),
                       way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
-    keeps: ClassVar = ("graph", "weights")
     name: Literal["lle"] = "lle"
     neighbors: Neighbors = Neighbors()
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """Neighbors, local systems, and one sparse factorization, whose fill is not known before."""
-        (rows, columns), threads = data.values.shape, compute.thread_count()
-        neighbors = self.neighbors.neighborhood(data)
-        count = neighbors.usual
-        local = rows * count**2 * (columns + count) * 4 / product_rate(threads)
-        return [*graph_steps(data, neighbors, compute), Step("weights", f"{rows} systems of {count}", local,
-                                                             8.0 * min(rows * count * (columns + count), 2**22)),
-                inverse_step(self.eigensolve, rows, count, columns)]
-
-    def solve(self, data: Features, compute: Compute) -> Model:
-        """Bottom vectors of M = (I - W)ᵀ(I - W), scaled to unit variance."""
-        neighbors = self.neighbors.neighborhood(data)
-        lists, kept = connected_lists(data, neighbors, self.neighbors.pieces)
-        data = data if kept is None else data.take(kept)
-        with running("weights"):
-            weights = barycentric_weights(data.values, data.values, lists, self.ridge)
-            root = residual_matrix(weights, lists)
-        kernel = Inverse(root, where="method.ridge",
-                         hint="use a larger ridge or more neighbors")
-        spectrum = self.eigensolve(kernel, len(data.values) - 1, compute)
-        embedding = spectrum.vectors * np.sqrt(len(data.values))
-        similarity = Barycenters(neighbors, data.values, self.ridge)
-        products: Products = {"graph": graph_of(lists, "union").product(),
-                              "weights": Sparse(lists.starts, lists.indices, weights)}
-        return Model(embedding=embedding, spectrum=spectrum, kept=kept, products=products,
-                     projector=Projector(similarity, kernel.centering, embedding))
+    def chain(self, kind: str = "features") -> Stages:
+        """Weights that reproduce each point from its neighbors; coordinates of unit variance."""
+        return Stages(graph=NeighborGraph(neighbors=self.neighbors), kernel=Reconstruction(ridge=self.ridge),
+                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))

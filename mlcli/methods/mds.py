@@ -2,26 +2,12 @@
 
 from typing import ClassVar, Literal
 
-from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
-from mlcli.base.stage import running
-from mlcli.base.steps import Step
-from mlcli.base.types import Indices
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, existing
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import gower_steps, kernel_cost, solve_cost
-from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
-from mlcli.stages.kernels.corrections import correction_for
-from mlcli.stages.kernels.forms import Dense
-from mlcli.stages.kernels.products import corrected_rows, distance_products
-from mlcli.stages.similarities import Distances, GivenDistances, linear_decoder
-
-COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
-SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 
 class MDS(Method):
@@ -44,49 +30,12 @@ class MDS(Method):
     isometric: ClassVar = True
     ways: ClassVar = (way(), way("lingoes", correction="lingoes"), way("landmarks", "permutation", landmarks=30),
                       way("krylov", "whole", eigensolve={"solver": "krylov"}))
-    keeps: ClassVar = ("distances", "kernel")
     name: Literal["mds"] = "mds"
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
     landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
     eigensolve: Eigensolve = Eigensolve()
 
-    def steps(self, data: Dissimilarities | Features, compute: Compute, share: float | None) -> list[Step]:
-        """Distances of all pairs, held whole, their kernel and its spectrum."""
-        count, threads = self.landmarks or len(data.values), compute.thread_count()
-        found = 0.0 if isinstance(data, Dissimilarities) else kernel_cost(count, data.values.shape[1], threads)
-        square, remedy = 8.0 * count**2, "of features, pca gives the same embedding in little memory; or use landmarks"
-        rows = 0.0 if self.landmarks is None else 8.0 * 2 * count * len(data.values)
-        held, whole = 2 * square + rows, self.landmarks is None
-        steps = [Step("distances", f"{count} x {count}, in memory", found, held, remedy=remedy, square=whole)]
-        if self.correction != "none":
-            steps += [Step("correction", self.correction, SPECTRA[self.correction] * solve_cost(count, threads),
-                           COPIES[self.correction] * square + rows, remedy=remedy, square=whole)]
-        steps += [*gower_steps(count**2, held, remedy, square=whole),
-                  self.eigensolve.step(count, threads, held, remedy, square=whole)]
-        return steps if whole else [*steps, landmark_step(count, len(data.values))]
-
-    def solve(self, data: Dissimilarities | Features, compute: Compute) -> Model:
-        """The fit of all points, or of landmarks by which the others are placed."""
-        if self.landmarks is None:
-            return self.solve_all(data, compute)
-        landmarks = choose_landmarks(len(data.values), self.landmarks, compute.generator())
-        model = self.solve_all(data.take(landmarks), compute, landmarks)
-        with running("coordinates"):
-            return model.placing(existing(model.projector).similarity.rows(data.values))
-
-    def solve_all(self, data: Dissimilarities | Features, compute: Compute, landmarks: Indices | None = None) -> Model:
-        """K = -H D² H / 2; coordinates are V √λ."""
-        points = data.values if isinstance(data, Features) else None
-        with running("distances"):
-            squared = data.values**2 if points is None else squared_distances(points, points)
-        correction = correction_for(squared, self.correction, data.unit)
-        with running("kernel"):
-            products = gower(correction.off_diagonal(squared))
-        kernel = Dense.of(products)
-        spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
-        similarity = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
-        decoder = None if points is None or correction.constant else linear_decoder(points, spectrum)
-        rows = corrected_rows(data.values, correction, square=points is None)
-        return Model.of_kernel(spectrum, similarity, decoder=decoder,
-                               products=distance_products(len(squared), rows, spectrum.centering))
+    def chain(self, kind: str = "features") -> Stages:
+        """Distances, -δ²/2, centered."""
+        return Stages(correction=self.correction, landmarks=self.landmarks, eigensolve=self.eigensolve)

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Input
+from mlcli.base.inputs import Given
 from mlcli.base.limits import resident
 from mlcli.base.steps import Step
 
@@ -34,7 +34,7 @@ class Planned(Protocol):
         """What the certificate checks of the result."""
 
 
-def peak(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) -> float:
+def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> float:
     """The most bytes that a process holds while it reads the data, takes these steps and checks the result.
 
     Beside the data as read there is a copy in other units for as long as a fit takes, unless within `unscaled`.
@@ -51,7 +51,7 @@ def checks_memory(method: Planned, rows: int, table: float) -> float:
     return float(SAMPLED + WITNESSES * (method.proof == "kernel"))
 
 
-def require_memory(steps: Sequence[Step], data: Input, method: Planned, compute: Compute) -> None:
+def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
     """Refuses a fit before it starts; raises RefusedByPlan with the remedy of the step that takes most."""
     most, needed = max(steps, key=lambda step: step.memory), peak(steps, data, method, compute)
     hint = most.remedy or "use fewer rows"

@@ -1,7 +1,7 @@
 """The model that a fit returns: coordinates, figures, and the parts that a method may have."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import KW_ONLY, field, replace
+from dataclasses import KW_ONLY, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +12,12 @@ from mlcli.base.inputs import Features, Given
 from mlcli.base.products import Products
 from mlcli.base.quantity import Quantity, plain_figures
 from mlcli.base.scaling import Unit, largest_of
-from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
+from mlcli.stages.chain.setting import Fitted
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.similarities import Decoder, Projector, Similarity
+from mlcli.stages.similarities import Projector
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
 
@@ -63,15 +63,12 @@ class Model:
     products: Products = field(default_factory=dict)  # what a run may keep
 
     @classmethod
-    def of_kernel(cls, spectrum: Spectrum, similarity: Similarity, *, decoder: Decoder | None = None,
-                  kept: Indices | None = None, rows: RowsOf | None = None, products: Products | None = None) -> "Model":
-        """Coordinates V √λ of a kernel whose rows the similarity gives, and of new rows by the axes V / √λ.
-
-        What a run may keep is what the similarity makes, where it is not given.
-        """
-        projector = Projector(similarity, spectrum.centering, spectrum.inverse_roots(), decoder)
-        return cls(embedding=spectrum.coordinates(), spectrum=spectrum, projector=projector, kept=kept, rows=rows,
-                   products=products or similarity.products(spectrum.centering))
+    def of_chain(cls, fit: Fitted, data: Given) -> "Model":
+        """What a chain computed, with loadings where its axes are directions of the columns."""
+        directions, spectrum = fit.spectrum.directions, fit.spectrum
+        loadings = None if directions is None or not isinstance(data, Features) else Loadings(
+            spectrum.feature_directions() * np.sqrt(spectrum.kept / spectrum.divisor), data.columns)
+        return cls(**{part.name: getattr(fit, part.name) for part in fields(fit)}, loadings=loadings)
 
     def project(self, new: Array) -> Array:
         """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
@@ -112,15 +109,6 @@ class Model:
         """The features of one unit on each axis (d x p), where reconstruction is affine."""
         affine = existing(self.projector).affine
         return None if affine is None else affine.directions
-
-    def placing(self, rows: Array) -> "Model":
-        """The model of landmarks with all points placed by their kernel rows (n x landmarks), axes rotated again."""
-        projector = existing(self.projector)
-        embedding = projector.centering(rows) @ projector.axes
-        signs = leading_signs(embedding)
-        spectrum = replace(self.ranks, vectors=self.ranks.vectors * signs)
-        projector = replace(projector, axes=projector.axes * signs)
-        return replace(self, embedding=embedding * signs, spectrum=spectrum, projector=projector)
 
     def in_units(self, data: Given, powers: Powers) -> "Model":
         """The model in plain numbers, where it was computed from this data in its units.

@@ -1,6 +1,5 @@
 """Principal component analysis."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -13,11 +12,12 @@ from mlcli.methods.base import Method
 from mlcli.methods.model import Loadings, Model
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.chain.kernels import Products
+from mlcli.stages.chain.options import Coordinates
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.kernels.factored import Factored, Route
+from mlcli.stages.kernels.factored import Route
 from mlcli.stages.kernels.forms import Dense
-from mlcli.stages.kernels.sides import side_steps
-from mlcli.stages.similarities import Affine, Columns, Projector
 
 
 class PCA(Method):
@@ -59,15 +59,13 @@ class PCA(Method):
         """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""
         if isinstance(data, Covariance):
             return self.refuse_unused("the covariance is given", "route", "divisor")
-        if self.route == "svd":
-            return self.refuse_unused("svd is a direct solver", "eigensolve.solver=dense", "eigensolve.tolerance")
-        return self.refuse_unused("power iteration is a solver", "eigensolve.solver") if self.route == "power" else {}
+        return self.of_columns().refuse_void()
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product and the eigenproblem of a side; of a covariance, only that."""
         if isinstance(data, Covariance):
             return [self.eigensolve.step(len(data.values), compute.thread_count(), float(data.values.nbytes))]
-        return side_steps(data.values.shape, self.route, self.eigensolve, compute.thread_count())
+        return super().steps(data, compute, share)
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
@@ -75,13 +73,13 @@ class PCA(Method):
             spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
             return Model(embedding=np.zeros((0, len(spectrum.kept))), spectrum=spectrum,
                          loadings=Loadings(spectrum.coordinates(), data.columns))
-        kernel = Factored.of(data.values, self.route).with_products()
-        spectrum = replace(self.eigensolve(kernel, self.limit(data), compute), divisor=self.over(len(data.values)))
-        directions = spectrum.feature_directions()
-        projector = Projector(Columns(), kernel.centering, directions, Affine(kernel.centering.means, directions))
-        loadings = Loadings(directions * np.sqrt(spectrum.kept / spectrum.divisor), data.columns)
-        return Model(embedding=spectrum.coordinates(), spectrum=spectrum, projector=projector, loadings=loadings)
+        return super().solve(data, compute)
 
-    def over(self, rows: int) -> int:
-        """What sums of squares are divided by."""
-        return max(rows - (self.divisor == "n-1"), 1)
+    def chain(self, kind: str = "features") -> Stages | None:
+        """Inner products of centered columns; of a covariance there is none."""
+        return None if kind == "covariance" else self.of_columns()
+
+    def of_columns(self) -> Stages:
+        """The chain of points."""
+        return Stages(kernel=Products(route=self.route), centering="columns", eigensolve=self.eigensolve,
+                      coordinates=Coordinates(divisor=self.divisor))

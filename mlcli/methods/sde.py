@@ -1,23 +1,17 @@
 """Semidefinite embedding, or maximum variance unfolding."""
 
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
-from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input, Joined, LengthGraph
+from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.options import option
-from mlcli.base.quantity import Quantity
-from mlcli.base.steps import Step
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.chain.kernels import UnfoldingKernel
+from mlcli.stages.chain.options import NeighborGraph
+from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.graph.pieces import connected_graph, graph_steps
-from mlcli.stages.kernels.products import kernel_product
-from mlcli.stages.similarities import Barycenters, GivenGraph, Projector
-from mlcli.stages.unfolding.unfold import SOFTNESS, UNBOUNDED, Unfolding
+from mlcli.stages.unfolding.unfold import SOFTNESS
 
 
 class SDE(Method):
@@ -44,7 +38,6 @@ class SDE(Method):
         way("", "quick", neighbors={"count": 6}),
         way("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
         way("basis", "quick", neighbors={"count": 6}, basis=12))
-    keeps: ClassVar = ("graph", "kernel")
     name: Literal["sde"] = "sde"
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
@@ -61,35 +54,11 @@ class SDE(Method):
     ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
     eigensolve: Eigensolve = Eigensolve()
 
-    def unfolding(self) -> Unfolding:
-        """The semidefinite program that the options ask for."""
-        return Unfolding(equal=self.constraints == "equal", common=self.common_neighbors, basis=self.basis,
-                         softness=self.softness, tolerance=self.tolerance, limit=self.iterations,
-                         accepted=self.accept_uncertified)
-
-    def steps(self, data: Joined, compute: Compute, share: float | None) -> list[Step]:
-        """The graph is computed, because its pairs decide the rest."""
-        neighbors = self.neighbors.neighborhood(data)
-        graph = connected_graph(data, neighbors, self.neighbors.pieces, self.graph, UNBOUNDED)[0]
-        return [*graph_steps(data, neighbors, compute),
-                *self.unfolding().steps(graph, data, self.eigensolve, compute)]
-
-    def solve(self, data: Joined, compute: Compute) -> Model:
-        """max tr K subject to K ⪰ 0, K1 = 0 and the neighbors' distances; coordinates are V √λ."""
-        neighbors = self.neighbors.neighborhood(data)
-        graph, kept = connected_graph(data, neighbors, self.neighbors.pieces, self.graph, UNBOUNDED)
-        data = data if kept is None else data.take(kept)
-        self.require_memory(self.unfolding().steps(graph, data, self.eigensolve, compute), data, compute)
-        found = self.unfolding()(graph, data, compute)
-        spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
-            neighbors, data.values, self.ridge, square=isinstance(data, Dissimilarities))
-        factor = found.unfolded.factor
-        products = {"graph": graph.product(),
-                    **kernel_product(graph.size, lambda chosen: factor[chosen] @ factor.T, uncentered(graph.size))}
-        projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
-        return Model(embedding=projector.axes, spectrum=spectrum, projector=projector, kept=kept, products=products,
-                     fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
+    def chain(self, kind: str = "features") -> Stages:
+        """The kernel that keeps the distances of the neighbor graph."""
+        program = {name: getattr(self, name) for name in UnfoldingKernel.model_fields if name != "name"}
+        return Stages(graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
+                      kernel=UnfoldingKernel(**program), eigensolve=self.eigensolve)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors; of a given graph only the pairs that it joins have distances, and no new point has any."""

@@ -35,7 +35,7 @@ def test_a_section_with_alternatives_lists_their_names() -> None:
     assert row("method.name").type == " or ".join(", ".join(map(repr, METHODS)).rsplit(", ", 1))
     assert row("method.kernel.name", "kpca").default == "gaussian"
     assert [found.only for found in ROWS if found.path == "method.kernel.degree"] == [
-        {"method": "kpca", "method.kernel": "polynomial"}]
+        {"method": "kpca", "method.kernel": "polynomial"}, {"method": "chain", "method.kernel": "polynomial"}]
 
 
 def test_every_method_appears() -> None:

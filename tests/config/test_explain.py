@@ -43,7 +43,8 @@ FILES = {
     "method: {eigensolve: {report: 2.5}}\n":
         "method.eigensolve.report must be a whole number of at least 1, not 2.5; run.yaml:2:23",
     "neighbors: {count: 5}\n":
-        "unknown key 'neighbors'; run.yaml:2:1; did you mean method.neighbors or report.quality.neighbors?",
+        "unknown key 'neighbors'; run.yaml:2:1; did you mean method.neighbors, method.graph.neighbors or "
+        "report.quality.neighbors?",
     "prepare: {scale: true}\n":
         "prepare.scale must be 'none', 'center', 'standard', 'range' or 'robust', not true; run.yaml:2:11",
     "compute: {seed: -1}\n":
@@ -105,7 +106,8 @@ def test_the_origin_is_the_layer_that_said_it(tmp_path: Path) -> None:
 def test_another_method_than_the_files_says_who_chose_it(tmp_path: Path) -> None:
     text = INPUT + "method:\n  name: isomap\n  paths: {algorithm: floyd}\n"
     assert refused(tmp_path, text, flags={"method.name": ("lle", "-m")}) == (
-        "78 E-CONFIG: method.paths: lle has no option 'paths'; isomap has it; run.yaml:4:3; method.name is 'lle' by -m")
+        "78 E-CONFIG: method.paths: lle has no option 'paths'; isomap and chain have it; run.yaml:4:3; "
+        "method.name is 'lle' by -m")
 
 
 def test_several_errors_are_one_line(tmp_path: Path) -> None:

@@ -20,6 +20,10 @@ NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{method} in pieces": (method, {"neighbors": {"radius": 1.0, "pieces": "connect"}})
        for method in NEEDS_NEIGHBORS},
     "sde unproven": ("sde", {"neighbors": {"count": 6}, "iterations": 3, "accept_uncertified": True}),
+    "chain in pieces": ("chain", {"graph": {"neighbors": {"radius": 1.0, "pieces": "connect"}},
+                                  "kernel": {"name": "graph_laplacian"}}),
+    "chain unproven": ("chain", {"graph": {"neighbors": {"count": 6}},
+                                 "kernel": {"name": "unfolding", "iterations": 3, "accept_uncertified": True}}),
 }
 SHORT = {"lgssm": {"limit": 12}, "ppca em": {"limit": 40}}  # iterations enough to tell options apart, where slow
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
@@ -27,7 +31,9 @@ in_every_context = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if "quick" in broken else [])
              for name, broken in BROKEN.items()])
 # An option that says what happens where something goes wrong changes nothing where nothing does.
-PERMISSIONS = {"neighbors.pieces": "graphs in pieces", "accept_uncertified": "results that are not proven"}
+PERMISSIONS = {"neighbors.pieces": "graphs in pieces", "accept_uncertified": "results that are not proven",
+               "graph.neighbors.pieces": "graphs in pieces",
+               "kernel.unfolding.accept_uncertified": "results that are not proven"}
 
 
 def context(name: str) -> tuple[str, dict[str, Any]]:
@@ -90,7 +96,8 @@ def test_every_option_changes_something_or_is_refused(name: str) -> None:
 
 
 NEEDED = [*(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIGHBORS),
-          ("accept_uncertified", "sde unproven")]
+          ("accept_uncertified", "sde unproven"), ("graph.neighbors.pieces", "chain in pieces"),
+          ("kernel.unfolding.accept_uncertified", "chain unproven")]
 
 
 @pytest.mark.parametrize(("option", "name"), NEEDED)

@@ -44,6 +44,7 @@ class Factored:
     means: tuple[Array, ...] = ()  # d each: what is taken from the rows of `factor`, and the small rest of their mean
     held: Array | None = None  # FᵀF, where it is known already
     digits: bool = False  # whether eigenvalues far below the first have digits to keep, as those of data have
+    centered: bool = True  # whether the columns have mean zero
 
     definite, inverse, by_factor, tolerance = True, False, True, 0.0
     remedy = "method.route auto or svd keeps them"
@@ -65,14 +66,17 @@ class Factored:
         return float(np.linalg.norm(self.side))
 
     @classmethod
-    def of(cls, points: Array, route: Route = "auto") -> "Factored":
-        """The kernel of points with their mean removed: twice, for data far from the origin."""
-        plain = cls(points, route, uncentered(points.shape[1]), digits=True)
+    def of(cls, points: Array, route: Route = "auto", centered: bool = True) -> "Factored":
+        """The kernel of points with their mean removed: twice, for data far from the origin; or of points as they are.
+        """
+        plain = cls(points, route, uncentered(points.shape[1]), digits=True, centered=centered)
+        if not centered and (route == "svd" or not plain.by_columns):
+            return plain
         if route == "svd" or not plain.by_columns:
             with running("centering"):
                 return plain._centered().whole()
         with running("covariance"):
-            kernel = plain._centered()
+            kernel = plain._centered() if centered else plain
             return replace(kernel, held=kernel.side)
 
     def with_products(self) -> "Factored":
@@ -228,7 +232,7 @@ class Factored:
 
     @property
     def rank(self) -> int | None:
-        """The most eigenvalues that centered data can have: one less than there are rows, one for a varying column.
+        """The most eigenvalues that data can have: one less than centered rows, and one for a varying column.
 
         None where the factor is not data: its smallest eigenvalues need no digits.
         """
@@ -236,7 +240,7 @@ class Factored:
             return None
         squares = np.diag(self.side) if self.by_columns else np.einsum("ij,ij->j", self.factor, self.factor)
         varying = np.sqrt(squares) > EPS / 4 * np.abs(self.centering.means)  # the least that one number can differ
-        return min(len(self.factor) - 1, int(np.sum(varying)))
+        return min(len(self.factor) - self.centered, int(np.sum(varying)))
 
     def triangle(self, order: Indices) -> Array:
         """R of F = Q R with F's columns in this order (d x d), a block of rows at a time.

@@ -11,6 +11,7 @@ from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
+from mlcli.errors import GeometryError
 from mlcli.stages.algebra.distances import inner_products, squared_distances
 from mlcli.stages.kernels.median_distance import median_squared_distance
 
@@ -60,6 +61,7 @@ class Polynomial(Options):
     """(gamma ⟨x, y⟩ + coef0)**degree."""
 
     name: Literal["polynomial"] = "polynomial"
+    kind: ClassVar[str] = "points"  # what it is computed from
     movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
     adapts: ClassVar[bool] = False  # whether a parameter is chosen by the data
     degree: int = option(3, "Degree of the polynomial.", ge=1)
@@ -108,6 +110,7 @@ class Gaussian(Options):
     """exp(-rate ‖x - y‖²)."""
 
     name: Literal["gaussian"] = "gaussian"
+    kind: ClassVar[str] = "distances"  # what it is computed from
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
     rate: float | None = option(
         None, "Rate r of exp(-r d²) (default: one over the median of d² over all pairs of different points).",
@@ -127,12 +130,7 @@ class Gaussian(Options):
         """The kernel with a default rate fixed from the points, which are measured in `unit`."""
         if self.rate is not None:
             return self
-        middle = median_squared_distance(points)
-        if not middle:
-            return self.replace(rate=1.0)
-        note("N-RATE", f"gaussian rate {(unit**-2).shown(1 / middle)}: one over the median squared distance",
-             rate=(unit**-2).number(1 / middle))
-        return self.replace(rate=1 / middle)
+        return self._of_median(median_squared_distance(points), unit)
 
     def __call__(self, left: Array, right: Array) -> Array:
         """Values for all pairs (m x n)."""
@@ -161,10 +159,129 @@ class Gaussian(Options):
         return (self.rate or 0.0) * float(np.einsum("ij,ij->i", points, points).max(initial=0.0)) <= NARROW
 
 
-KernelFunction = Annotated[Linear | Polynomial | Gaussian, Field(discriminator="name")]
+    def of_halved(self, values: Array) -> Array:
+        """Values from -δ²/2 of any distances δ, in place."""
+        values *= 2 * (self.rate or 0.0)
+        return np.exp(values, out=values)
+
+    def for_halved(self, values: Array, unit: Unit) -> "Gaussian":
+        """The kernel with a default rate fixed from -δ²/2 of all pairs, which are measured in `unit`."""
+        return self if self.rate is not None else self._of_median(-2 * median_below(values), unit)
+
+    def _of_median(self, middle: float, unit: Unit) -> "Gaussian":
+        if not middle:
+            return self.replace(rate=1.0)
+        note("N-RATE", f"gaussian rate {(unit**-2).shown(1 / middle)}: one over the median squared distance",
+             rate=(unit**-2).number(1 / middle))
+        return self.replace(rate=1 / middle)
 
 
-def against(function: Linear | Polynomial | Gaussian, points: Array) -> Callable[[Array], Array]:
+@stored("sigmoid")
+class Sigmoid(Options):
+    """tanh(gamma ⟨x, y⟩ + coef0): not positive semidefinite, so some eigenvalues may be negative."""
+
+    name: Literal["sigmoid"] = "sigmoid"
+    kind: ClassVar[str] = "points"
+    movable: ClassVar[bool] = False
+    adapts: ClassVar[bool] = False
+    gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
+    coef0: float = option(1.0, "Constant added to the inner product.")
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry: none."""
+        return 0
+
+    def for_points(self, points: Array, unit: Unit) -> "Sigmoid":
+        """The kernel with its defaults fixed: none depends on the data."""
+        return self
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+        return self.finish(inner_products(left, right))
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+        return self.finish(np.einsum("ij,ij->i", points, points))
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Rows whose inner products, the first of one point with the second of another, `finish` turns into values."""
+        return points, points
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Values from inner products, in place."""
+        products *= self.gamma
+        products += self.coef0
+        return np.tanh(products, out=products)
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with."""
+        return False
+
+
+@stored("cosine")
+class Cosine(Options):
+    """⟨x, y⟩ / (‖x‖ ‖y‖): the cosine of the angle between two rows, neither of them zero."""
+
+    name: Literal["cosine"] = "cosine"
+    kind: ClassVar[str] = "points"
+    movable: ClassVar[bool] = False
+    adapts: ClassVar[bool] = False
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry: none."""
+        return 0
+
+    def for_points(self, points: Array, unit: Unit) -> "Cosine":
+        """The kernel with its defaults fixed: it has none."""
+        return self
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+        return inner_products(directions(left), directions(right))
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+        return np.ones(len(points))
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """Rows whose inner products, the first of one point with the second of another, are the values."""
+        unit = directions(points)
+        return unit, unit
+
+    def finish(self, products: AnyArray) -> AnyArray:
+        """Values from inner products, in place."""
+        return products
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with."""
+        return False
+
+
+Function = Linear | Polynomial | Gaussian | Sigmoid | Cosine
+KernelFunction = Annotated[Function, Field(discriminator="name")]
+
+
+def directions(points: Array) -> Array:
+    """Rows of length one; raises GeometryError for a row of zeros."""
+    largest = np.abs(points).max(axis=1, initial=0.0, keepdims=True)
+    if not largest.all():
+        row = int(np.flatnonzero(largest == 0)[0]) + 1
+        raise GeometryError("ZERO-ROW", f"row {row} of the points is zero, and has an angle to no other",
+                            hint="leave such rows out, or choose another kernel")
+    scaled = points / largest
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
+
+
+def median_below(values: Array) -> float:
+    """The median of a square matrix over all pairs of points that are apart: entries below zero; zero for none."""
+    pairs = values[np.triu_indices(len(values), 1)]
+    pairs = pairs[pairs < 0]
+    return float(np.median(pairs)) if len(pairs) else 0.0
+
+
+def against(function: Function, points: Array) -> Callable[[Array], Array]:
     """Values for blocks of rows, with all that depends on the points alone made ready."""
     center = points.mean(axis=0) if function.movable else np.zeros(points.shape[1])
     right = function.factors(points - center)[1]

@@ -10,20 +10,20 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import note, part, running, stage
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.engine.executor import results
-from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.kernels.folding import KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.functions import Function
 from mlcli.stages.kernels.tiles import TILE, Tiles
 
 STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision
 
 
 class Streamed:
-    """H K H for a kernel K whose rows are folded into a product, a block of them at a time.
+    """H K H for a kernel K whose rows are folded into a product, a block of them at a time; or K, not `centered`.
 
     The first pass also collects row sums, trace and Frobenius norm, which centering needs.
     `rough`, where there is one, is the same kernel in single precision.
@@ -32,8 +32,9 @@ class Streamed:
     definite, inverse, by_factor, rank, remedy, name = False, False, False, None, "", "the kernel matrix"
     passed = True
 
-    def __init__(self, kernel: KernelRows, tolerance: float = 1e-6, rough: KernelRows | None = None) -> None:
-        self._kernel, self._rough = kernel, rough
+    def __init__(self, kernel: KernelRows, tolerance: float = 1e-6, rough: KernelRows | None = None,
+                 centered: bool = True) -> None:
+        self._kernel, self._rough, self._moved = kernel, rough, centered
         self.tolerance = tolerance  # the tolerance that its precision allows and that is worth the passes
         self._moments: tuple[Array, float, float] | None = None  # row sums, sum of squares, trace of K
         self.passes = 0
@@ -59,7 +60,7 @@ class Streamed:
         return self._kernel.quick_rows
 
     def apply(self, block: Array) -> Array:
-        """H K H times a block of vectors (n x b): one pass over all rows."""
+        """Itself times a block of vectors (n x b): one pass over all rows."""
         return self._centered(self._kernel, block)
 
     @property
@@ -74,7 +75,8 @@ class Streamed:
     def stored(self, compute: Compute) -> Dense:
         """The same kernel held whole, where memory allows it."""
         square_memory(compute, self.size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
-        return Dense.of(self.rows(np.arange(self.size)))
+        rows = self.rows(np.arange(self.size))
+        return Dense.of(rows) if self._moved else Dense(rows, uncentered(self.size))
 
     @property
     def residual(self) -> float:
@@ -93,6 +95,8 @@ class Streamed:
         """They are known from the passes themselves."""
 
     def _centered(self, kernel: KernelRows, block: Array) -> Array:
+        if not self._moved:
+            return self._pass(kernel, block)
         product = self._pass(kernel, block - block.mean(axis=0))
         return product - product.mean(axis=0)
 
@@ -128,18 +132,20 @@ class Streamed:
     @property
     def centering(self) -> Centering:
         """The centering for the rows of new points."""
-        return Centering(self._known()[0] / self.size, across=True)
+        return Centering(self._known()[0] / self.size, across=True) if self._moved else uncentered(self.size)
 
     @property
     def trace(self) -> float:
-        """The sum of the eigenvalues of H K H."""
+        """The sum of the eigenvalues."""
         sums, _, trace = self._known()
-        return float(trace - sums.sum() / self.size)
+        return float(trace - sums.sum() / self.size) if self._moved else float(trace)
 
     @property
     def frobenius(self) -> float:
-        """The root of the sum of squared eigenvalues of H K H."""
+        """The root of the sum of squared eigenvalues."""
         sums, squares, _ = self._known()
+        if not self._moved:
+            return float(np.sqrt(squares))
         total, means = sums.sum() / self.size, sums / np.sqrt(self.size)
         return float(np.sqrt(max(squares - 2 * (means**2).sum() + total**2, 0.0)))
 
@@ -150,14 +156,14 @@ def fits_in_memory(size: int, compute: Compute) -> bool:
 
 
 @stage("kernel", version=1, composed=True)
-def kernel_of(function: Linear | Polynomial | Gaussian, points: Array, compute: Compute) -> Dense | Streamed:
-    """The centered kernel of a function of two points: kept where it is small, streamed where it is not."""
+def kernel_of(function: Function, points: Array, compute: Compute, centered: bool = True) -> Dense | Streamed:
+    """The kernel of a function of two points, centered or not: kept where it is small, streamed where it is not."""
     size = len(points)
     if fits_in_memory(size, compute):
         with running("kernel"):
             values = function(points, points)
-        return Dense.of(values)
+        return Dense.of(values) if centered else Dense(values, uncentered(size))
     rough = Tiles(function, points, np.float32) if function.narrow(points) else None
     note("F-STREAMED", f"the kernel of {size} points is computed in tiles of {TILE} x {TILE} and never stored"
          + (", in single precision before the last pass" if rough else ""))
-    return Streamed(Tiles(function, points, np.float64), rough=rough)
+    return Streamed(Tiles(function, points, np.float64), rough=rough, centered=centered)

@@ -57,14 +57,18 @@ class Paths(Options):
     def kernel(self, graph: Graph, compute: Compute, plan: PathPlan | None = None) -> Dense | Streamed:
         """The centered kernel -H D² H / 2 of the graph's geodesic distances, by a plan made before or a new one."""
         plan = plan or self.plan(graph, compute)
-        note("F-PATHS", plan.reason, algorithm=plan.algorithm, store=plan.store, precision=plan.precision,
-             seconds_predicted=round(plan.seconds, 3), fill=plan.elimination.native.fill if plan.elimination else None)
         if plan.store == "streamed":
+            _note_plan(plan)
             return Streamed(_source(graph, plan), TOLERANCE[plan.precision])
+        return Dense.of(self.halved(graph, plan, compute), rounding_of(plan))
+
+    def halved(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
+        """-D²/2 (n x n) of the graph's geodesic distances, by a plan that stores them."""
+        _note_plan(plan)
         kernel = self._distances(graph, plan, compute)
         with running("kernel"):
             each(lambda rows: halved_squares(kernel[rows]), row_blocks(len(kernel), CACHED))
-        return Dense.of(kernel, TOLERANCE[plan.precision] if plan.precision == "float32" else 0.0)
+        return kernel
 
     @stage("paths")
     def distances(self, graph: Graph, compute: Compute) -> Array:
@@ -124,6 +128,16 @@ class Paths(Options):
             if plan.precision == "float32":
                 lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
         return distances
+
+
+def rounding_of(plan: PathPlan) -> float:
+    """The relative error of distances that are stored, beyond the rounding of double precision."""
+    return TOLERANCE[plan.precision] if plan.precision == "float32" else 0.0
+
+
+def _note_plan(plan: PathPlan) -> None:
+    note("F-PATHS", plan.reason, algorithm=plan.algorithm, store=plan.store, precision=plan.precision,
+         seconds_predicted=round(plan.seconds, 3), fill=plan.elimination.native.fill if plan.elimination else None)
 
 
 def _measured(source: Geodesics, share: float) -> float:

@@ -14,7 +14,7 @@ from mlcli.stages.algebra.distances import gower, squared_distances
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.functions import Function
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Similarity
@@ -28,7 +28,7 @@ class KernelValues(Similarity):
     """Values of a kernel function between new and training points."""
 
     points: Array  # n x d, less the origin
-    function: Linear | Polynomial | Gaussian
+    function: Function
     origin: Array  # d: the points' mean where a shift changes nothing, so that a far origin costs no digits
 
     def rows(self, new: Array) -> Array:

@@ -21,7 +21,7 @@ from mlcli.stages.algebra.distances import (
     squared_distances,
 )
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial, against
+from mlcli.stages.kernels.functions import Function, against
 from mlcli.stages.kernels.streamed import STORED
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
@@ -136,7 +136,7 @@ class GivenKernel:
 class FeatureSpace:
     """The feature space of a kernel function."""
 
-    function: Linear | Polynomial | Gaussian
+    function: Function
     points: Array  # n x d
     unit: Unit
     name: str = "kernel"

@@ -5,6 +5,7 @@ formulas of their own, and paths are proven.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.corrections import Correction
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.functions import Function
 from mlcli.stages.paths.geodesics import dijkstra_rows
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
@@ -22,7 +23,6 @@ PATH = 4e-8  # seconds that a heap takes for one vertex or edge
 NARROW = 32  # columns up to which distances are summed one column at a time
 CACHED = 2**16  # numbers of the points taken up at once
 NEAR = 1e-3  # share of two points' squared norms below which the product has lost the digits of their distance
-Function = Linear | Polynomial | Gaussian
 
 
 @frozen
@@ -110,21 +110,32 @@ def squared(left: Array, right: Array) -> Array:
     return total
 
 
+OF_PRODUCTS: dict[str, Callable[[Any, Array], Array]] = {
+    "linear": lambda function, products: products,
+    "polynomial": lambda function, products: (function.gamma * products + function.coef0) ** function.degree,
+    "sigmoid": lambda function, products: np.tanh(function.gamma * products + function.coef0)}
+OF_POINTS: dict[str, Callable[[Any, Array, Array], Array]] = {  # one from a point to itself
+    "gaussian": lambda function, left, right: np.exp(-function.rate * squared(left, right)),
+    "cosine": lambda function, left, right: (left @ right.T) / np.outer(lengths(left), lengths(right))}
+
+
+def lengths(points: Array) -> Array:
+    """The length of each row."""
+    return np.asarray(np.sqrt(np.sum(points**2, axis=1)))
+
+
 def kernel_values(function: Function, left: Array, right: Array) -> Array:
     """Values of a kernel function from its formula."""
-    if isinstance(function, Linear):
-        return left @ right.T
-    if isinstance(function, Polynomial):
-        return (function.gamma * (left @ right.T) + function.coef0) ** function.degree
-    return np.exp(-(function.rate or 0.0) * squared(left, right))
+    if function.name in OF_PRODUCTS:
+        return OF_PRODUCTS[function.name](function, left @ right.T)
+    return OF_POINTS[function.name](function, left, right)
 
 
 def kernel_diagonal(function: Function, points: Array) -> Array:
     """The same of every point with itself."""
-    inner = np.einsum("ij,ij->i", points, points)
-    if isinstance(function, Polynomial):
-        return (function.gamma * inner + function.coef0) ** function.degree
-    return np.ones(len(points)) if isinstance(function, Gaussian) else inner
+    if function.name in OF_PRODUCTS:
+        return OF_PRODUCTS[function.name](function, np.einsum("ij,ij->i", points, points))
+    return np.ones(len(points))
 
 
 def corrected(values: Array, rule: str, constant: float) -> Array:

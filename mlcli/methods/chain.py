@@ -1,0 +1,94 @@
+"""Any chain of stages, written out."""
+
+from typing import Any, ClassVar, Literal, Self
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Dissimilarities, Features, Input, Similarities
+from mlcli.base.steps import Step
+from mlcli.methods.base import Method
+from mlcli.methods.identities.laplacian_equations import of_laplacian
+from mlcli.methods.model import Model, Powers, existing
+from mlcli.methods.ways import way
+from mlcli.stages.chain.refusals import placed_in_chains, require_sense
+from mlcli.stages.chain.stages import Stages
+
+NINE: dict[str, Any] = {"neighbors": {"count": 9}}
+
+
+class Chain(Stages, Method):  # type: ignore[misc,override]  # what others declare follows here from the stages
+    """Stages of one's own choice: a graph, paths, a kernel, its centering, its eigenvectors, coordinates.
+
+    Every spectral method is such a chain, and `mlcli methods NAME --yaml` writes it out. Others can be had as well: a
+    gaussian kernel of geodesic distances, principal components of rows that are not centered, the kernels of the
+    textbook without centering. A stage that is null is left out. A chain that makes no sense, or a choice that it would
+    ignore, is refused with the reason and the nearest chain that does.
+
+    By default it is classical multidimensional scaling. [Chains](../chains.md) has examples. Source: Schölkopf, Smola
+    and Müller, 1998; Ham, Lee, Mika and Schölkopf, "A kernel view of the dimensionality reduction of manifolds", 2004.
+    """
+
+    accepts: ClassVar = (Features, Dissimilarities, Similarities)
+    decodes: ClassVar = "linear kernel, or gower of features without paths and correction"
+    digits: ClassVar = 1e-5  # what the weights of a reconstruction leave
+    ways: ClassVar = (
+        way(), way("laplacian kernel", kernel={"name": "laplacian"}), way("unit", coordinates={"scale": "unit"}),
+        way("sigmoid", "shift", kernel={"name": "sigmoid", "gamma": 0.05, "coef0": 0.1}),
+        way("cosine", "shift", kernel={"name": "cosine"}, centering="none"),
+        way("singular", "shift", kernel={"name": "linear"}, centering="none"),
+        way("principal", kernel={"name": "linear"}, centering="columns", coordinates={"scale": "variance"}),
+        way("geodesic gaussian", graph=NINE, paths={}, kernel={"name": "gaussian"}),
+        way("reconstruction", "twins", graph=NINE, kernel={"name": "reconstruction"}),
+        way("graph laplacian", graph=NINE, kernel={"name": "graph_laplacian"}),
+        way("unfolding", "quick", graph={"neighbors": {"count": 6}}, kernel={"name": "unfolding"}))
+    name: Literal["chain"] = "chain"
+
+    def chain(self, kind: str = "features") -> Stages:
+        """Itself."""
+        return self
+
+    def require_kind(self, kind: str, missing: str = "error") -> None:
+        """Raises ConfigError where the stages do not fit this kind of input, or each other."""
+        super().require_kind(kind, missing)
+        require_sense(self, kind)
+
+    def resolve(self, data: Input) -> Self:
+        """As of any method, with errors that name a chain's options."""
+        with placed_in_chains(self.kernel):
+            return super().resolve(data)
+
+    def fit(self, data: Input, compute: Compute) -> Model:
+        """As of any method, with errors that name a chain's options."""
+        with placed_in_chains(self.kernel):
+            return super().fit(data, compute)
+
+    def limit(self, data: Input) -> int:
+        """One less than there are points or landmarks where the kernel is centered; of columns, their number."""
+        return self.most(data) or (self.landmark_count(data) or len(data.values)) - (self.centering == "double")
+
+    def eigenvalues(self, data: Input) -> int:
+        """How many there are, zeros included."""
+        return min(data.values.shape) if self.by_columns else super().eigenvalues(data)
+
+    def known(self, data: Any, compute: Compute) -> list[Step]:
+        """The steps whose memory the data alone decide."""
+        return self.searching(data, compute) or self.steps(data, compute, None)
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Neighbors, at most n - 1 of them; a choice that another one makes void is refused."""
+        return self.refuse_void() or {"graph": self.graph and self.graph.resolved(len(data.values))}
+
+    def powers_of(self, data: Input) -> Powers:
+        """The kernel's; an axis of a given length carries none."""
+        return Powers(self.power if self.coordinates.scale == "roots" else 0, 2 * self.power)
+
+    def reproduces(self) -> bool:
+        """Not where paths lead along a mutual graph, which joins a training row to fewer points than a new one."""
+        return self.paths is None or self.graph is None or self.graph.rule == "union"
+
+    def identities(self, data: Any, model: Model) -> list[Check]:
+        """L y = λ D y with weights computed again, of a graph's Laplacian."""
+        kernel: Any = self.kernel
+        return [] if kernel.kind != "laplacian" else of_laplacian(
+            existing(model.projector).similarity, self.coordinates.of_variance(model.embedding, model.ranks),
+            model.ranks, kernel.normalized)

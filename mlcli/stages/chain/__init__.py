@@ -1,0 +1,1 @@
+"""Chains: what is computed from what, from points, distances or a graph to coordinates."""

@@ -1,0 +1,163 @@
+"""Chains whose kernel is computed from distances: of all pairs of points, or along the neighbor graph."""
+
+from dataclasses import replace
+from typing import Any
+
+from mlcli.base.blocks import each, row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Dissimilarities, Features, LengthGraph, Spatial
+from mlcli.base.signs import leading_signs
+from mlcli.base.stage import running
+from mlcli.base.steps import Step
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.algebra.costs import gower_steps, kernel_cost, solve_cost
+from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.chain.scaling import fitted_by, solved
+from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.eigen.eigensolve import NOTABLE
+from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.graph.pieces import connected_graph, graph_steps
+from mlcli.stages.kernels.corrections import correction_for
+from mlcli.stages.kernels.forms import CACHED, Dense
+from mlcli.stages.kernels.products import corrected_rows, distance_products, kernel_product
+from mlcli.stages.paths.paths import rounding_of
+from mlcli.stages.paths.plan import PathPlan
+from mlcli.stages.similarities import Distances, Geodesics, GivenDistances, GivenGraph, linear_decoder
+from mlcli.stages.similarities.of_distances import OfDistances
+
+COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
+SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
+
+
+def placed(fit: Fitted, rows: Array) -> Fitted:
+    """The fit of landmarks with all points placed by their kernel rows (n x landmarks), axes rotated again."""
+    projector = fit.projector
+    embedding = projector.centering(rows) @ projector.axes
+    signs = leading_signs(embedding)
+    return replace(fit, embedding=embedding * signs,
+                   spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),
+                   projector=replace(projector, axes=projector.axes * signs))
+
+
+def of_function(chain: Setting, halved: Array, base: Any, tolerance: float = 0.0) -> tuple[Dense, Any]:
+    """The kernel of -δ²/2 (n x n), in its place, or of a function of δ, with the similarity of new points."""
+    if not hasattr(chain.kernel, "for_halved"):
+        return Dense.of(halved, tolerance), base
+    with running("kernel"):
+        function = chain.kernel.for_halved(halved, chain.data.unit)
+        each(lambda rows: function.of_halved(halved[rows]), row_blocks(len(halved), CACHED))
+    similarity = OfDistances(base, function)
+    if chain.centering == "none":
+        return Dense(halved, uncentered(len(halved)), tolerance), similarity
+    return Dense.of(halved, tolerance), similarity
+
+
+def uncentered_too(chain: Setting, steps: list[Step]) -> list[Step]:
+    """The steps without centering, where there is none."""
+    return steps if chain.centering == "double" else [step for step in steps if step.stage != "centering"]
+
+
+@frozen
+class OfPairs:
+    """From the distances of all pairs, given or of features; or of landmarks, by which the others are placed."""
+
+    chain: Setting
+
+    def steps(self, share: float | None) -> list[Step]:
+        """Distances of all pairs, held whole, their kernel and its spectrum."""
+        chain, data = self.chain, self.chain.data
+        count, threads = chain.landmarks or len(data.values), chain.compute.thread_count()
+        found = 0.0 if isinstance(data, Dissimilarities) else kernel_cost(count, data.values.shape[1], threads)
+        square, remedy = 8.0 * count**2, "of features, pca gives the same embedding in little memory; or use landmarks"
+        rows = 0.0 if chain.landmarks is None else 8.0 * 2 * count * len(data.values)
+        held, whole = 2 * square + rows, chain.landmarks is None
+        steps = [Step("distances", f"{count} x {count}, in memory", found, held, remedy=remedy, square=whole)]
+        if chain.correction != "none":
+            steps += [Step("correction", chain.correction, SPECTRA[chain.correction] * solve_cost(count, threads),
+                           COPIES[chain.correction] * square + rows, remedy=remedy, square=whole)]
+        steps += [*gower_steps(count**2, held, remedy, square=whole),
+                  chain.eigensolve.step(count, threads, held, remedy, square=whole)]
+        return uncentered_too(chain, steps if whole else [*steps, landmark_step(count, len(data.values))])
+
+    def fitted(self) -> Fitted:
+        """The fit of all points, or of landmarks by which the others are placed."""
+        data, count = self.chain.data, self.chain.landmarks
+        if count is None:
+            return self.fitted_to(data)
+        landmarks = choose_landmarks(len(data.values), count, self.chain.compute.generator())
+        fit = self.fitted_to(data.take(landmarks), landmarks)
+        with running("coordinates"):
+            return placed(fit, fit.projector.similarity.rows(data.values))
+
+    def fitted_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
+        """K = -H D² H / 2, or of a function of D."""
+        chain, points = self.chain, data.values if isinstance(data, Features) else None
+        with running("distances"):
+            squared = data.values**2 if points is None else squared_distances(points, points)
+        correction = correction_for(squared, chain.correction, data.unit)
+        with running("kernel"):
+            halved = gower(correction.off_diagonal(squared))
+        base = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
+        kernel, similarity = of_function(chain, halved, base)
+        plain = similarity is base
+        spectrum = solved(chain, kernel, len(squared) - (chain.centering == "double"), 0.0 if plain else NOTABLE)
+        bent = points is None or correction.constant or not plain
+        rows = corrected_rows(data.values, correction, square=points is None)
+        products = distance_products(len(squared), rows, spectrum.centering) if plain else kernel_product(
+            len(squared), lambda chosen: similarity.rows(data.values[chosen]), spectrum.centering)
+        return fitted_by(chain, spectrum, similarity, products=products,
+                         decoder=None if bent else linear_decoder(data.values, spectrum))
+
+
+@frozen
+class OfPaths:
+    """From the lengths of the shortest paths on the neighbor graph."""
+
+    chain: Setting
+
+    def steps(self, share: float | None) -> list[Step]:
+        """The graph is computed, because its fill decides the rest."""
+        chain = self.chain
+        neighbors, joining = chain.joining.neighbors.neighborhood(chain.data), chain.joining
+        graph = connected_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule)[0]
+        return [*graph_steps(chain.data, neighbors, chain.compute), *self._solving(graph, self._plan(graph), share)]
+
+    def _plan(self, graph: Graph) -> PathPlan:
+        paths = self.chain.geodesic
+        if hasattr(self.chain.kernel, "for_halved") and paths.store == "auto":
+            paths = paths.replace(store="memory")  # a function of distances is not streamed
+        return paths.plan(graph, self.chain.compute, self.chain.landmarks)
+
+    def _solving(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
+        return uncentered_too(self.chain, self.chain.geodesic.steps(graph, plan, self.chain.eigensolve, share))
+
+    def fitted(self) -> Fitted:
+        """K = -H D² H / 2 with D the shortest paths, or of a function of D."""
+        chain, joining = self.chain, self.chain.joining
+        neighbors = joining.neighbors.neighborhood(chain.data)
+        graph, kept = connected_graph(chain.data, neighbors, joining.neighbors.pieces, joining.rule)
+        data = chain.data if kept is None else chain.data.take(kept)
+        plan = self._plan(graph)
+        chain.require(self._solving(graph, plan), data)
+        base = GivenGraph(graph) if isinstance(data, LengthGraph) else Geodesics(neighbors, graph, data.points)
+        if chain.landmarks is not None:
+            return self._by_landmarks(base, kept)
+        if hasattr(chain.kernel, "for_halved"):
+            halved = chain.geodesic.halved(graph, plan, chain.compute)
+            kernel, similarity = of_function(chain, halved, base, rounding_of(plan))
+            spectrum = solved(chain, kernel, graph.size - (chain.centering == "double"))
+            return fitted_by(chain, spectrum, similarity, kept=kept)
+        whole = chain.geodesic.kernel(graph, chain.compute, plan)
+        return fitted_by(chain, solved(chain, whole, graph.size - 1), base, kept=kept, rows=whole.quick_rows)
+
+    def _by_landmarks(self, similarity: Geodesics | GivenGraph, kept: Indices | None) -> Fitted:
+        """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
+        chain = self.chain
+        landmarks = choose_landmarks(similarity.graph.size, chain.landmarks or 0, chain.compute.generator())
+        rows = chain.geodesic.from_landmarks(similarity.graph, landmarks)
+        spectrum = solved(chain, Dense.of(rows[landmarks]), len(landmarks) - 1)
+        similarity = replace(similarity, landmarks=landmarks)
+        with running("coordinates"):
+            return placed(fitted_by(chain, spectrum, similarity, kept=kept), rows)

@@ -1,0 +1,91 @@
+"""The kernels of a chain: each says what it is computed from and what may be asked of the result."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import Field
+
+from mlcli.base.options import Options, option
+from mlcli.stages.graph.affinities import Affinity, Binary
+from mlcli.stages.kernels.factored import Route
+from mlcli.stages.kernels.functions import Cosine, Gaussian, Linear, Polynomial, Sigmoid
+from mlcli.stages.kernels.laplacian import LaplacianKernel
+from mlcli.stages.unfolding.unfold import SOFTNESS, Unfolding
+
+
+class Gower(Options):
+    """-δ²/2 of distances δ, which centering turns into inner products."""
+
+    name: Literal["gower"] = "gower"
+    kind: ClassVar[str] = "distances"
+    unit_power: ClassVar[int] = 1
+
+
+class Products(Options):
+    """⟨x, y⟩: with centered columns PCA, without centering the singular value decomposition."""
+
+    name: Literal["linear"] = "linear"
+    kind: ClassVar[str] = "points"
+    unit_power: ClassVar[int] = 1
+    route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), the data (svd), by power "
+                          "iteration (power), or the smaller side, and the data where that loses digits (auto).")
+
+    @property
+    def function(self) -> Linear:
+        """The function of two points."""
+        return Linear()
+
+
+class Given(Options):
+    """The matrix that is given (`input.kind: kernel`), as it is."""
+
+    name: Literal["given"] = "given"
+    kind: ClassVar[str] = "given"
+    unit_power: ClassVar[int] = 1
+
+
+class Reconstruction(Options):
+    """((I - W)ᵀ(I - W))⁺, with W the weights that reproduce each point from its neighbors."""
+
+    name: Literal["reconstruction"] = "reconstruction"
+    kind: ClassVar[str] = "weights"
+    unit_power: ClassVar[int] = 0
+    ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
+
+
+class UnfoldingKernel(Options):
+    """The kernel of the largest trace that keeps the distances of neighbors."""
+
+    name: Literal["unfolding"] = "unfolding"
+    kind: ClassVar[str] = "unfolding"
+    unit_power: ClassVar[int] = 1
+    constraints: Literal["equal", "at_most"] = option(
+        "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
+    common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
+    basis: int | None = option(
+        None, "Laplacian vectors that span the kernel, 0 for all (default: by the number of pairs).", ge=0)
+    softness: float = option(SOFTNESS, "With a basis, the approximate error of squared distances.", gt=0)
+    tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
+    iterations: int = option(100, "Limit of the interior-point method's steps.", ge=1)
+    accept_uncertified: bool = option(False, "Whether a result that is not proven to the tolerance is a warning only.")
+    ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
+
+    def program(self) -> Unfolding:
+        """The semidefinite program that the options ask for."""
+        return Unfolding(equal=self.constraints == "equal", common=self.common_neighbors, basis=self.basis,
+                         softness=self.softness, tolerance=self.tolerance, limit=self.iterations,
+                         accepted=self.accept_uncertified)
+
+
+class GraphLaplacian(Options):
+    """The inverse of the graph's Laplacian D - W, without its constant solution."""
+
+    name: Literal["graph_laplacian"] = "graph_laplacian"
+    kind: ClassVar[str] = "laplacian"
+    unit_power: ClassVar[int] = 0
+    weights: Affinity = option(Binary(), "Weights of the edges.")
+    normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
+
+
+ChainKernel = Annotated[
+    Gower | Products | Polynomial | Gaussian | Sigmoid | LaplacianKernel | Cosine | Given | Reconstruction
+    | UnfoldingKernel | GraphLaplacian, Field(discriminator="name")]

@@ -1,0 +1,50 @@
+"""The stages of a chain that only chains have: the neighbor graph as a section, and how eigenvectors are scaled."""
+
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.options import Options, option
+from mlcli.base.types import Array
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.graph.neighbors import Neighbors
+
+Centered = Literal["double", "columns", "none"]
+
+
+class NeighborGraph(Options):
+    """The graph that joins neighbors."""
+
+    neighbors: Neighbors = Neighbors()
+    rule: Literal["union", "mutual"] = option(
+        "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
+
+    def resolved(self, size: int) -> "NeighborGraph":
+        """With at most n - 1 neighbors."""
+        return self.replace(neighbors=self.neighbors.resolved(size))
+
+
+class Coordinates(Options):
+    """How eigenvectors become coordinates."""
+
+    scale: Literal["roots", "unit", "variance"] = option(
+        "roots", "Size of an axis: the root of its eigenvalue (roots), length one (unit), or variance one (variance).")
+    divisor: Literal["none", "n", "n-1"] = option("none", "What the eigenvalues written are divided by.")
+
+    def sizes(self, spectrum: Spectrum) -> Array:
+        """The length of each kept axis (p), zero for one without extent."""
+        if self.scale == "roots":
+            return np.sqrt(spectrum.kept)
+        length = 1.0 if self.scale == "unit" else np.sqrt(len(spectrum.vectors))
+        return np.where(spectrum.kept > 0, length, 0.0)
+
+    def of_variance(self, embedding: Array, spectrum: Spectrum) -> Array:
+        """Coordinates of this scale with variance one instead, but for an axis without extent."""
+        if self.scale == "variance":
+            return embedding
+        sizes = self.sizes(spectrum)
+        return embedding * np.divide(np.sqrt(len(embedding)), sizes, out=np.zeros_like(sizes), where=sizes > 0)
+
+    def over(self, rows: int) -> float:
+        """What eigenvalues are divided by, for so many points."""
+        return 1.0 if self.divisor == "none" else float(max(rows - (self.divisor == "n-1"), 1))

@@ -1,0 +1,105 @@
+"""Chains whose kernel is a function of two points, the products of the columns, or given as a matrix."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.steps import Step
+from mlcli.base.types import Array
+from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.algebra.costs import PASSES, centering_step, kernel_cost, tiles_cost
+from mlcli.stages.algebra.distances import BLOCK
+from mlcli.stages.chain.scaling import fitted_by, ratio, solved
+from mlcli.stages.chain.setting import Fitted, Setting
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.forms import Dense
+from mlcli.stages.kernels.functions import Function
+from mlcli.stages.kernels.median_distance import rate_step
+from mlcli.stages.kernels.products import kernel_product
+from mlcli.stages.kernels.sides import side_steps
+from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
+from mlcli.stages.similarities import Affine, Columns, KernelValues, Projector, linear_decoder
+
+
+@frozen
+class OfColumns:
+    """X = U Σ Vᵀ with centered columns (PCA), or of the columns as they are; directions are U."""
+
+    chain: Setting
+
+    def steps(self, share: float | None) -> list[Step]:
+        """One product and the eigenproblem of a side."""
+        chain = self.chain
+        steps = side_steps(chain.data.values.shape, chain.kernel.route, chain.eigensolve, chain.compute.thread_count())
+        return steps if chain.centering == "columns" else [step for step in steps if step.stage != "centering"]
+
+    def fitted(self) -> Fitted:
+        """Scores on the directions of the columns."""
+        chain, points = self.chain, self.chain.data.values
+        kernel = Factored.of(points, chain.kernel.route, chain.centering == "columns").with_products()
+        spectrum = solved(chain, kernel, limit_of_columns(points, chain.centering == "columns"))
+        directions, roots = spectrum.feature_directions(), np.sqrt(spectrum.kept)
+        sizes = chain.coordinates.sizes(spectrum)
+        if chain.coordinates.scale == "roots":
+            axes, features = directions, directions
+        else:
+            axes = directions * ratio(sizes, roots)
+            features = directions * ratio(roots, sizes)
+        projector = Projector(Columns(), kernel.centering, axes, Affine(kernel.centering.means, features))
+        embedding = spectrum.coordinates() if chain.coordinates.scale == "roots" else spectrum.vectors * sizes
+        # of columns that are not centered there are no variances to say more of
+        spectrum = spectrum if chain.centering == "columns" else replace(spectrum, directions=None)
+        return Fitted(embedding=embedding, spectrum=spectrum, projector=projector)
+
+
+def limit_of_columns(points: Array, centered: bool) -> int:
+    """The most axes that the columns can have."""
+    return min(len(points) - centered, points.shape[1])
+
+
+@frozen
+class OfFunction:
+    """A function of two points, or the kernel that is given, centered or not."""
+
+    chain: Setting
+
+    def steps(self, share: float | None) -> list[Step]:
+        """The kernel, kept or streamed, and its spectrum."""
+        chain, count = self.chain, self.chain.size
+        threads, square = chain.compute.thread_count(), 8.0 * count**2
+        centering = [centering_step(count**2, square)] if chain.centering == "double" else []
+        whole = [*centering, chain.eigensolve.step(count, threads, square, square=True)]
+        if chain.kernel.kind == "given":
+            return whole
+        columns = chain.data.values.shape[1]
+        rate = [rate_step(count, columns, threads)] if getattr(chain.kernel, "adapts", False) else []
+        if fits_in_memory(count, chain.compute):
+            return [*rate, Step("kernel", f"{count} x {count}, in memory", kernel_cost(count, columns, threads),
+                                square + 8.0 * min(count**2, BLOCK)), *whole]
+        stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * count * 128
+        return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
+                            "computed and centered", PASSES * tiles_cost(count, columns, threads), stored)]
+
+    def fitted(self) -> Fitted:
+        """The eigenvectors of H K H, or of K."""
+        chain, double = self.chain, self.chain.centering == "double"
+        if chain.kernel.kind == "given":
+            matrix = chain.data.values.copy()
+            kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
+            return self._fitted(solved(chain, kernel, chain.size - double), Columns())
+        function: Function = getattr(chain.kernel, "function", chain.kernel)
+        points, columns = chain.data.values, chain.data.values.shape[1]
+        origin = points.mean(axis=0) if function.movable else np.zeros(columns)
+        points = points - origin
+        similarity = KernelValues(points, function.for_points(points, chain.data.unit), origin)
+        kernel_ = kernel_of(similarity.function, similarity.points, chain.compute, double)
+        spectrum = solved(chain, kernel_, chain.size - double)
+        linear = linear_decoder(chain.data.values, spectrum) if hasattr(chain.kernel, "function") else None
+        return self._fitted(spectrum, similarity, linear)
+
+    def _fitted(self, spectrum: Spectrum, similarity: Columns | KernelValues, decoder: Affine | None = None) -> Fitted:
+        values = self.chain.data.values
+        products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
+        return fitted_by(self.chain, spectrum, similarity, decoder=decoder, products=products)

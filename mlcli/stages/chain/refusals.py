@@ -1,0 +1,91 @@
+"""Chains that make no sense: each is refused with the reason, the option's path, and the nearest one that does."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from re import Match, sub
+from typing import Any
+
+from mlcli.errors import ConfigError, MlcliError
+
+OF_GRAPH = ("weights", "unfolding", "laplacian")  # kernels of the neighbor graph alone
+Refusal = tuple[str, str, str]  # the option, why, and what to do
+
+
+def require_sense(chain: Any, kind: str) -> None:
+    """Raises ConfigError where stages do not fit together, would be ignored, or do not fit this kind of input."""
+    for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain), *_of_distances(chain), *_of_centering(chain),
+                              *_of_coordinates(chain)):
+        raise ConfigError("CHAIN", f"this chain makes no sense: {why}", where=f"method.{path}", hint=remedy)
+
+
+def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:
+    name = chain.kernel.name
+    if (chain.kernel.kind == "given") != (kind == "kernel"):
+        yield ("kernel.name", f"the input is {kind} and the chain's kernel is {name}",
+               "set kernel to {name: given}" if kind == "kernel" else "give the matrix with input.kind: kernel, or "
+               "choose a kernel that is computed, such as gower")
+    if kind == "dissimilarities" and chain.kernel.kind == "points":
+        yield "kernel.name", f"{name} needs points and dissimilarities are given", "use gower, gaussian or laplacian"
+    if kind == "dissimilarities" and chain.kernel.kind == "weights":
+        yield "kernel.name", f"{name} needs points and dissimilarities are given", "use graph_laplacian or unfolding"
+
+
+def _of_graph(chain: Any) -> Iterator[Refusal]:
+    kernel = chain.kernel
+    if chain.paths is not None and kernel.kind != "distances":
+        yield "paths", f"{kernel.name} has no use for paths", "leave paths out, or use gower, gaussian or laplacian"
+    if chain.paths is not None and chain.graph is None:
+        yield "paths", "paths need a graph", "give graph: {neighbors: {count: 10}}, or leave paths out"
+    if chain.graph is None and kernel.kind in OF_GRAPH:
+        yield "graph", f"{kernel.name} needs a graph", "give graph: {neighbors: {count: 10}}"
+    if chain.graph is not None and chain.paths is None and kernel.kind not in OF_GRAPH:
+        yield ("graph", f"{kernel.name} has no use for a graph without paths",
+               "give paths: {} as well, or leave graph out" if kernel.kind == "distances" else "leave graph out")
+    if chain.graph is not None and chain.graph.rule == "mutual" and kernel.kind == "weights":
+        yield "graph.rule", "weights lead from each point to its own neighbors, mutual or not", "leave rule out"
+
+
+def _of_distances(chain: Any) -> Iterator[Refusal]:
+    plain = chain.kernel.kind == "distances" and not hasattr(chain.kernel, "for_halved")
+    if chain.correction != "none" and not (plain and chain.paths is None):
+        yield ("correction", "a correction makes distances Euclidean, those of all pairs and not along a graph",
+               "use kernel gower without paths, or leave correction out")
+    if chain.landmarks is not None and not plain:
+        yield "landmarks", f"{chain.kernel.name} has no landmarks", "use kernel gower, or leave landmarks out"
+    if chain.paths is not None and chain.paths.store == "streamed" and not plain:
+        yield "paths.store", f"{chain.kernel.name} needs paths that are stored", "use memory or disk, or kernel gower"
+
+
+def _of_centering(chain: Any) -> Iterator[Refusal]:
+    kernel, centering = chain.kernel, chain.centering
+    if centering == "columns" and not hasattr(kernel, "route"):
+        yield "centering", f"{kernel.name} has no columns to center", "use double, or kernel linear"
+    if centering == "none" and kernel.kind == "distances" and not hasattr(kernel, "for_halved"):
+        yield "centering", "only centering turns -δ²/2 into inner products", "use double, or kernel gaussian"
+    if centering == "none" and kernel.kind in OF_GRAPH:
+        yield "centering", f"{kernel.name} is centered as it is", "leave centering out"
+    if centering == "double" and getattr(kernel, "route", "auto") != "auto":
+        yield "kernel.route", "a kernel centered by rows and columns is solved as a matrix", "use centering columns"
+
+
+def _of_coordinates(chain: Any) -> Iterator[Refusal]:
+    if chain.coordinates.divisor != "none" and chain.kernel.kind in ("weights", "laplacian"):
+        yield "coordinates.divisor", f"the eigenvalues of {chain.kernel.name} are no variances", "leave divisor out"
+    if chain.coordinates.scale != "roots" and chain.landmarks is not None:
+        yield ("coordinates.scale", "landmarks place points at the size of their distances",
+               "use roots, or leave landmarks out")
+
+
+@contextmanager
+def placed_in_chains(kernel: Any) -> Iterator[None]:
+    """Names the options of stages in errors by where they stand in a chain, not in the methods that have them."""
+
+    def path(place: Match[str]) -> str:
+        inside = "graph." if place[1] == "neighbors" else "kernel." * (place[1] in type(kernel).model_fields)
+        return f"method.{inside}{place[1]}"
+
+    try:
+        yield
+    except MlcliError as error:
+        where, hint = (sub(r"method\.(\w+)", path, text) for text in (error.where, error.hint))
+        raise type(error)(error.code.removeprefix("E-"), error.what, where=where, hint=hint) from error

@@ -1,0 +1,79 @@
+"""What a chain is computed from, and what comes out of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from typing import Any, Protocol
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Given
+from mlcli.base.products import Products
+from mlcli.base.quantity import Quantity
+from mlcli.base.steps import Step
+from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.kernels.corrections import Rule
+from mlcli.stages.paths.paths import Paths
+from mlcli.stages.similarities import Projector
+from mlcli.stages.unfolding.unfolded import Unfolded
+
+
+@frozen
+class Setting:
+    """The stages of a chain, its data, and the machine."""
+
+    graph: NeighborGraph | None
+    paths: Paths | None
+    kernel: Any  # one of those in `kernels.py`
+    correction: Rule
+    landmarks: int | None
+    centering: Centered
+    eigensolve: Eigensolve
+    coordinates: Coordinates
+    data: Any  # of a kind that the kernel takes
+    compute: Compute
+    require: Callable[[Sequence[Step], Given], None]  # refuses steps that memory does not allow for such data
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return len(self.data.values)
+
+    @property
+    def joining(self) -> NeighborGraph:
+        """The neighbor graph of a chain that has one."""
+        assert self.graph is not None
+        return self.graph
+
+    @property
+    def geodesic(self) -> Paths:
+        """The paths of a chain that has them."""
+        assert self.paths is not None
+        return self.paths
+
+
+@frozen
+class Fitted:
+    """What a chain computes: the parts of a model, in the units of the computation."""
+
+    embedding: Array  # n x p
+    spectrum: Spectrum
+    projector: Projector
+    kept: Indices | None = None  # the rows embedded, where some were left out
+    rows: RowsOf | None = None  # finds rows of the kernel, not centered, where that is quick
+    fit: Mapping[str, Any] = field(default_factory=dict)
+    objective: Quantity | None = None
+    unfolded: Unfolded | None = None
+    products: Products = field(default_factory=dict)  # what a run may keep of it
+
+
+class Composition(Protocol):
+    """A way from data to coordinates."""
+
+    def steps(self, share: float | None) -> list[Step]:
+        """Its stages with their costs; with a share, that part of the most expensive work is measured."""
+
+    def fitted(self) -> Fitted:
+        """The fit."""

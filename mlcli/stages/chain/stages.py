@@ -1,0 +1,118 @@
+"""The stages of a chain as options, and what follows from them for the result."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Given
+from mlcli.base.options import Options, option
+from mlcli.base.products import Name
+from mlcli.base.steps import Step
+from mlcli.stages.chain.compose import composition_of
+from mlcli.stages.chain.kernels import ChainKernel, Gower
+from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
+from mlcli.stages.chain.points import limit_of_columns
+from mlcli.stages.chain.setting import Composition, Setting
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.pieces import graph_steps
+from mlcli.stages.kernels.corrections import Rule
+from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
+
+PROOFS = {"weights": "weights", "laplacian": "own", "unfolding": "spectrum"}  # of kernels that are found otherwise
+
+
+class Stages(Options):
+    """A chain: what is computed from what. A stage that is null is left out."""
+
+    graph: NeighborGraph | None = option(None, "The neighbor graph (default: none).")
+    paths: Paths | None = option(None, "Shortest paths along the graph (default: none).")
+    kernel: ChainKernel = option(Gower(), "The kernel; each has its own parameters.")
+    correction: Rule = option("none", "Correction that makes distances Euclidean.")
+    landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
+    centering: Centered = option("double", "What is centered: rows and columns of the kernel (double), the columns of "
+                                 "the features under a linear kernel (columns), or nothing (none).")
+    eigensolve: Eigensolve = Eigensolve()
+    coordinates: Coordinates = Coordinates()
+
+    def composed(self, data: Any, compute: Compute, require: Callable[[Sequence[Step], Given], None]) -> Composition:
+        """The way from this data to coordinates; `require` refuses steps that memory does not allow."""
+        return composition_of(Setting(**{name: getattr(self, name) for name in Stages.model_fields}, data=data,
+                                      compute=compute, require=require))
+
+    def searching(self, data: Any, compute: Compute) -> list[Step] | None:
+        """The search for neighbors, where the graph decides on the rest; None where the data does."""
+        if self.graph is None or self.kernel.kind == "weights":
+            return None
+        return graph_steps(data, self.graph.neighbors.neighborhood(data), compute)
+
+    def refuse_void(self) -> dict[str, Any]:
+        """Raises ConfigError for options that another one makes void; nothing to change."""
+        route = getattr(self.kernel, "route", "auto")
+        if route == "svd":
+            self.refuse_unused("svd is a direct solver", "eigensolve.solver=dense", "eigensolve.tolerance")
+        if route == "power":
+            self.refuse_unused("power iteration is a solver", "eigensolve.solver")
+        if self.landmarks is not None and self.paths is not None:
+            self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
+        return {}
+
+    def makes(self) -> tuple[Name, ...]:
+        """What is made on the way to coordinates, of what a run may keep; of landmarks not of all pairs."""
+        kind = self.kernel.kind
+        graph: tuple[Name, ...] = () if self.graph is None else ("graph",)
+        if kind in ("weights", "laplacian"):
+            return (*graph, "weights")
+        if self.by_columns or self.landmarks is not None or (self.bent and self.paths is not None):
+            return graph
+        return (*graph, "distances", "kernel") if kind == "distances" and not self.bent else (*graph, "kernel")
+
+    @property
+    def bent(self) -> bool:
+        """Whether the kernel is a function of distances, not -δ²/2."""
+        return hasattr(self.kernel, "for_halved")
+
+    def most(self, data: Given) -> int | None:
+        """The most axes that the columns can have; None where the kernel is one of points."""
+        return limit_of_columns(data.values, self.centering == "columns") if self.by_columns else None
+
+    @property
+    def by_columns(self) -> bool:
+        """Whether the axes are directions of the columns."""
+        return hasattr(self.kernel, "route") and self.centering != "double"
+
+    @property
+    def unscaled(self) -> int:
+        """Up to which power of two data is taken as it is: of columns, whose squares are far from the range's end."""
+        return 100 if self.by_columns else 0
+
+    @property
+    def proof(self) -> str:
+        """What the certificate may check."""
+        return PROOFS.get(self.kernel.kind, "kernel")
+
+    @property
+    def scaleless(self) -> bool:
+        """Whether coordinates have no scale."""
+        return self.coordinates.scale != "roots" or self.kernel.kind in ("weights", "laplacian")
+
+    @property
+    def columns_model(self) -> str:
+        """Which linear-Gaussian model the columns may be rows of."""
+        return "equal noise" if self.by_columns and self.centering == "columns" else "none"
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """The rules that may say how many axes, best first."""
+        if self.columns_model != "none":
+            return ("parallel_analysis", "velicer_map", "broken_stick")
+        if self.scaleless:
+            return ("two_nn", "maximum_likelihood")
+        if self.paths is not None:
+            return ("residual_variance", "two_nn", "broken_stick")
+        return ("broken_stick", "residual_variance", "elbow") if self.kernel.kind == "distances" else (
+            "broken_stick", "elbow")
+
+    @property
+    def power(self) -> int:
+        """The power of the data's unit that V √λ carries."""
+        return self.kernel.unit_power

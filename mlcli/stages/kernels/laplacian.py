@@ -1,0 +1,42 @@
+"""The Laplacian kernel: similarity falls exponentially with distance."""
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.options import Options, option
+from mlcli.base.scaling import Unit
+from mlcli.base.stage import note
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.kernels.functions import median_below
+
+
+@stored("laplacian")
+class LaplacianKernel(Options):
+    """exp(-rate d), with d the distance of two points: rougher than the gaussian kernel, and with a longer tail."""
+
+    name: Literal["laplacian"] = "laplacian"
+    kind: ClassVar[str] = "distances"  # what it is computed from
+    unit_power: ClassVar[int] = 0  # the power of the data's unit that coordinates carry
+    rate: float | None = option(
+        None, "Rate r of exp(-r d) (default: one over the median of d over all pairs of different points).",
+        power=-1, gt=0)
+
+    def for_halved(self, values: Array, unit: Unit) -> "LaplacianKernel":
+        """The kernel with a default rate fixed from -δ²/2 of all pairs, which are measured in `unit`."""
+        if self.rate is not None:
+            return self
+        middle = float(np.sqrt(-2 * median_below(values)))
+        if not middle:
+            return self.replace(rate=1.0)
+        note("N-RATE", f"laplacian rate {(unit**-1).shown(1 / middle)}: one over the median distance",
+             rate=(unit**-1).number(1 / middle))
+        return self.replace(rate=1 / middle)
+
+    def of_halved(self, values: Array) -> Array:
+        """Values from -δ²/2 of any distances δ, in place."""
+        values *= -2
+        np.sqrt(values, out=values)
+        values *= -(self.rate or 0.0)
+        return np.exp(values, out=values)

@@ -1,0 +1,109 @@
+"""Kernels of distances, whatever the distances are: between points, given, or along a graph."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.check import EPS
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Given
+from mlcli.base.products import Products
+from mlcli.base.scaling import Unit
+from mlcli.base.stored import stored
+from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.graph.graph import Graph
+from mlcli.stages.kernels.functions import Gaussian
+from mlcli.stages.kernels.laplacian import LaplacianKernel
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances
+from mlcli.stages.similarities.spaces import Rows, Space
+from mlcli.stages.similarities.witness import Witness
+
+
+@stored("of-distances")
+@frozen
+class OfDistances(Similarity):
+    """A function of distances that another similarity finds, whose rows are -δ²/2."""
+
+    base: Distances | GivenDistances | Geodesics
+    function: Gaussian | LaplacianKernel
+
+    def rows(self, new: Array) -> Array:
+        """k(δ) (m x n)."""
+        return self.function.of_halved(self.base.rows(new))
+
+    def width(self, given: int) -> int:
+        """As many as there are distances."""
+        return self.base.width(given)
+
+    def rounding(self, new: Array) -> Array | float:
+        """That of the distances, in the units of the function, whose values are at most one."""
+        return 16 * EPS
+
+    def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
+        """By the function's formula, of the distances computed again."""
+        source = self.base.witness(data, fit, full)
+        if source is None:
+            return None
+        rate, power = self.function.rate or 0.0, 2 if self.function.name == "gaussian" else 1
+
+        def rows(chosen: Indices) -> Array:
+            return np.exp(-rate * np.sqrt(-2 * source.rows(chosen)) ** power)
+
+        return replace(source, rows=rows, diagonal=np.ones(len(source.diagonal)), noise=8 * source.noise,
+                       how=f"{self.function.name} kernel by its formula: {source.how}")
+
+    def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space | None:
+        """The feature space of the function; None where distances are the input's, as `seen`."""
+        inner = self.base.space(None, units, compute)
+        return None if inner is None else KernelSpace(inner, self.function, units)
+
+    @property
+    def walkable(self) -> Graph | None:
+        """The graph that distances are measured along, where they are."""
+        return self.base.walkable
+
+    def products(self, centering: Centering) -> Products:
+        """The graph, where there is one."""
+        return {} if self.walkable is None else {"graph": self.walkable.product()}
+
+    def seen(self, distances: Array) -> Array:
+        """Distances in the feature space."""
+        return in_feature_space(self.function, -0.5 * np.square(self.base.seen(distances)))
+
+
+@frozen
+class KernelSpace:
+    """The feature space of a function of the distances of another space."""
+
+    inner: Space
+    function: Gaussian | LaplacianKernel
+    units: tuple[Unit, Unit]
+    name: str = "kernel"
+
+    @property
+    def unit(self) -> Unit:
+        """That of coordinates."""
+        return self.units[1]
+
+    @property
+    def work(self) -> float:
+        """That of the distances."""
+        return self.inner.work
+
+    def rows_of(self, anchors: Indices) -> Rows:
+        """2 - 2 k(δ)."""
+        squared = self.inner.rows_of(anchors)
+        return lambda part: np.square(in_feature_space(self.function, -0.5 * squared(part)))
+
+    def between(self, sources: Indices, targets: Indices) -> Array:
+        """The roots of 2 - 2 k(δ)."""
+        return in_feature_space(self.function, -0.5 * np.square(self.inner.between(sources, targets)))
+
+
+def in_feature_space(function: Any, halved: Array) -> Array:
+    """Distances √(2 - 2 k(δ)) from -δ²/2."""
+    return np.sqrt(np.maximum(2 - 2 * function.of_halved(halved), 0.0))

@@ -1,0 +1,104 @@
+"""A method written out as a chain gives the same bytes, whatever way it is run in; senseless chains are refused."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Input
+from mlcli.config.build import build, chain_document
+from mlcli.config.layers import Layer, assignment, from_file
+from mlcli.errors import ConfigError
+from mlcli.methods import METHODS, Model
+from mlcli.report.spectrum_table import spectrum_table
+from tests.contract.test_contract import CONFIGURATIONS, POINTS
+from tests.support import Notes, dissimilarities, distances, features, fit, similarities
+
+CHAINED = {name: way for name, way in CONFIGURATIONS.items()
+           if way[0] != "chain" and METHODS[way[0]](**way[1]).chain() is not None}
+INPUTS: dict[str, Input] = {"features": features(POINTS), "dissimilarities": dissimilarities(distances(POINTS)),
+                            "kernel": similarities(POINTS @ POINTS.T)}
+GRAPH: dict[str, Any] = {"neighbors": {"count": 9}}
+
+
+def written_out(folder: Path, method: str, options: dict[str, Any], data: Input) -> Model:
+    """The model of the chain that a method's YAML document describes."""
+    path = folder / "chain.yaml"
+    path.write_text(chain_document(METHODS[method](**options), data.kind))
+    layer = assignment("input", {"path": "data.csv", "kind": data.kind}, "test").over(from_file(path))
+    chain = build(layer).method
+    assert chain.name == "chain"
+    return chain.resolve(data).fit(data, Compute())
+
+
+@pytest.mark.parametrize("kind", INPUTS)
+@pytest.mark.parametrize("name", CHAINED)
+def test_a_method_written_out_gives_the_same_bytes(name: str, kind: str, tmp_path: Path) -> None:
+    (method, options), data = CHAINED[name], INPUTS[kind]
+    if not isinstance(data, METHODS[method].accepts) or (kind == "kernel" and options):
+        pytest.skip("the method does not take it")
+    with Notes() as told:
+        own = fit(method, data, **options)
+    with Notes() as again:
+        other = written_out(tmp_path, method, options, data)
+    assert np.array_equal(own.embedding, other.embedding)
+    assert spectrum_table(own.ranks, None) == spectrum_table(other.ranks, None)
+    assert np.array_equal(own.project(data.values[:5]), other.project(data.values[:5]))
+    assert [note.code for note in told.notes] == [note.code for note in again.notes]
+
+
+def test_methods_that_are_no_chains_say_so() -> None:
+    with pytest.raises(ConfigError) as caught:
+        chain_document(METHODS["fa"]())
+    assert caught.value.code == "E-NO-CHAIN" and "isomap" in caught.value.hint
+
+
+REFUSED: list[tuple[dict[str, Any], str, str]] = [
+    ({"paths": {}}, "features", "paths"),
+    ({"graph": GRAPH}, "features", "graph"),
+    ({"graph": GRAPH, "kernel": {"name": "linear"}}, "features", "graph"),
+    ({"kernel": {"name": "graph_laplacian"}}, "features", "graph"),
+    ({"kernel": {"name": "unfolding"}, "graph": GRAPH, "paths": {}}, "features", "paths"),
+    ({"kernel": {"name": "reconstruction"}, "graph": {**GRAPH, "rule": "mutual"}}, "features", "graph.rule"),
+    ({"kernel": {"name": "reconstruction"}, "graph": GRAPH}, "dissimilarities", "kernel.name"),
+    ({"kernel": {"name": "cosine"}}, "dissimilarities", "kernel.name"),
+    ({"kernel": {"name": "given"}}, "features", "kernel.name"),
+    ({}, "kernel", "kernel.name"),
+    ({"kernel": {"name": "gaussian"}, "correction": "lingoes"}, "features", "correction"),
+    ({"graph": GRAPH, "paths": {}, "correction": "lingoes"}, "features", "correction"),
+    ({"kernel": {"name": "laplacian"}, "landmarks": 20}, "features", "landmarks"),
+    ({"kernel": {"name": "gaussian"}, "graph": GRAPH, "paths": {"store": "streamed"}}, "features", "paths.store"),
+    ({"centering": "columns"}, "features", "centering"),
+    ({"centering": "none"}, "features", "centering"),
+    ({"kernel": {"name": "unfolding"}, "graph": GRAPH, "centering": "none"}, "features", "centering"),
+    ({"kernel": {"name": "linear", "route": "svd"}}, "features", "kernel.route"),
+    ({"kernel": {"name": "graph_laplacian"}, "graph": GRAPH, "coordinates": {"divisor": "n"}}, "features",
+     "coordinates.divisor"),
+    ({"landmarks": 20, "coordinates": {"scale": "unit"}}, "features", "coordinates.scale"),
+]
+
+
+@pytest.mark.parametrize(("options", "kind", "path"), REFUSED)
+def test_a_chain_without_sense_is_refused_by_its_path(options: dict[str, Any], kind: str, path: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        fit("chain", INPUTS[kind], **options)
+    assert (caught.value.code, caught.value.where, caught.value.exit_code) == ("E-CHAIN", f"method.{path}", 78)
+    assert caught.value.hint
+
+
+def test_options_are_named_where_they_stand_in_a_chain() -> None:
+    with pytest.raises(ConfigError) as caught:
+        fit("chain", POINTS, graph={"neighbors": {"count": 99}}, paths={})
+    assert (caught.value.code, caught.value.where) == ("E-NEIGHBORS", "method.graph.neighbors.count")
+
+
+def test_flags_reach_the_options_of_a_chain() -> None:
+    flag = assignment("method.neighbors.count", 7, "-k", "method.graph.neighbors.count")
+    values = {"input": {"path": "data.csv"}, "method": {"name": "chain", "paths": {}}}
+    method: Any = build(flag.over(Layer(values))).method
+    assert method.graph.neighbors.count == 7
+    values = {"input": {"path": "data.csv"}, "method": {"name": "isomap"}}
+    method = build(flag.over(Layer(values))).method
+    assert method.neighbors.count == 7
