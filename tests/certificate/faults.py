@@ -13,6 +13,7 @@ from mlcli.methods import METHODS, Model
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import Dense
 from mlcli.verification import verify
 from tests.certificate.support import POINTS, configured, judged
@@ -103,7 +104,13 @@ def replacing(place: str, change: Callable[..., Any]) -> Inject:
 
 def centering(change: Callable[[Array], Dense]) -> Inject:
     """A fault in the centered kernel."""
-    return lambda patch: patch.setattr(Dense, "of", classmethod(lambda cls, kernel: change(kernel)))
+    return lambda patch: patch.setattr(Dense, "of", classmethod(lambda cls, kernel, *more: change(kernel)))
+
+
+def centered_columns(patch: Patch) -> None:
+    """A fault in the kernel of columns that are not to be centered."""
+    whole = Factored.of
+    patch.setattr(Factored, "of", classmethod(lambda cls, points, route, centered: whole(points, route)))
 
 
 def embedding(change: Callable[[Array], Array]) -> Callable[[Model], Model]:
@@ -309,9 +316,10 @@ FAULTS: dict[str, Fault] = {
     "the kernel is centered on one side": Fault(MDS, centering(centered_once), {"residual", "centering"}),
     "the kernel is not symmetric": Fault(GAUSSIAN, unguarded(centering(lopsided)), {"residual"}),
     "one row of D is wrong": Fault(
-        MDS, replacing("mlcli.methods.mds.squared_distances", one_bad_row), {"residual", "means"}),
+        MDS, replacing("mlcli.stages.chain.distances.squared_distances", one_bad_row), {"residual", "means"}),
     "distances are squared twice": Fault(
-        MDS, replacing("mlcli.methods.mds.squared_distances", lambda whole, *a: whole(*a) ** 2), {"residual"}),
+        MDS, replacing("mlcli.stages.chain.distances.squared_distances", lambda whole, *a: whole(*a) ** 2),
+        {"residual"}),
     "given dissimilarities are not squared": Fault(
         MDS, lambda patch: patch.setattr("mlcli.stages.kernels.corrections.Correction.off_diagonal",
                                          lambda self, squared: np.sqrt(squared)),
@@ -346,7 +354,7 @@ FAULTS: dict[str, Fault] = {
         {"name": "kpca"}, other_rate("Gaussian", "rate", 1.5), {"rate"}),
     "the polynomial's degree is wrong": Fault(POLYNOMIAL, other_rate("Polynomial", "degree", 2), {"parameters"}),
     "Lingoes' constant is halved": Fault(
-        {**MDS, "correction": "lingoes"}, replacing("mlcli.methods.mds.correction_for", lambda whole, *a: (
+        {**MDS, "correction": "lingoes"}, replacing("mlcli.stages.chain.distances.correction_for", lambda whole, *a: (
             lambda c: replace(c, constant=c.constant / 2))(whole(*a))), {"correction"}, CITY,
         {"input": {"kind": "dissimilarities"}}),
     "eigenvectors have not converged": Fault(MDS, eigenpairs(noisy), {"residual"}),
@@ -356,6 +364,19 @@ FAULTS: dict[str, Fault] = {
         MDS, eigenpairs(lambda v, q: (v, np.roll(q, -1, axis=1))), {"residual"}),
     "an axis is scaled": Fault(
         MDS, solving("mds", embedding(at((slice(None), 0), lambda c: c * 1.001))), {"orthogonality"}),
+    "axes of length one are longer": Fault(
+        {"name": "chain", "coordinates": {"scale": "unit"}}, solving("chain", embedding(lambda y: 1.001 * y)),
+        {"orthogonality"}),
+    "a kernel that should stay as it is gets means": Fault(
+        {"name": "chain", "kernel": {"name": "sigmoid", "gamma": 0.05}, "centering": "none"},
+        solving("chain", projector(centering=lambda c: replace(c, means=c.means + 1e-6))), {"means"}),
+    "columns that should stay are centered": Fault(
+        {"name": "chain", "kernel": {"name": "linear"}, "centering": "none"},
+        centered_columns, {"means"}),
+    "a function of geodesics has another rate": Fault(
+        {"name": "chain", "graph": {"neighbors": {"count": 9}}, "paths": {}, "kernel": {"name": "gaussian"}},
+        solving("chain", projector(similarity=lambda s: replace(s, function=s.function.replace(
+            rate=1.5 * (s.function.rate or 0.0))))), {"rate", "residual"}),
     "rows are permuted": Fault(LLE, solving("lle", embedding(lambda y: np.roll(y, 1, axis=0))), {"projection"}),
     "an entry is not a number": Fault(PCA, solving("pca", embedding(at((4, 1), lambda c: np.nan))), {"finite"}),
     "the last row is cut off": Fault(MDS, replacing("mlcli.pipeline.coordinates", cut_off), {"rows"}),
@@ -367,8 +388,8 @@ FAULTS: dict[str, Fault] = {
     "the divisor is wrong": Fault(PCA, solving("pca", lambda m: replace(m, spectrum=replace(m.spectrum, divisor=59))),
                                   {"divisor"}),
     "weights do not sum to one": Fault(
-        LLE, replacing("mlcli.methods.lle.barycentric_weights", lambda whole, *a: 1.01 * whole(*a)), {"residual",
-                                                                                                     "costs"}),
+        LLE, replacing("mlcli.stages.chain.graphs.barycentric_weights", lambda whole, *a: 1.01 * whole(*a)),
+        {"residual", "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(
         LLE, replacing("mlcli.stages.kernels.inverse._smallest_costs", lambda whole, *a: whole(*a)[:, 1:]), {"count"},
