@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Input
 from mlcli.base.publish import writing
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note, running, stage
@@ -35,6 +36,7 @@ from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
+from mlcli.stages.algebra.metrics.points import alike
 from mlcli.stages.eigen.spectrum import Spectrum
 
 LEADING = 10  # eigenvalues reported at the end
@@ -112,7 +114,7 @@ def compute(config: RunConfig) -> Run:
 def assess(result: Run) -> Findings:
     """What the run directory says of the embedding besides the embedding itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
-    axes = dimension(config.method, model, table.data(), config.compute) if config.report.dimension else None
+    axes = dimension(config.method, model, compared(result, table), config.compute) if config.report.dimension else None
     return Findings(quality=measured(result), dimension=axes)
 
 
@@ -129,9 +131,14 @@ def measured(result: Run) -> Measured | None:
     if not table.rows:
         return None
     with running("quality"):
-        return quality(table.data(), embedding, kept=result.model.space(result.config.compute), labels=table.labels,
-                       decode=projector.decode, neighbors=asked.neighbors, sample=asked.sample,
-                       generator=result.config.compute.generator())
+        return quality(compared(result, table), embedding, labels=table.labels,
+                       kept=result.model.space(result.config.compute), decode=projector.decode,
+                       neighbors=asked.neighbors, sample=asked.sample, generator=result.config.compute.generator())
+
+
+def compared(result: Run, table: Table) -> Input:
+    """Some of the prepared rows as the method compared them."""
+    return alike(table.data(), result.config.method.compared(result.given.data()))
 
 
 def coordinates(table: Table, values: Array) -> Table:

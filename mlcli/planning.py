@@ -30,7 +30,7 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
         table = config.prepare.apply(source).table
         data = table.data()
         method = config.method.resolve(data)
-        normalized: Any = data.normalized(method.unscaled)  # of a kind that the method takes
+        normalized: Any = method.compared(data).normalized(method.unscaled)  # of a kind that the method takes
         fit = method.steps(normalized, config.compute, measure)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()

@@ -44,6 +44,7 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
     projector = existing(run.projector)
     table = read_new(new.replace(kind=run.kind, transpose=run.transpose), run.preparation.columns, run.trained, compute)
     prepared = run.preparation.apply(table) if run.kind == "features" else table
+    projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
     return coordinates(prepared, projector.project(prepared.values))
 
 

@@ -48,7 +48,11 @@ class Given:
 
     def over(self, factor: Unit) -> Self:
         """The same data with values smaller by a factor, in a unit that is larger."""
-        return replace(self, values=factor.measured(self.values), unit=self.unit * factor.root(self.power))
+        return replace(self, values=factor.measured(self.values), unit=self.unit * self.length_unit(factor))
+
+    def length_unit(self, factor: Unit) -> Unit:
+        """What lengths are measured in where the values are measured in this."""
+        return factor.root(self.power)
 
     def plain_rows(self, rows: Array, power: int) -> Array:
         """What numbers with a row for each column stand for, in this power of the columns' unit."""

@@ -13,7 +13,10 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.subject import Subject, most
+from mlcli.stages.algebra.metrics import Fitted
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighbors import FARTHEST
+from mlcli.stages.similarities.metric_witness import apart
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
@@ -60,7 +63,9 @@ def _rows(subject: Subject) -> Indices:
     if correction is None or correction.constant == 0:
         return rows
     # a correction sets two equal points a constant apart, but not a new point
-    squares = values[rows] if isinstance(subject.data, Dissimilarities) else squared(values[rows], values)
+    metric = metric_of(subject.data)
+    squares = (values[rows] if isinstance(subject.data, Dissimilarities) else squared(values[rows], values)
+               if metric.plain else apart(metric, values[rows], values).distances)
     return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
 
@@ -128,9 +133,17 @@ def parameters(subject: Subject) -> Iterator[Check]:
         wrong += [] if correction.rule == method.correction else ["correction"]
         if correction.rule != "none":
             yield _correction(subject, correction.rule, correction.constant)
+    asked = metric_of(subject.data)
+    wrong += [] if same_metric(getattr(similarity, "metric", asked), asked) else ["metric"]
     landmarks = getattr(method, "landmarks", None)
     wrong += ["landmarks"] if landmarks is not None and len(subject.fit) != min(landmarks, subject.size) else []
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
+
+
+def same_metric(metric: Fitted, other: Fitted) -> bool:
+    """Whether two metrics are one, with all that they know of the training points."""
+    return metric.name == other.name and all(
+        np.array_equal(getattr(metric, name), known) for name, known in vars(other).items())
 
 
 def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:

@@ -46,7 +46,7 @@ class Again:
     @cached_property
     def held(self) -> Array:
         """The squared distances of the pairs in the input (m)."""
-        return apart(self.subject, self.unfolded.left, self.unfolded.right) ** 2
+        return apart(self.subject, self.unfolded.left, self.unfolded.right)[0] ** 2
 
     @cached_property
     def excess(self) -> Array:

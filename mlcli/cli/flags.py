@@ -30,6 +30,7 @@ FLAGS = {
     "neighbors": Flag("method.neighbors.count", ("-k", "--neighbors")),
     "radius": Flag("method.neighbors.radius", ("--radius",)),
     "paths": Flag("method.paths.algorithm", ("--paths",)),
+    "metric": Flag("method.metric.name", ("--metric",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities"),
     "id_column": Flag("input.id_column", ("--id-column",)),

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given, Input, TwoViews
+from mlcli.base.inputs import Features, Given, Input, TwoViews
 from mlcli.base.options import Options
 from mlcli.base.stage import running
 from mlcli.base.steps import Step
@@ -13,6 +13,8 @@ from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
 from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import Way, way
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Metric
+from mlcli.stages.algebra.metrics.points import under
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.pieces import graph_steps
@@ -53,10 +55,20 @@ class Method(Options):
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
         with running("prepare"):
+            data = self.compared(data)
             normalized = data.normalized(self.unscaled)
         self.require_memory(self.known(normalized, compute), normalized, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)
         return model.in_units(normalized, self.powers_of(data))
+
+    def compared(self, data: Input) -> Input:
+        """The data as the method compares it: features under its metric; raises DataError outside of its domain."""
+        return under(self.distance, data)
+
+    @property
+    def distance(self) -> Metric:
+        """The metric that features are compared by: Euclidean where there is no choice."""
+        return getattr(self, "metric", EUCLIDEAN)
 
     def resolve(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
@@ -80,6 +92,9 @@ class Method(Options):
         if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
             raise ConfigError("VIEW", f"{self.name} has no use for a second view", where="input.view",
                               hint="leave it out, or choose cca or ibfa")
+        if not (self.distance.plain or isinstance(data, Features)):
+            raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen and {data.kind} are given, which "
+                              "are not compared", where="method.metric", hint="leave it out, or give features")
         if not isinstance(data, self.accepts):
             needs = next(accepted.needs for accepted in self.accepts if accepted.kind == data.kind)
             raise ConfigError("NEEDS", f"{self.name} needs {needs.partition(';')[0]}", where="input",
@@ -114,8 +129,9 @@ class Method(Options):
         return []
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Stages other than the eigensolve whose defaults depend on the data."""
-        return {}
+        """Stages other than the eigensolve whose defaults depend on the data: neighbors, at most n - 1 of them."""
+        neighbors = getattr(self, "neighbors", None)
+        return {} if neighbors is None else {"neighbors": neighbors.resolved(len(data.values))}
 
     def limit(self, data: Input) -> int:
         """The most axes that data of this shape can have."""

@@ -12,6 +12,7 @@ from mlcli.base.types import Indices
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric, training
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks
 from mlcli.stages.graph.neighbors import Neighbors
@@ -37,12 +38,13 @@ class Isomap(Method):
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick")
     isometric: ClassVar = True
     ways: ClassVar = (
-        way("", neighbors={"count": 9}), way("radius", neighbors={"radius": 2.9, "pieces": "connect"}),
+        way("", neighbors={"count": 9}), way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30),
+        way("radius", neighbors={"radius": 2.9, "pieces": "connect"}), way("cosine", "shift", metric="cosine"),
         way("mutual", neighbors={"count": 20, "pieces": "connect"}, graph="mutual"),
         way("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed", "precision": "float64"},
-            eigensolve={"tolerance": 1e-12}),
-        way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30))
+            eigensolve={"tolerance": 1e-12}), way("cityblock", "rotation", metric="cityblock"))
     name: Literal["isomap"] = "isomap"
+    metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
@@ -63,7 +65,7 @@ class Isomap(Method):
         data = data if kept is None else data.take(kept)
         plan = self.paths.plan(graph, compute, self.landmarks)
         self.require_memory(self.paths.steps(graph, plan, self.eigensolve), data, compute)
-        similarity = Geodesics(neighbors, graph, data.values if isinstance(data, Features) else None)
+        similarity = Geodesics(neighbors, graph, *training(data))
         if self.landmarks is not None:
             return self._by_landmarks(similarity, kept, compute)
         kernel = self.paths.kernel(graph, compute, plan)
@@ -74,8 +76,7 @@ class Isomap(Method):
         """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
         landmarks = choose_landmarks(similarity.graph.size, self.landmarks or 0, compute.generator())
         rows = self.paths.from_landmarks(similarity.graph, landmarks)
-        kernel = Dense.of(rows[landmarks])
-        spectrum = self.eigensolve(kernel, len(landmarks) - 1, compute)
+        spectrum = self.eigensolve(Dense.of(rows[landmarks]), len(landmarks) - 1, compute)
         similarity = replace(similarity, landmarks=landmarks)
         with running("coordinates"):
             return Model.of_kernel(spectrum, similarity, kept=kept).placing(rows)
@@ -88,4 +89,4 @@ class Isomap(Method):
         """Neighbors, at most n - 1 of them; paths from landmarks leave no choice."""
         if self.landmarks is not None:
             self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
-        return {"neighbors": self.neighbors.resolved(len(data.values))}
+        return super().resolved_stages(data)

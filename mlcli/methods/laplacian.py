@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import running
@@ -15,6 +15,7 @@ from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric, training
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.affinities import Affinity, Binary, degrees, incidence, weights_step
 from mlcli.stages.graph.neighbors import Neighbors
@@ -49,9 +50,12 @@ class Laplacian(Method):
     scaleless: ClassVar = True
     digits: ClassVar = 1e-7  # the smallest costs have few correct digits
     ways: ClassVar = (way("", neighbors={"count": 9}), way("heat", neighbors={"count": 9}, weights={"name": "heat"}),
-                      way("plain", neighbors={"count": 9}, normalized=False),
-                      way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
+                      way("plain", neighbors={"count": 9}, normalized=False), way("cosine", "shift", metric="cosine",
+                                                                                  neighbors={"count": 13}),
+                      way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
+                      way("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
     name: Literal["laplacian"] = "laplacian"
+    metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
@@ -81,8 +85,7 @@ class Laplacian(Method):
         spectrum = self.eigensolve(kernel, graph.size - 1, compute)
         embedding = spectrum.vectors * (size / scale)[:, None]
         embedding *= leading_signs(embedding)
-        similarity = Affinities(neighbors, affinity, graph, data.values if isinstance(data, Features) else None,
-                                walking=self.normalized)
+        similarity = Affinities(neighbors, affinity, graph, *training(data), walking=self.normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if self.normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
         return Model(embedding=embedding, spectrum=spectrum, kept=kept,
@@ -91,7 +94,3 @@ class Laplacian(Method):
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again."""
         return of_laplacian(existing(model.projector).similarity, model.embedding, model.ranks, self.normalized)
-
-    def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.resolved(len(data.values))}

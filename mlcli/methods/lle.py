@@ -1,11 +1,11 @@
 """Locally linear embedding."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Input
+from mlcli.base.inputs import Features
 from mlcli.base.options import option
 from mlcli.base.stage import running
 from mlcli.base.steps import Step
@@ -73,7 +73,3 @@ class LLE(Method):
         similarity = Barycenters(neighbors, data.values, self.ridge)
         return Model(embedding=embedding, spectrum=spectrum, kept=kept,
                      projector=Projector(similarity, kernel.centering, embedding))
-
-    def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.resolved(len(data.values))}

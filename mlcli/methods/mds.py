@@ -11,8 +11,9 @@ from mlcli.base.types import Indices
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model, existing
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import gower_steps, kernel_cost, solve_cost
-from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.algebra.costs import gower_steps, solve_cost
+from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric, metric_of, seconds_of_squares, squares
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
 from mlcli.stages.kernels.corrections import correction_for
@@ -24,7 +25,7 @@ SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
 
 
 class MDS(Method):
-    """Points whose distances reproduce given dissimilarities (PCoA); of features, Euclidean distances are taken.
+    """Points whose distances reproduce given dissimilarities (PCoA), or those of features under a metric.
 
     The kernel is -H D² H / 2 with D² the squared dissimilarities. Where they are Euclidean the
     result is PCA's. Where they are not, some eigenvalues are negative: they stay in the
@@ -37,13 +38,16 @@ class MDS(Method):
 
     accepts: ClassVar = (Dissimilarities, Features)
     proof: ClassVar = "kernel"
-    decodes: ClassVar = "features, no correction"
+    decodes: ClassVar = "features, Euclidean, no correction"
     aliases: ClassVar = ("pcoa", "cmdscale")
     rules: ClassVar = ("broken_stick", "residual_variance", "elbow")
     isometric: ClassVar = True
     ways: ClassVar = (way(), way("lingoes", correction="lingoes"), way("landmarks", "permutation", landmarks=30),
-                      way("krylov", "whole", eigensolve={"solver": "krylov"}))
+                      way("krylov", "whole", eigensolve={"solver": "krylov"}),
+                      way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"),
+                      way("landmarks of minkowski", "permutation", "rotation", metric="minkowski", landmarks=30))
     name: Literal["mds"] = "mds"
+    metric: AnyMetric = EUCLIDEAN
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
     landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
@@ -52,11 +56,11 @@ class MDS(Method):
     def steps(self, data: Dissimilarities | Features, compute: Compute, share: float | None) -> list[Step]:
         """Distances of all pairs, held whole, their kernel and its spectrum."""
         count, threads = self.landmarks or len(data.values), compute.thread_count()
-        found = 0.0 if isinstance(data, Dissimilarities) else kernel_cost(count, data.values.shape[1], threads)
         square, remedy = 8.0 * count**2, "of features, pca gives the same embedding in little memory; or use landmarks"
         rows = 0.0 if self.landmarks is None else 8.0 * 2 * count * len(data.values)
         held, whole = 2 * square + rows, self.landmarks is None
-        steps = [Step("distances", f"{count} x {count}, in memory", found, held, remedy=remedy, square=whole)]
+        steps = [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads), held,
+                      remedy=remedy, square=whole)]
         if self.correction != "none":
             steps += [Step("correction", self.correction, SPECTRA[self.correction] * solve_cost(count, threads),
                            COPIES[self.correction] * square + rows, remedy=remedy, square=whole)]
@@ -75,14 +79,15 @@ class MDS(Method):
 
     def solve_all(self, data: Dissimilarities | Features, compute: Compute, landmarks: Indices | None = None) -> Model:
         """K = -H D² H / 2; coordinates are V √λ."""
-        points = data.values if isinstance(data, Features) else None
         with running("distances"):
-            squared = data.values**2 if points is None else squared_distances(points, points)
+            squared = squares(data)
         correction = correction_for(squared, self.correction, data.unit)
         with running("kernel"):
             products = gower(correction.off_diagonal(squared))
         kernel = Dense.of(products)
         spectrum = self.eigensolve(kernel, len(squared) - 1, compute, notable=0.0)
-        similarity = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
-        decoder = None if points is None or correction.constant else linear_decoder(points, spectrum)
-        return Model.of_kernel(spectrum, similarity, decoder=decoder)
+        if not isinstance(data, Features):
+            return Model.of_kernel(spectrum, GivenDistances(correction, landmarks))
+        metric, straight = metric_of(data), metric_of(data).plain and not correction.constant
+        return Model.of_kernel(spectrum, Distances(data.values, correction, metric),
+                               decoder=linear_decoder(data.values, spectrum) if straight else None)

@@ -1,10 +1,10 @@
 """Semidefinite embedding, or maximum variance unfolding."""
 
 from dataclasses import replace
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input
+from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
 from mlcli.base.steps import Step
@@ -84,7 +84,3 @@ class SDE(Method):
         projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
         return Model(embedding=projector.axes, spectrum=spectrum, projector=projector, kept=kept,
                      fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)
-
-    def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Neighbors, at most n - 1 of them."""
-        return {"neighbors": self.neighbors.resolved(len(data.values))}

@@ -65,7 +65,7 @@ def test_a_search_of_more_points_costs_more(rule: Neighborhood) -> None:
 def test_options_give_a_rule_in_the_units_of_the_data() -> None:
     data = features(POINTS * 2.0**40).normalized()
     assert Neighbors(count=7).neighborhood(data) == Nearest(7)
-    assert Neighbors(radius=2.0**40).neighborhood(data) == Within(2.0 ** (40 - data.exponent))
+    assert Neighbors(radius=2.0**40).neighborhood(data) == Within(2.0 ** (40 - data.unit.exponent))
 
 
 @pytest.mark.parametrize(("kind", "value"), [(Nearest, 0), (Nearest, -3), (Within, -1.0), (Within, float("nan"))])

@@ -8,7 +8,9 @@ from mlcli.base.inputs import Dissimilarities, Features, Given
 from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
-from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
+from mlcli.stages.algebra.metrics.blocks import squared
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
@@ -16,7 +18,7 @@ from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
-from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_function, of_paths, of_points
+from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_function, of_metric, of_paths, of_points
 
 
 @stored("kernel-values", points="cd", origin="d")
@@ -48,14 +50,15 @@ class KernelValues(Similarity):
 @stored("distances", points="cd")
 @frozen
 class Distances(Similarity):
-    """Minus half the squared Euclidean distances: MDS of points (Gower's interpolation)."""
+    """Minus half the squared distances: MDS of points (Gower's interpolation)."""
 
     points: Array  # n x d
     correction: Correction
+    metric: Fitted = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """-δ²/2 (m x n), with the correction that the training distances had."""
-        return gower(self.correction.squared(squared_distances(new, self.points)))
+        return gower(self.correction.squared(squared(self.metric, new, self.points)))
 
     def width(self, given: int) -> int:
         """One for each training point."""
@@ -63,7 +66,11 @@ class Distances(Similarity):
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
         """From the points."""
-        return of_points(data.values[fit], self.correction) if isinstance(data, Features) else None
+        if not isinstance(data, Features):
+            return None
+        points = data.values[fit]
+        return (of_points(points, self.correction) if self.metric.plain
+                else of_metric(self.metric, points, self.correction))
 
     def seen(self, distances: Array) -> Array:
         """With the correction."""
@@ -106,11 +113,12 @@ class Geodesics(Similarity):
     neighbors: Neighborhood
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
+    metric: Fitted = EUCLIDEAN
     landmarks: Indices | None = None  # the training points that count; None: all
 
     def rows(self, new: Array) -> Array:
         """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""
-        lists = self.neighbors.of_new(new, self.points)
+        lists = self.neighbors.of_new(new, self.points, self.metric)
         paths = paths_of_new(self.graph, lists)
         return gower(np.square(paths if self.landmarks is None else paths[:, self.landmarks]))
 

@@ -1,5 +1,6 @@
 """Similarities that are weights over the neighbors: a new point lies where their weighted mean does."""
 
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
 from mlcli.stages.graph.affinities import Binary, Heat
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
@@ -47,11 +49,12 @@ class Affinities(Similarity):
     affinity: Binary | Heat
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
-    walking: bool  # whether an equal training point's own neighbors stand for a new one, rather than that point
+    metric: Fitted = EUCLIDEAN
+    walking: bool = field(kw_only=True)  # whether an equal training point's own neighbors stand for a new point
 
     def rows(self, new: Array) -> Array:
         """Shares that sum to one (m x n)."""
-        lists = self.neighbors.of_new(new, self.points)
+        lists = self.neighbors.of_new(new, self.points, self.metric)
         rows = weight_matrix(self.affinity(lists.lengths), lists, self.graph.size).toarray()
         firsts = lists.starts[:-1]
         far = np.flatnonzero(rows.sum(axis=1) == 0)  # so far that all affinities vanish: the nearest has all weight
