@@ -9,14 +9,14 @@ import numpy as np
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.scaling import Unit
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighbors import FARTHEST
-from mlcli.stages.similarities.metric_witness import apart
+from mlcli.stages.similarities.metric_witness import Apart, apart
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
@@ -72,11 +72,19 @@ def _rows(subject: Subject) -> Indices:
 def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
     """How far rows are from their coordinates; where weights place a row on an equal one, from that one's."""
     values, gap = subject.data.values, np.abs(coordinates - subject.embedding[rows])
+    metric = metric_of(subject.data)
     for place in np.flatnonzero(gap.max(axis=1) > 0) if hasattr(subject.similarity, "ridge") else ():
-        twins = np.flatnonzero((values == values[rows[place]]).all(axis=1))
+        row = values[rows[place] : rows[place] + 1]
+        equal = (values == row).all(axis=1) if metric.plain else _at_none(apart(metric, row, values))
+        twins = np.flatnonzero(equal)
         gaps = np.abs(subject.embedding[twins] - coordinates[place])
         gap[place] = gaps[gaps.max(axis=1).argmin()]
     return gap
+
+
+def _at_none(found: Apart) -> AnyArray:
+    """Which points are at no distance from one, but for rounding."""
+    return (found.distances <= found.errors)[0]
 
 
 def by_rows(subject: Subject, rows: Indices) -> Array | float:

@@ -12,6 +12,7 @@ from mlcli.methods.base import Method
 from mlcli.methods.model import Model
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric, metric_of
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import connected_graph, graph_steps
@@ -42,8 +43,10 @@ class SDE(Method):
     ways: ClassVar = (
         way("", "quick", neighbors={"count": 6}),
         way("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
+        way("cityblock", "quick", "rotation", neighbors={"count": 6}, metric="cityblock", constraints="at_most"),
         way("basis", "quick", neighbors={"count": 6}, basis=12))
     name: Literal["sde"] = "sde"
+    metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
@@ -80,7 +83,7 @@ class SDE(Method):
         self.require_memory(self.unfolding().steps(graph, data, self.eigensolve, compute), data, compute)
         found = self.unfolding()(graph, data, compute)
         spectrum = replace(self.eigensolve(found.kernel, graph.size - 1, compute), directions=None)  # of no columns
-        similarity = Barycenters(neighbors, data.values, self.ridge, square=isinstance(data, Dissimilarities))
+        similarity = Barycenters(neighbors, data.values, self.ridge, isinstance(data, Dissimilarities), metric_of(data))
         projector = Projector(similarity, uncentered(graph.size), spectrum.coordinates())
         return Model(embedding=projector.axes, spectrum=spectrum, projector=projector, kept=kept,
                      fit=found.certificate.facts, objective=Quantity(found.trace, 2), unfolded=found.unfolded)

@@ -367,7 +367,7 @@ FAULTS: dict[str, Fault] = {
     "the divisor is wrong": Fault(PCA, solving("pca", lambda m: replace(m, spectrum=replace(m.spectrum, divisor=59))),
                                   {"divisor"}),
     "weights do not sum to one": Fault(
-        LLE, replacing("mlcli.methods.lle.barycentric_weights", lambda whole, *a: 1.01 * whole(*a)), {"residual",
+        LLE, replacing("mlcli.methods.lle.reconstruction_weights", lambda whole, *a: 1.01 * whole(*a)), {"residual",
                                                                                                      "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(

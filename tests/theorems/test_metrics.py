@@ -28,6 +28,7 @@ METRICS: dict[str, Any] = {name: {"name": name} for name in (
 METHODS: dict[str, dict[str, Any]] = {
     "mds": {}, "isomap": {"neighbors": 12},
     "isomap in a radius": {"neighbors": {"radius": 0.2, "pieces": "connect"}}, "laplacian": {"neighbors": 12},
+    "lle": {"neighbors": 12},
 }
 every_metric = pytest.mark.parametrize("metric", METRICS)
 every_method = pytest.mark.parametrize("method", METHODS)
@@ -74,7 +75,8 @@ def test_the_certificate_passes(method: str, metric: str, tmp_path: Path) -> Non
     if isinstance(options.get("neighbors"), int):
         options["neighbors"] = {"count": options["neighbors"]}
     options |= {"name": method.split()[0], "metric": METRICS[metric]}
-    checks = judged(configured(tmp_path, options, points_for(metric)))
+    full = {"certify": "full"}
+    checks = judged(configured(tmp_path, options, points_for(metric), report=full))
     assert {"pass"} == {check["verdict"] for check in checks.values()} - {"skipped"}, checks
     assert checks["residual" if method != "laplacian" else "neighbors"]["verdict"] == "pass"
 
@@ -136,3 +138,23 @@ def test_rows_in_one_direction_are_equal_under_cosine() -> None:
     with pytest.raises(GeometryError) as caught:
         fit("isomap", features(np.outer(2.0 ** np.arange(20), [1.0, 2.0])), metric={"name": "cosine"}, neighbors=3)
     assert caught.value.code == "E-ALL-EQUAL"
+
+
+@pytest.mark.parametrize("solver", ["dense", "krylov"])
+def test_locally_linear_embedding_needs_distances_only(solver: str) -> None:
+    points = np.random.default_rng(3).standard_normal((150, 4)) * [4, 2, 1, 0.5]
+    options: dict[str, Any] = {"neighbors": 10, "eigensolve": {"solver": solver, "components": 2}}
+    by_points = fit("lle", points, **options)
+    by_distances = fit("lle", dissimilarities(matrix("euclidean", points)), **options)
+    assert np.abs(by_points.embedding - by_distances.embedding).max() < 1e-8
+    np.testing.assert_allclose(by_points.ranks.values[:2], by_distances.ranks.values[:2], rtol=1e-8)
+
+
+@pytest.mark.parametrize("metric", ["cityblock", "cosine", "gower"])
+def test_unfolding_keeps_the_distances_of_neighbors_under_the_metric(metric: str) -> None:
+    options: dict[str, Any] = {"neighbors": 6, "constraints": "at_most", "common_neighbors": True}
+    points = points_for(metric)[:40]
+    model = fit("sde", points, metric=METRICS[metric], **options)
+    other = fit("sde", dissimilarities(matrix(metric, points)), **options)
+    np.testing.assert_allclose(model.ranks.values[:3], other.ranks.values[:3], rtol=1e-6)
+    assert np.abs(model.project(points) - model.embedding).max() <= 1e-9 * np.abs(model.embedding).max()

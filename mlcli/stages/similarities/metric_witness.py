@@ -14,6 +14,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.metrics import Fitted
 
 RADIUS = 6371.0088  # kilometers
+HIGH = 15.0  # a power that a small difference beside a large one survives
 Formula = Callable[[Any, Array, Array], Array]
 FORMULAS: dict[str, Formula] = {}
 
@@ -57,11 +58,13 @@ def _by_scipy(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("minkowski")
 def _minkowski(metric: Any, left: Array, right: Array) -> Array:
-    """In units of the largest difference, whose high powers neither vanish nor overflow."""
-    largest = np.maximum(_cdist(left, right, "chebyshev"), np.finfo(np.float64).tiny)
-    return np.array([size * _cdist(x[None] / size, y[None] / size, "minkowski", p=metric.p)[0, 0]
-                     for x, sizes in zip(left, largest, strict=True)
-                     for y, size in zip(right, sizes, strict=True)]).reshape(largest.shape)
+    """High powers by logarithms, as they may vanish."""
+    from scipy.special import logsumexp
+
+    if metric.p <= HIGH:
+        return _cdist(left, right, "minkowski", p=metric.p)
+    with np.errstate(divide="ignore"):
+        return np.array([np.exp(logsumexp(metric.p * np.log(np.abs(x - right)), axis=1) / metric.p) for x in left])
 
 
 @_formula("cosine")

@@ -3,9 +3,9 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, Spatial
+from mlcli.base.inputs import Spatial
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.distances import pair_distances
+from mlcli.stages.algebra.metrics.local import squares_of_pairs
 from mlcli.stages.graph.graph import Graph
 
 
@@ -62,9 +62,7 @@ def neighbor_pairs(graph: Graph, data: Spatial, common: bool) -> Pairs:
     left, right = joined.row[above].astype(np.int64), joined.col[above].astype(np.int64)
     order = np.lexsort((right, left))
     left, right = left[order], right[order]
-    squared = (pair_distances(data.values, data.values, left, right) if isinstance(data, Features)
-               else data.values[left, right] ** 2)
-    return Pairs(graph.size, left, right, squared)
+    return Pairs(graph.size, left, right, squares_of_pairs(data, left, right))
 
 
 def coincident(pairs: Pairs) -> Indices:

@@ -13,8 +13,8 @@ from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric, Fitted, Metric
 from mlcli.stages.algebra.metrics.blocks import squared
 from mlcli.stages.algebra.metrics.costs import distances_cost
 
-__all__ = ["EUCLIDEAN", "AnyMetric", "Compared", "alike", "metric_of", "seconds_of_squares", "squares", "training",
-           "under"]
+__all__ = ["EUCLIDEAN", "AnyMetric", "Compared", "alike", "metric_of", "seconds_of_squares", "squares", "straight",
+           "training", "under"]
 
 
 @frozen
@@ -61,6 +61,11 @@ def alike(data: Input, other: Input) -> Input:
 def metric_of(data: Input) -> Fitted:
     """The metric that compares the points: Euclidean where nothing else is said."""
     return data.metric if isinstance(data, Compared) else EUCLIDEAN
+
+
+def straight(data: Input) -> bool:
+    """Whether distances are Euclidean ones of coordinates that the data holds."""
+    return isinstance(data, Features) and metric_of(data).plain
 
 
 def training(data: Spatial) -> tuple[Array | None, Fitted]:
