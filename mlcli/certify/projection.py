@@ -167,7 +167,9 @@ def _median(subject: Subject, rate: float | None) -> Check:
     whole = len(points) <= PAIRS
     generator = np.random.default_rng(subject.plan.seed + 4)
     chosen = points if whole else points[generator.choice(len(points), PAIRS, replace=False)]
-    squares = squared(chosen, chosen)[np.triu_indices(len(chosen), 1)]
+    metric = metric_of(subject.data)
+    every = squared(chosen, chosen) if metric.plain else apart(metric, chosen, chosen).distances ** 2
+    squares = every[np.triu_indices(len(chosen), 1)]
     squares = squares[squares > 0]
     if not len(squares):
         return count("rate", int(rate != 1.0), "the rate of points that are all equal is one")

@@ -2,8 +2,6 @@
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input, Similarities
 from mlcli.base.options import option
@@ -12,12 +10,14 @@ from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
 from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import PASSES, centering_step, kernel_cost, tiles_cost
+from mlcli.stages.algebra.costs import PASSES, centering_step
 from mlcli.stages.algebra.distances import BLOCK
+from mlcli.stages.algebra.metrics.costs import distances_cost
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric, metric_of
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Gaussian, KernelFunction, Linear
-from mlcli.stages.kernels.median_distance import rate_step
+from mlcli.stages.kernels.radial import rate_step
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.similarities import Columns, KernelValues, linear_decoder
 
@@ -38,8 +38,10 @@ class KernelPCA(Method):
     rules: ClassVar = ("broken_stick", "elbow")
     ways: ClassVar = (
         way(), way("gaussian", kernel={"name": "gaussian", "rate": 0.05}), way("linear", kernel={"name": "linear"}),
-        way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}))
+        way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}),
+        way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"))
     name: Literal["kpca"] = "kpca"
+    metric: AnyMetric = EUCLIDEAN
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
 
@@ -49,14 +51,14 @@ class KernelPCA(Method):
         solved = [centering_step(count**2, square), self.eigensolve.step(count, threads, square, square=True)]
         if isinstance(data, Similarities):
             return solved
-        columns = data.values.shape[1]
-        rate = [rate_step(count, columns, threads)] if self.kernel.adapts else []
+        rate = [rate_step(metric_of(data), data.values.shape, threads)] if self.kernel.adapts else []
+        seconds = distances_cost(metric_of(data), count, data.values.shape[1], threads)
         if fits_in_memory(count, compute):
-            return [*rate, Step("kernel", f"{count} x {count}, in memory", kernel_cost(count, columns, threads),
+            return [*rate, Step("kernel", f"{count} x {count}, in memory", seconds,
                                 square + 8.0 * min(count**2, BLOCK)), *solved]
         stored = 3 * square if self.eigensolve.components == "all" else 8.0 * count * 128
         return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
-                            "computed and centered", PASSES * tiles_cost(count, columns, threads), stored)]
+                            "computed and centered", PASSES * seconds / 4, stored)]
 
     def solve(self, data: Features | Similarities, compute: Compute) -> Model:
         """H K H; coordinates are V √λ."""
@@ -71,12 +73,13 @@ class KernelPCA(Method):
     def _similarity(self, data: Features | Similarities, compute: Compute) -> Columns | KernelValues:
         if isinstance(data, Similarities):
             return Columns()
-        origin = data.values.mean(axis=0) if self.kernel.movable else np.zeros(data.values.shape[1])
-        points = data.values - origin
-        return KernelValues(points, self.kernel.for_points(points, data.unit), origin)
+        return KernelValues.of(self.kernel, metric_of(data), data)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Nothing depends on the data; but a kernel function has no use with a given kernel."""
+        """Nothing depends on the data; but some choices have no use beside others."""
+        if not (self.distance.plain or self.kernel.of_distances):
+            raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
+                              where="method.metric", hint="leave the metric out, or choose the gaussian kernel")
         if isinstance(data, Similarities) and self.kernel != Gaussian():
             raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
                               hint="leave the kernel's options out")

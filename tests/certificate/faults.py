@@ -11,6 +11,8 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.methods import METHODS, Model
 from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.metrics import EUCLIDEAN
+from mlcli.stages.algebra.metrics.angles import Cosine
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.kernels.forms import Dense
@@ -159,8 +161,8 @@ def one_bad_row(whole: Any, *points: Array) -> Array:
     return squared
 
 
-def wrong_neighbors(whole: Any, points: Array, count: int) -> Lists:
-    lists = whole(points, count)
+def wrong_neighbors(whole: Any, metric: Any, points: Array, count: int) -> Lists:
+    lists = whole(metric, points, count)
     far = np.argsort(((points - points[11]) ** 2).sum(axis=1))[-count:]
     part = slice(lists.starts[11], lists.starts[12])
     indices, lengths = lists.indices.copy(), lists.lengths.copy()
@@ -321,8 +323,17 @@ FAULTS: dict[str, Fault] = {
     "a point has the wrong neighbors, and weights over them": Fault(
         LLE, replacing("mlcli.stages.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
     "each point is its own neighbor": Fault(
-        ISOMAP, replacing("mlcli.stages.graph.neighborhoods.nearest", lambda whole, p, k: whole(p, k - 1)),
+        ISOMAP, replacing("mlcli.stages.graph.neighborhoods.nearest", lambda whole, m, p, k: whole(m, p, k - 1)),
         {"neighbors"}),
+    "cosine distances are squared ones of directions": Fault(
+        {**MDS, "metric": "cosine"}, lambda patch: patch.setattr(Cosine, "lengths", lambda self, squared: squared),
+        {"residual", "means"}),
+    "Canberra distances leave a column out": Fault(
+        {**ISOMAP, "metric": "canberra"}, replacing("mlcli.stages.algebra.metrics.minkowski.differences", (
+            lambda whole, kind, left, right: whole(kind, left[:, :-1], right[:, :-1]))), {"edge lengths"}),
+    "the model holds another metric": Fault(
+        {**MDS, "metric": "cosine"}, solving("mds", projector(
+            similarity=lambda held: replace(held, metric=EUCLIDEAN))), {"parameters"}),
     "edges are missing": Fault(
         ISOMAP, replacing("mlcli.stages.graph.pieces.graph_of", lambda whole, *a: without_edges(whole(*a))),
         {"neighbors"}),

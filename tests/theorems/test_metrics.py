@@ -14,7 +14,7 @@ from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.algebra.metrics.blocks import pairwise
 from tests.agreement.tables import read
 from tests.certificate.support import configured, judged
-from tests.support import dissimilarities, features, fit, gram
+from tests.support import dissimilarities, features, fit, gram, similarities
 
 GENERATOR = np.random.default_rng(12)
 COUNTS = GENERATOR.poisson(4.0, (60, 6)) * GENERATOR.uniform(0.5, 1.5, (60, 6)) + 0.25
@@ -138,6 +138,37 @@ def test_rows_in_one_direction_are_equal_under_cosine() -> None:
     with pytest.raises(GeometryError) as caught:
         fit("isomap", features(np.outer(2.0 ** np.arange(20), [1.0, 2.0])), metric={"name": "cosine"}, neighbors=3)
     assert caught.value.code == "E-ALL-EQUAL"
+
+
+@every_metric
+@pytest.mark.filterwarnings("ignore")
+def test_the_gaussian_kernel_of_a_metric_is_that_of_its_distances(metric: str, tmp_path: Path) -> None:
+    points, options = points_for(metric), {"metric": METRICS[metric]}
+    squares = matrix(metric, points) ** 2
+    rate = 1 / float(np.median(squares[np.triu_indices(60, 1)][squares[np.triu_indices(60, 1)] > 0]))
+    model, other = fit("kpca", points, **options), fit("kpca", similarities(np.exp(-rate * squares)))
+    np.testing.assert_allclose(model.ranks.values, other.ranks.values, atol=1e-9)
+    assert np.abs(model.project(points) - model.embedding).max() <= 1e-9 * np.abs(model.embedding).max()
+    checks = judged(configured(tmp_path, {"name": "kpca", **options}, points, report={"certify": "full"}))
+    assert {"pass"} == {check["verdict"] for check in checks.values()} - {"skipped"}, checks
+    assert checks["residual"]["verdict"] == "pass"
+
+
+def test_a_streamed_kernel_of_a_metric_has_the_same_spectrum(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(0).random((1300, 4))
+    options: dict[str, Any] = {"metric": {"name": "braycurtis"}, "components": 3}
+    whole = fit("kpca", points, **options)
+    squares = matrix("braycurtis", points)[np.triu_indices(1300, 1)] ** 2
+    assert whole.projector is not None and whole.projector.similarity.function.rate == 1 / np.median(squares)
+    monkeypatch.setattr("mlcli.stages.kernels.streamed.STORED", 0)
+    streamed = fit("kpca", points, **options)
+    np.testing.assert_allclose(streamed.ranks.values[:3], whole.ranks.values[:3], rtol=1e-8)
+
+
+def test_a_kernel_of_no_distances_refuses_a_metric() -> None:
+    with pytest.raises(ConfigError) as caught:
+        fit("kpca", COUNTS, metric={"name": "cosine"}, kernel={"name": "polynomial"})
+    assert caught.value.code == "E-KERNEL-METRIC"
 
 
 @pytest.mark.parametrize("solver", ["dense", "krylov"])

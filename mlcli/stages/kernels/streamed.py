@@ -16,7 +16,7 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.kernels.folding import KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.functions import Pairwise
 from mlcli.stages.kernels.tiles import TILE, Tiles
 
 STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision
@@ -150,7 +150,7 @@ def fits_in_memory(size: int, compute: Compute) -> bool:
 
 
 @stage("kernel", version=1, composed=True)
-def kernel_of(function: Linear | Polynomial | Gaussian, points: Array, compute: Compute) -> Dense | Streamed:
+def kernel_of(function: Pairwise, points: Array, compute: Compute) -> Dense | Streamed:
     """The centered kernel of a function of two points: kept where it is small, streamed where it is not."""
     size = len(points)
     if fits_in_memory(size, compute):

@@ -15,10 +15,11 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.radial import Radial, fixed
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
-from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_function, of_metric, of_paths, of_points
+from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_metric, of_paths, of_points, witness_of
 
 
 @stored("kernel-values", points="cd", origin="d")
@@ -27,8 +28,16 @@ class KernelValues(Similarity):
     """Values of a kernel function between new and training points."""
 
     points: Array  # n x d, less the origin
-    function: Linear | Polynomial | Gaussian
+    function: Linear | Polynomial | Gaussian | Radial
     origin: Array  # d: the points' mean where a shift changes nothing, so that a far origin costs no digits
+
+    @classmethod
+    def of(cls, kernel: Linear | Polynomial | Gaussian, metric: Fitted, data: Features) -> "KernelValues":
+        """Values of a function whose defaults are fixed from the training points, under their metric."""
+        movable = kernel.movable and metric.plain
+        origin = data.values.mean(axis=0) if movable else np.zeros(data.values.shape[1])
+        points = data.values - origin
+        return cls(points, fixed(kernel, metric, points, data.unit), origin)
 
     def rows(self, new: Array) -> Array:
         """k(x, xⱼ) (m x n)."""
@@ -40,7 +49,12 @@ class KernelValues(Similarity):
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
         """By the function's formula."""
-        return of_function(self.function, data.values - self.origin) if isinstance(data, Features) else None
+        return witness_of(self.function, data.values - self.origin) if isinstance(data, Features) else None
+
+    @property
+    def metric(self) -> Fitted:
+        """What the function's distances are of."""
+        return getattr(self.function, "metric", EUCLIDEAN)
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
         """The feature space of the function."""

@@ -25,7 +25,7 @@ from mlcli.stages.algebra.metrics.blocks import between as between_points
 from mlcli.stages.algebra.metrics.points import Compared
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels import functions
-from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
+from mlcli.stages.kernels.functions import Pairwise
 from mlcli.stages.kernels.streamed import STORED
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
@@ -169,7 +169,7 @@ class GivenKernel:
 class FeatureSpace:
     """The feature space of a kernel function."""
 
-    function: Linear | Polynomial | Gaussian
+    function: Pairwise
     points: Array  # n x d
     unit: Unit
     name: str = "kernel"
