@@ -18,6 +18,7 @@ from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
+from mlcli.data.categories import require_unchanged
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.read import read
 from mlcli.data.table import Table
@@ -97,7 +98,8 @@ def compute(config: RunConfig) -> Run:
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
-    source = read(config.input, config.compute)
+    source = read(config.input, config.compute, config.method.distance.categories)
+    require_unchanged(config.prepare, source.categories)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
     method = config.method.resolve(data)
@@ -169,7 +171,8 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
-                          "transpose": config.input.transpose, "preparation": result.preparation,
+                          "transpose": config.input.transpose, "categories": result.source.categories,
+                          "preparation": result.preparation,
                           "projector": model.projector, "unfolded": model.unfolded})
 
 

@@ -65,6 +65,7 @@ class Features(Given):
 
     kind: ClassVar[str] = "features"
     columns: Sequence[str] = ()  # d
+    categories: Sequence[int] = field(default=(), kw_only=True)  # columns whose numbers stand for texts
 
     def take(self, rows: Indices) -> Self:
         """Some of the points."""

@@ -47,7 +47,8 @@ def under(metric: Metric, data: Input) -> Input:
     if metric.plain or not isinstance(data, Features):
         return data
     metric.check(data.values, data.ids, data.columns)
-    return Compared(data.values, data.ids, columns=data.columns, metric=metric.fitted(data.values))
+    return Compared(data.values, data.ids, columns=data.columns,
+                    metric=metric.fitted(data.values, data.categories))
 
 
 def alike(data: Input, other: Input) -> Input:
