@@ -1,7 +1,7 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/config.md, docs/errors.md, docs/stages.md, configs/mlcli.schema.json, and the
-table of methods in the README.
+Made here: docs/methods/*.md, docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md,
+configs/mlcli.schema.json, and the table of methods in the README.
 """
 
 import ast
@@ -14,7 +14,7 @@ from pathlib import Path
 import mlcli
 from mlcli import errors
 from mlcli.base.vocabulary import STAGES
-from mlcli.config.describe import Row, rows
+from mlcli.config.describe import Row, alternatives, rows, tag_of
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
 from mlcli.methods import METHODS, Method
@@ -34,6 +34,7 @@ def pages() -> dict[Path, str]:
     made[ROOT / "docs" / "config.md"] = config_page()
     made[ROOT / "docs" / "errors.md"] = errors_page()
     made[ROOT / "docs" / "stages.md"] = stages_page()
+    made[ROOT / "docs" / "metrics.md"] = metrics_page()
     made[ROOT / "README.md"] = readme()
     made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
     return made
@@ -66,8 +67,8 @@ def chain_of(name: str, kind: type[Method]) -> list[str]:
     stages = [*distances, *graph, *paths, *([*centering, kernel] if chain.centering == "columns" else
                                             [kernel, *centering])]
     said = f"Its chain: {' → '.join([*stages, 'eigenvectors', SCALES[chain.coordinates.scale]])}."
-    return [f"{said} `mlcli methods {name} --yaml` writes it out with all options; [Chains](../chains.md) says what can "
-            "be exchanged."]
+    return [f"{said} `mlcli methods {name} --yaml` writes it out with all options; [Chains](../chains.md) says what "
+            "can be exchanged."]
 
 
 def title(kind: type[Method]) -> str:
@@ -106,6 +107,21 @@ def table(described: list[Row]) -> str:
         default = f"`{row.default}`" if row.default else ""
         lines.append(f"| `{row.path}` | {words} | {default} | {row.sentence} |")
     return "\n".join(lines)
+
+
+def metrics_page() -> str:
+    """How each metric is defined, and which numbers it takes."""
+    owners = [name for name, kind in METHODS.items() if "metric" in kind.model_fields]
+    kinds = alternatives(METHODS[owners[0]].model_fields["metric"])
+    intro = ("`method.metric` (`--metric`) says how far apart two rows are, for the methods that work from distances "
+             f"or neighbors: {', '.join(owners)}. In YAML `metric: braycurtis`, or with parameters `metric: {{name: "
+             "minkowski, p: 3}`. It is chosen for features only: distances that are given stay as they are.")
+    domain = ("A row that a metric is not defined for (`E-METRIC`) is refused before anything is computed, with its "
+              "id, the column and a remedy. New points are held to the same, and placed under the same metric. "
+              "Neighbors are exact under every metric. Rows are compared as `prepare` leaves them: a scale that "
+              "centers columns makes numbers below zero of amounts.")
+    sections = [f"## `{tag_of(kind)}`\n\n{' '.join((kind.__doc__ or '').split())}" for kind in kinds]
+    return "\n\n".join(["# Metrics", intro, domain, *sections]) + "\n"
 
 
 def stages_page() -> str:

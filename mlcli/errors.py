@@ -26,6 +26,7 @@ Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 """
 
 import signal
+from collections.abc import Sequence
 from typing import Self
 
 
@@ -34,13 +35,14 @@ class MlcliError(Exception):
 
     exit_code = 1
 
-    def __init__(self, code: str, what: str, *, where: str = "", hint: str = "") -> None:
+    def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", columns: Sequence[str] = ()) -> None:
         self.code, self.what, self.where, self.hint = f"E-{code}", what, where, hint
+        self.columns = columns  # that cannot be used, where that is what was found
         super().__init__("; ".join(part for part in (what, where, hint) if part))
 
     def at(self, where: str) -> Self:
         """The same error at another place."""
-        return type(self)(self.code.removeprefix("E-"), self.what, where=where, hint=self.hint)
+        return type(self)(self.code.removeprefix("E-"), self.what, where=where, hint=self.hint, columns=self.columns)
 
     def fields(self) -> dict[str, str | int]:
         """The error as plain values."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.frozen import frozen
+from mlcli.base.inputs import Input
 from mlcli.base.publish import writing
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note, running, stage
@@ -17,6 +18,7 @@ from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
+from mlcli.data.categories import require_unchanged
 from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.read import read
 from mlcli.data.table import Table
@@ -36,6 +38,7 @@ from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.kept import require_room, write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
+from mlcli.stages.algebra.metrics.points import alike
 from mlcli.stages.eigen.spectrum import Spectrum
 
 LEADING = 10  # eigenvalues reported at the end
@@ -98,7 +101,8 @@ def compute(config: RunConfig) -> Run:
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
-    source = read(config.input, config.compute)
+    source = read(config.input, config.compute, config.method.distance.categories)
+    require_unchanged(config.prepare, source.categories)
     prepared = config.prepare.apply(source)
     data = prepared.table.data()
     method = config.method.resolve(data)
@@ -116,7 +120,7 @@ def compute(config: RunConfig) -> Run:
 def assess(result: Run) -> Findings:
     """What the run directory says of the embedding besides the embedding itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
-    axes = dimension(config.method, model, table.data(), config.compute) if config.report.dimension else None
+    axes = dimension(config.method, model, compared(result, table), config.compute) if config.report.dimension else None
     return Findings(quality=measured(result), dimension=axes)
 
 
@@ -133,9 +137,14 @@ def measured(result: Run) -> Measured | None:
     if not table.rows:
         return None
     with running("quality"):
-        return quality(table.data(), embedding, kept=result.model.space(result.config.compute), labels=table.labels,
-                       decode=projector.decode, neighbors=asked.neighbors, sample=asked.sample,
-                       generator=result.config.compute.generator())
+        return quality(compared(result, table), embedding, labels=table.labels,
+                       kept=result.model.space(result.config.compute), decode=projector.decode,
+                       neighbors=asked.neighbors, sample=asked.sample, generator=result.config.compute.generator())
+
+
+def compared(result: Run, table: Table) -> Input:
+    """Some of the prepared rows as the method compared them."""
+    return alike(table.data(), result.config.method.compared(result.given.data()))
 
 
 def coordinates(table: Table, values: Array) -> Table:
@@ -166,7 +175,8 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         write_dropped(folder / names.DROPPED, result.dropped)
     trained = result.embedding.ids if config.input.kind != "features" else ()
     archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
-                          "transpose": config.input.transpose, "preparation": result.preparation,
+                          "transpose": config.input.transpose, "categories": result.source.categories,
+                          "preparation": result.preparation,
                           "projector": model.projector, "unfolded": model.unfolded})
 
 

@@ -9,6 +9,7 @@ from mlcli.base.steps import Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
 from mlcli.config.run_config import RunConfig
+from mlcli.data.categories import require_unchanged
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.methods import Method
@@ -28,11 +29,12 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work."""
     config.require_fitting()
     with threads_limited(config.compute.thread_count()):
-        source = read(config.input, config.compute)
+        source = read(config.input, config.compute, config.method.distance.categories)
+        require_unchanged(config.prepare, source.categories)
         table = config.prepare.apply(source).table
         data = table.data()
         method = config.method.resolve(data)
-        normalized: Any = data.normalized(method.unscaled)  # of a kind that the method takes
+        normalized: Any = method.compared(data).normalized(method.unscaled)  # of a kind that the method takes
         fit = method.steps(normalized, config.compute, measure)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()

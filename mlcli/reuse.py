@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.data.categories import Categories
 from mlcli.data.input import Input
 from mlcli.data.prepare import Preparation
 from mlcli.data.read import read_coordinates, read_new
@@ -27,6 +28,7 @@ class Finished:
     id_name: str  # as the run wrote it
     trained: tuple[str, ...]  # ids of the training points, where input is a square matrix
     preparation: Preparation
+    categories: Categories  # texts that numbers of a column stand for
     transpose: bool  # whether the columns of the file are the points
     projector: Projector | None  # None where the run has no points
 
@@ -43,8 +45,10 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
     run = finished(folder)
     projector = existing(run.projector)
     projector.require_places()
-    table = read_new(new.replace(kind=run.kind, transpose=run.transpose), run.preparation.columns, run.trained, compute)
+    table = read_new(new.replace(kind=run.kind, transpose=run.transpose), run.preparation.columns, run.trained, compute,
+                     run.categories)
     prepared = run.preparation.apply(table) if run.kind == "features" else table
+    projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
     return coordinates(prepared, projector.project(prepared.values))
 
 

@@ -109,7 +109,7 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
              stored: dict[str, Any]) -> Record:
     """The run with its input, read and prepared again."""
     with own_file(folder / names.CONFIG):  # the input is the one that the run read: what does not fit it is damaged
-        source = read(config.input, config.compute)
+        source = read(config.input, config.compute, config.method.distance.categories)
         prepared = config.prepare.apply(source)
     gone = dropped_rows(folder)
     numbers = np.setdiff1d(np.arange(1, len(source.ids) + 1), [d.row for d in prepared.dropped])

@@ -49,7 +49,11 @@ class Given:
 
     def over(self, factor: Unit) -> Self:
         """The same data with numbers smaller by a factor, in a unit that is larger."""
-        return replace(self, values=factor.measured(self.values), unit=self.unit * factor.root(self.power))
+        return replace(self, values=factor.measured(self.values), unit=self.unit * self.length_unit(factor))
+
+    def length_unit(self, factor: Unit) -> Unit:
+        """What lengths are measured in where the values are measured in this."""
+        return factor.root(self.power)
 
     @property
     def numbers(self) -> Array:
@@ -77,6 +81,7 @@ class Features(Given):
 
     kind: ClassVar[str] = "features"
     columns: Sequence[str] = ()  # d
+    categories: Sequence[int] = field(default=(), kw_only=True)  # columns whose numbers stand for texts
 
     @property
     def points(self) -> Array:

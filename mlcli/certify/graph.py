@@ -9,7 +9,10 @@ from mlcli.base.inputs import Dissimilarities, WeightedGraph
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.graph import Graph
+from mlcli.stages.similarities.metric_witness import apart as metric_apart
+from mlcli.stages.similarities.metric_witness import pairs_apart
 from mlcli.stages.similarities.witness import NARROW, NUMBER, shortest, squared
 
 EDGE = 1e-7  # seconds for the length of one edge
@@ -58,26 +61,30 @@ def _lengths(subject: Subject, graph: Graph) -> Check:
     wide = 1 if isinstance(subject.data, Dissimilarities) else subject.data.values.shape[1]
     chosen = subject.plan.sample(0.1, EDGE + 4e-9 * wide, len(graph.indices), least=64)
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))[chosen]
-    distances, lengths = apart(subject, rows, graph.indices[chosen]), graph.lengths[chosen]
-    gap, scale = np.abs(distances - lengths), EPS * (8 + np.sqrt(wide)) * np.maximum(distances, lengths)
+    (distances, errors), lengths = apart(subject, rows, graph.indices[chosen]), graph.lengths[chosen]
+    gap = np.abs(distances - lengths)
+    scale = np.maximum(EPS * (8 + np.sqrt(wide)) * np.maximum(distances, lengths), errors)
     return ratio("edge lengths", worst(gap, scale), 1.0, "lengths of edges are distances in the input",
                  exact=len(chosen) == len(graph.indices))
 
 
-def apart(subject: Subject, left: Indices, right: Indices) -> Array:
-    """How far apart pairs of the rows embedded are in the input."""
-    values = subject.data.values
+def apart(subject: Subject, left: Indices, right: Indices) -> tuple[Array, Array | float]:
+    """How far apart pairs of the rows embedded are in the input, and what a metric's rounding adds to any other."""
+    values, metric = subject.data.values, metric_of(subject.data)
     if isinstance(subject.data, WeightedGraph):
         known, asked = places(subject.data.starts, subject.data.indices), left * len(values) + right
         place = np.minimum(np.searchsorted(known, asked), len(known) - 1)
-        return np.where(known[place] == asked, subject.data.weights[place], np.nan)
+        return np.where(known[place] == asked, subject.data.weights[place], np.nan), 0.0
     if isinstance(subject.data, Dissimilarities):
-        return np.asarray(values[left, right])
+        return np.asarray(values[left, right]), 0.0
+    if not metric.plain:
+        found = pairs_apart(metric, values[left], values[right])
+        return found.distances, found.errors
     distances, step = np.empty(len(left)), max(1, ROOM // max(values.shape[1], 1))
     for start in range(0, len(left), step):
         gaps = values[left[start : start + step]] - values[right[start : start + step]]
         distances[start : start + step] = np.sqrt(np.einsum("ij,ij->i", gaps, gaps))
-    return distances
+    return distances, 0.0
 
 
 def joined_in(subject: Subject, starts: Indices, indices: Indices) -> Joined:
@@ -106,8 +113,7 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
     bounds, missing, extra = _bounds(subject, joined, rule, blocks), 0, 0
     for block in blocks:
         places = _given(subject, block)
-        squares, there = squares_of(subject, places), joined(block)
-        rough = _rounding(subject, squares)
+        (squares, rough), there = squares_of(subject, places), joined(block)
         surely, perhaps = squares < bounds[places, None] - rough, squares <= bounds[places, None] + rough
         if rule == "union":
             missing += int(np.maximum(min(asked.least, size - 1) - (there & perhaps).sum(axis=1), 0).sum())
@@ -130,12 +136,12 @@ def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indice
     bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():
         places = _given(subject, block)
-        squares = squares_of(subject, places)
+        squares = squares_of(subject, places)[0]
         bounds[places] = np.partition(squares, k - 1, axis=1)[:, k - 1]
         if rule != "lists" and len(blocks) == 1:  # of a sample: the other side's as well, for a few where it matters
             matter = joined(block) | (squares <= bounds[places, None] if rule == "mutual" else False)
             few = np.flatnonzero(matter.any(axis=0) & np.isnan(bounds))[: max(4, 2 * len(block))]
-            bounds[few] = np.partition(squares_of(subject, few), k - 1, axis=1)[:, k - 1]
+            bounds[few] = np.partition(squares_of(subject, few)[0], k - 1, axis=1)[:, k - 1]
     return bounds
 
 
@@ -144,18 +150,22 @@ def _given(subject: Subject, rows: Indices) -> Indices:
     return rows if subject.model.kept is None else subject.model.kept[rows]
 
 
-def squares_of(subject: Subject, places: Indices) -> Array:
-    """Squared distances from some of the rows given to all of them; infinite to themselves."""
-    values = subject.given.values
+def squares_of(subject: Subject, places: Indices) -> tuple[Array, Array | float]:
+    """Squared distances from some of the rows given to all of them, and how far two ways to compute them may differ.
+
+    To themselves they are infinite.
+    """
+    values, metric = subject.given.values, metric_of(subject.given)
     given = isinstance(subject.given, Dissimilarities)
+    themselves = np.arange(len(places)), places
+    if not metric.plain:
+        found = metric_apart(metric, values[places], values)
+        found.distances[themselves] = np.inf
+        with np.errstate(invalid="ignore"):
+            rough = np.where(np.isinf(found.distances), 0.0, (2 * found.distances + found.errors) * found.errors)
+        return found.distances**2, rough
     squares = values[places] ** 2 if given else squared(values[places], values)
-    squares[np.arange(len(places)), places] = np.inf
-    return np.asarray(squares)
-
-
-def _rounding(subject: Subject, squares: Array) -> Array | float:
-    """How far two ways of computing a squared distance may differ."""
-    narrow = subject.given.values.shape[1] <= NARROW
-    if isinstance(subject.given, Dissimilarities) or narrow:
-        return 64 * EPS * squares
-    return 256 * EPS * float(squares[np.isfinite(squares)].max(initial=0.0))
+    squares[themselves] = np.inf
+    if given or values.shape[1] <= NARROW:
+        return squares, 64 * EPS * squares
+    return squares, 256 * EPS * float(squares[np.isfinite(squares)].max(initial=0.0))

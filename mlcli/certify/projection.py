@@ -9,11 +9,14 @@ import numpy as np
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.scaling import Unit
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.subject import Subject, most
+from mlcli.stages.algebra.metrics import Fitted
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighbors import FARTHEST
+from mlcli.stages.similarities.metric_witness import Apart, apart
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
@@ -63,18 +66,28 @@ def _rows(subject: Subject) -> Indices:
     if correction is None or correction.constant == 0:
         return rows
     # a correction sets two equal points a constant apart, but not a new point
-    squares = values[rows] if isinstance(subject.data, Dissimilarities) else squared(values[rows], values)
+    metric = metric_of(subject.data)
+    squares = (values[rows] if isinstance(subject.data, Dissimilarities) else squared(values[rows], values)
+               if metric.plain else apart(metric, values[rows], values).distances)
     return rows[(squares <= EPS * squares.max(initial=0.0)).sum(axis=1) == 1]
 
 
 def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
     """How far rows are from their coordinates; where weights place a row on an equal one, from that one's."""
     values, gap = subject.data.values, np.abs(coordinates - subject.embedding[rows])
+    metric = metric_of(subject.data)
     for place in np.flatnonzero(gap.max(axis=1) > 0) if hasattr(subject.similarity, "ridge") else ():
-        twins = np.flatnonzero((values == values[rows[place]]).all(axis=1))
+        row = values[rows[place] : rows[place] + 1]
+        equal = (values == row).all(axis=1) if metric.plain else _at_none(apart(metric, row, values))
+        twins = np.flatnonzero(equal)
         gaps = np.abs(subject.embedding[twins] - coordinates[place])
         gap[place] = gaps[gaps.max(axis=1).argmin()]
     return gap
+
+
+def _at_none(found: Apart) -> AnyArray:
+    """Which points are at no distance from one, but for rounding."""
+    return (found.distances <= found.errors)[0]
 
 
 def by_rows(subject: Subject, rows: Indices) -> Array | float:
@@ -134,9 +147,17 @@ def parameters(subject: Subject) -> Iterator[Check]:
             yield _correction(subject, correction.rule, correction.constant)
     asked_divisor = 1.0 if chain is None else chain.coordinates.over(len(subject.spectrum.vectors))
     wrong += ["divisor"] if chain is not None and subject.spectrum.divisor != asked_divisor else []
+    asked_metric = metric_of(subject.data)
+    wrong += [] if same_metric(getattr(similarity, "metric", asked_metric), asked_metric) else ["metric"]
     landmarks = getattr(chain, "landmarks", None)
     wrong += ["landmarks"] if landmarks is not None and len(subject.fit) != min(landmarks, subject.size) else []
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
+
+
+def same_metric(metric: Fitted, other: Fitted) -> bool:
+    """Whether two metrics are one, with all that they know of the training points."""
+    return metric.name == other.name and all(
+        np.array_equal(getattr(metric, name), known) for name, known in vars(other).items())
 
 
 def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
@@ -165,7 +186,8 @@ def _median(subject: Subject, rate: float) -> Check:
 def _squares(subject: Subject, chosen: Indices) -> Array:
     """The squared distances of some points that a kernel is a function of: of features, or as its base finds them."""
     if subject.base is subject.similarity:
-        return squared(subject.data.values[chosen], subject.data.values[chosen])
+        points, metric = subject.data.values[chosen], metric_of(subject.data)
+        return squared(points, points) if metric.plain else apart(metric, points, points).distances ** 2
     source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
     return np.asarray(-2 * source.rows(chosen)[:, chosen])
 

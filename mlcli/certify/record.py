@@ -50,7 +50,7 @@ def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certi
         model = replace(record.model, embedding=record.embedding.values,
                         projector=stored.get("projector", record.model.projector),
                         unfolded=stored.get("unfolded", record.model.unfolded))
-        given = None if record.given is None else record.given.data()
+        given = None if record.given is None else config.method.compared(record.given.data())
         subject = Subject.of(config.method, given, model, plan)
         checks = [] if not stored else [
             same_model(stored, record.embedding.ids if config.input.kind != "features" else (), record.preparation)]

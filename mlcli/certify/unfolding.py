@@ -46,7 +46,7 @@ class Again:
     @cached_property
     def held(self) -> Array:
         """The squared distances of the pairs in the input (m)."""
-        return apart(self.subject, self.unfolded.left, self.unfolded.right) ** 2
+        return apart(self.subject, self.unfolded.left, self.unfolded.right)[0] ** 2
 
     @cached_property
     def excess(self) -> Array:
@@ -151,7 +151,7 @@ def _pairs(again: Again) -> Check:
     starts = np.concatenate([[0], np.cumsum(np.bincount(one, minlength=subject.size))])
     order = np.lexsort((other, one))
     if isinstance(subject.data, WeightedGraph):
-        return given_edges(subject.data, starts, other[order], apart(subject, one[order], other[order]))
+        return given_edges(subject.data, starts, other[order], apart(subject, one[order], other[order])[0])
     return neighbors(subject, joined_in(subject, starts, other[order]), subject.chain.graph.rule)
 
 

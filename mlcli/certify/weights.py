@@ -6,33 +6,52 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.check import EPS, Check, ratio
-from mlcli.base.types import Array
+from mlcli.base.inputs import Dissimilarities, Spatial
+from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.graph import joined_in, neighbors
 from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most, tied
+from mlcli.stages.algebra.metrics.points import metric_of, straight
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.pieces import connected_lists
+from mlcli.stages.similarities.metric_witness import apart
 
+LOCAL = 1e-4  # seconds for a row of which only distances are known
 ROW, PAIR, GRAM = 2e-5, 2e-10, 4e-10  # seconds for a row; a column of a distance; one of a product in a local system
 APART = 1e5  # eigenvalues of M⁺ farther apart than this are found one after the other
 ROOM = 2**18  # numbers of the local systems solved together
 
 
-def residual_matrix(points: Array, lists: Lists, ridge: float) -> Any:
+def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> Any:
     """I - W, sparse, with weights solved again: the local systems of points with equally many neighbors together."""
     from scipy import sparse
 
-    weights, size = np.empty(len(lists.indices)), len(points)
+    weights, size, points = np.empty(len(lists.indices)), len(data.values), data.values
     for width in np.unique(lists.counts).tolist():
         rows = np.flatnonzero(lists.counts == width)
-        step = max(1, ROOM // max(width * (width + points.shape[1]), 1))
+        step = max(1, ROOM // max(width * (width + (points.shape[1] if straight(data) else 0)), 1))
         for start in range(0, len(rows), step):
             part = rows[start : start + step]
             entries = lists.starts[part][:, None] + np.arange(width)
-            weights[entries] = solved(points[part], points[lists.indices[entries]], ridge)
+            names = lists.indices[entries]
+            weights[entries] = (solved(points[part], points[names], ridge) if straight(data)
+                                else solved_by_distances(data, np.column_stack([part, names]), ridge))
     return sparse.eye_array(size, format="csr") - sparse.csr_array(
         (weights, lists.indices, lists.starts), shape=(size, size))
+
+
+def solved_by_distances(data: Spatial, names: Indices, ridge: float) -> Array:
+    """The weights of points over their neighbors (m x 1 + k), by the pairs' distances: (V (Λ₊ + r)⁻¹ Vᵀ) 1."""
+    weights = np.empty((len(names), names.shape[1] - 1))
+    for place, some in enumerate(names):
+        squares = (data.values[np.ix_(some, some)] if isinstance(data, Dissimilarities)
+                   else apart(metric_of(data), data.values[some], data.values[some]).distances) ** 2
+        values, vectors = np.linalg.eigh((squares[:1, 1:] + squares[1:, :1] - squares[1:, 1:]) / 2)
+        kept = np.maximum(values, 0.0)
+        row = vectors @ (vectors.sum(axis=0) / (kept + ridge * (kept.sum() or 1.0)))
+        weights[place] = row / row.sum()
+    return weights
 
 
 def solved(points: Array, neighbors: Array, ridge: float) -> Array:
@@ -49,12 +68,13 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     """All checks of this page."""
     similarity = subject.similarity
     width, columns = similarity.neighbors.usual, subject.data.values.shape[1]
-    if not subject.plan.allows(0.5, subject.size * (ROW + columns * (PAIR * subject.size + GRAM * width**2))):
+    row = ROW if straight(subject.data) else LOCAL
+    if not subject.plan.allows(0.5, subject.size * (row + columns * (PAIR * subject.size + GRAM * width**2))):
         yield later("residual")
         return
     policy = subject.chain.graph.neighbors.pieces
     lists, _ = connected_lists(subject.data, similarity.neighbors, policy)  # proven by `neighbors`
-    root = residual_matrix(subject.data.values, lists, similarity.ridge)
+    root = residual_matrix(subject.data, lists, similarity.ridge)
     sizes = abs(root)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)

@@ -26,6 +26,8 @@ from mlcli.data.read import as_found
 from mlcli.data.square import look_like_similarities
 from mlcli.data.symmetry import merge
 from mlcli.data.table import Table
+from mlcli.stages.algebra.metrics.points import metric_of as comparison_of
+from mlcli.stages.algebra.metrics.points import straight
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import nearest_lists
 from mlcli.stages.graph.neighbors import Neighbors
@@ -40,7 +42,7 @@ def check(config: RunConfig) -> Report:
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         with running("read"):
-            table = as_found(config.input, config.compute)
+            table = as_found(config.input, config.compute, config.method.distance.categories)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
         if table.graph is not None:
             config.prepare.apply(table)  # refuses options without a use
@@ -64,7 +66,7 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
     prepare: Prepare = config.prepare
     if features.missing.cells and prepare.missing in ("error", "model"):  # distances need whole rows, with no model
         prepare = prepare.replace(missing="drop")
-    data = prepare.apply(table).table.data()
+    data = config.method.compared(prepare.apply(table).table.data())
     assert isinstance(data, Points)
     return _geometry(report, data, config.compute, neighbors)
 
@@ -122,13 +124,17 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
         size = LARGEST
     report = replace(report, rows_compared=size)
     data = data.normalized()
-    if size < 2 or not np.ptp(data.values, axis=0).any():
+    if size < 2 or not np.ptp(comparison_of(data).represented(data.values), axis=0).any():
         return _without_geometry(report, "all points are equal" if size > 1 else "there is one point")
     neighbors = neighbors.resolved(size)
     with running("neighbors"):
         lists: Lists = nearest_lists(data, min(neighbors.neighborhood(data).usual, size - 1))
     sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(data, lists), "hubness": hubness_of(data, lists),
                                 "graph": graph_facts(data, neighbors, lists)}
-    if isinstance(data, Points):
+    if straight(data):
+        assert isinstance(data, Points)
         sections["concentration"] = concentration_of(data, sections["intrinsic_dimension"].two_nn, compute)
+    elif isinstance(data, Points):
+        skipped = Skipped("concentration", f"it compares Euclidean distances, not {comparison_of(data).name} ones")
+        report = replace(report, skipped=(*report.skipped, skipped))
     return replace(report, **sections)

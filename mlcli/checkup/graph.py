@@ -7,6 +7,7 @@ from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.checkup.report import GraphFacts, Hubness, IntrinsicDimension
 from mlcli.report.dimension.neighbor_growth import maximum_likelihood, two_nn, two_nn_error
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.connecting import connecting_count, connecting_radius
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import Lists
@@ -55,4 +56,4 @@ def distinct_rows(data: Spatial) -> Indices:
     """The first of every group of equal points, in the order of the rows."""
     if isinstance(data, Dissimilarities):
         return np.flatnonzero((data.values == 0).argmax(axis=1) == np.arange(len(data.values)))
-    return np.sort(np.unique(data.values, axis=0, return_index=True)[1])
+    return np.sort(np.unique(metric_of(data).represented(data.values), axis=0, return_index=True)[1])

@@ -31,6 +31,7 @@ FLAGS = {
     "neighbors": Flag("method.neighbors.count", ("-k", "--neighbors"), also="method.graph.neighbors.count"),
     "radius": Flag("method.neighbors.radius", ("--radius",), also="method.graph.neighbors.radius"),
     "paths": Flag("method.paths.algorithm", ("--paths",)),
+    "metric": Flag("method.metric.name", ("--metric",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
                             "DATA holds one number for every two points."),

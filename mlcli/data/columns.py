@@ -146,7 +146,7 @@ def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
         texts = all(is_text(types[column]) for column in bad)
         raise DataError("TEXT-COLUMN" if texts else "COLUMN-TYPE",
                         f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
-                        where=place(path),
+                        where=place(path), columns=[choice.names[column] for column in bad] if texts else (),
                         hint="name it with --id-column or --label-column, or choose others with --columns")
     for column in (choice.id, *choice.labels):
         if column is not None and not _has_text_form(types[column]):

@@ -71,7 +71,7 @@ def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: C
     parts = [described(cell, layout) for cell in cells.first if cell[2] in columns][:1]
     raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
                     + "".join(f", for example {part}" for part in parts), where=place(text.path),
-                    hint=other_separator(text, cells)
+                    columns=names, hint=other_separator(text, cells)
                     or "name it with --id-column or --label-column, or choose others with --columns")
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
+from mlcli.data.categories import Categories, as_texts, categories_of, coded
 from mlcli.data.columns import read_arrow
 from mlcli.data.delimited import read_delimited
 from mlcli.data.formats import format_of, separator_of
@@ -27,7 +28,7 @@ from mlcli.data.square import checked, square_matrix
 from mlcli.data.table import Source, Table
 from mlcli.data.text import Text
 from mlcli.data.views import of_second_view
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, DataError
 
 ARRAYS = ("npy", "npz")  # formats without names of columns
 LayoutOf = Callable[[Text, Head], Layout]
@@ -36,16 +37,19 @@ READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
 
 
 @stage("read")
-def read(input: Input, compute: Compute | None = None) -> Table:
-    """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched."""
-    table = as_found(input, compute)
+def read(input: Input, compute: Compute | None = None, categories: bool = False) -> Table:
+    """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched.
+
+    With `categories`, columns of text that the input names stand for categories.
+    """
+    table = as_found(input, compute, categories)
     if input.view.path is not None:
         with of_second_view():
             return replace(table, view=as_found(input.second(), compute))
     return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
 
 
-def as_found(input: Input, compute: Compute | None = None) -> Table:
+def as_found(input: Input, compute: Compute | None = None, categories: bool = False) -> Table:
     """The table as the file holds it, with ids; no condition on its numbers is checked yet."""
     compute = compute or Compute()
     check(input)
@@ -54,14 +58,29 @@ def as_found(input: Input, compute: Compute | None = None) -> Table:
         source = Source(input.path, file.digest, file.size, format)
         if input.kind == "graph":
             return graph_table(file, input, source, compute)
-        sheet = read_sheet(file, input, format, compute, square_layout if input.square else features_layout)
+        layout = square_layout if input.square else features_layout
+        sheet = (_with_categories if categories and input.columns else read_sheet)(file, input, format, compute, layout)
+        source = Source(input.path, file.digest, file.size, format)
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
 
 
+def _with_categories(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
+    """What the file holds, with chosen columns of text as categories."""
+    try:
+        return read_sheet(file, input, format, compute, layout)
+    except DataError as error:
+        if not error.columns or input.transpose:
+            raise
+        sheet = read_sheet(file, as_texts(input, error.columns), format, compute, layout)
+        return coded(sheet, categories_of(sheet, error.columns))
+
+
 @stage("read")
-def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None) -> Table:
+def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
+             categories: Categories | None = None) -> Table:
     """Rows to bring into a finished run: features by the run's columns, or numbers to each of its points."""
     compute = compute or Compute()
+    input = input.replace(label_columns=(*input.label_columns, *categories)) if categories else input
     check(input)
     points = tuple(ids)
     with opened(input.path, compute) as file:
@@ -71,7 +90,7 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                               hint="give a matrix: a row for every new point, a column for every point of the run")
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
                             else partial(features_layout, known=() if input.transpose else tuple(columns)))
-        sheet = _points_as_rows(read_sheet(file, input, format, compute, layout), input)
+        sheet = coded(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
         source = Source(input.path, file.digest, file.size, format)
         if input.square:
             return _table(sheet, matched_points(sheet, points, input), points, input, source)
@@ -137,7 +156,8 @@ def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, 
     """The table with the rows' own ids, which must be unique."""
     ids = sheet.row_names()
     require_unique_ids(ids, input.path)
-    return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.kind, source)
+    return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.kind, source,
+                 categories=sheet.categories)
 
 
 def warn_of_ids(sheet: Sheet) -> None:

@@ -22,6 +22,7 @@ class Sheet:
     ids: tuple[str, ...] | None = None  # n, where the file has any
     id_name: str = ""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
 
     def row_names(self) -> Sequence[str]:
         """The ids, or the rows' numbers from 1."""

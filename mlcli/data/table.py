@@ -40,6 +40,7 @@ class Table:
     kind: str = "features"
     source: Source | None = None
     view: "Table | None" = None  # a second view of the same rows, in the same order
+    categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
     observations: int | None = None  # behind a covariance matrix
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
 
@@ -62,8 +63,13 @@ class Table:
             other = self.view
             return TwoViews(self.values, self.ids, self.columns, Features(other.values, other.ids, other.columns))
         for texts in self.labels.values():
-            return Labeled(self.values, self.ids, self.columns, texts)
-        return Features(self.values, self.ids, self.columns)
+            return Labeled(self.values, self.ids, self.columns, texts, categories=self._categories)
+        return Features(self.values, self.ids, self.columns, categories=self._categories)
+
+    @property
+    def _categories(self) -> tuple[int, ...]:
+        """Where the columns of categories are."""
+        return tuple(place for place, name in enumerate(self.columns) if name in self.categories)
 
     @property
     def rows(self) -> int:

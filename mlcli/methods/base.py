@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given, Input, TwoViews, WeightedGraph
+from mlcli.base.inputs import Features, Given, Input, TwoViews, WeightedGraph
 from mlcli.base.options import Options
 from mlcli.base.products import Name
 from mlcli.base.stage import running
@@ -14,6 +14,8 @@ from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
 from mlcli.methods.model import Model, Powers
 from mlcli.methods.ways import Way, way
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Metric
+from mlcli.stages.algebra.metrics.points import under
 from mlcli.stages.chain.setting import Composition
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
@@ -60,10 +62,20 @@ class Method(Options):
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
         with running("prepare"):
+            data = self.compared(data)
             normalized = data.normalized(self.unscaled)
         self.require_memory(self.known(normalized, compute), normalized, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)
         return model.in_units(normalized, self.powers_of(data))
+
+    def compared(self, data: Input) -> Input:
+        """The data as the method compares it: features under its metric; raises DataError outside of its domain."""
+        return under(self.distance, data)
+
+    @property
+    def distance(self) -> Metric:
+        """The metric that features are compared by: Euclidean where there is no choice."""
+        return getattr(self, "metric", EUCLIDEAN)
 
     def resolve(self, data: Input) -> Self:
         """This method with defaults clipped to the data; raises ConfigError where an explicit option does not fit."""
@@ -87,6 +99,9 @@ class Method(Options):
         if isinstance(data, TwoViews) and not any(issubclass(accepted, TwoViews) for accepted in self.accepts):
             raise ConfigError("VIEW", f"{self.name} has no use for a second view", where="input.view",
                               hint="leave it out, or choose cca or ibfa")
+        if not (self.distance.plain or isinstance(data, Features)):
+            raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen and {data.kind} are given, which "
+                              "are not compared", where="method.metric", hint="leave it out, or give features")
         if not isinstance(data, self.accepts):
             needs = next(accepted.needs for accepted in self.accepts if accepted.kind == data.kind)
             raise ConfigError("NEEDS", f"{self.name} needs {needs.partition(';')[0]}", where="input",

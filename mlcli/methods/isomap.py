@@ -6,6 +6,7 @@ from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.options import option
 from mlcli.methods.base import Method
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.options import NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -29,12 +30,13 @@ class Isomap(Method):
     rules: ClassVar = ("residual_variance", "two_nn", "broken_stick")
     isometric: ClassVar = True
     ways: ClassVar = (
-        way("", neighbors={"count": 9}), way("radius", neighbors={"radius": 2.9, "pieces": "connect"}),
+        way("", neighbors={"count": 9}), way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30),
+        way("radius", neighbors={"radius": 2.9, "pieces": "connect"}), way("cosine", "shift", metric="cosine"),
         way("mutual", neighbors={"count": 20, "pieces": "connect"}, graph="mutual"),
         way("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed", "precision": "float64"},
-            eigensolve={"tolerance": 1e-12}),
-        way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30))
+            eigensolve={"tolerance": 1e-12}), way("cityblock", "rotation", metric="cityblock"))
     name: Literal["isomap"] = "isomap"
+    metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
@@ -44,8 +46,8 @@ class Isomap(Method):
 
     def chain(self, kind: str = "features") -> Stages:
         """A graph, its shortest paths, -δ²/2 of them, centered."""
-        return Stages(graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph), paths=self.paths,
-                      landmarks=self.landmarks, eigensolve=self.eigensolve)
+        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
+                      paths=self.paths, landmarks=self.landmarks, eigensolve=self.eigensolve)
 
     def reproduces(self) -> bool:
         """Not where the graph is mutual, which joins a training row to fewer points than a new one."""

@@ -8,6 +8,7 @@ from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
 from mlcli.methods.model import Powers
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import Given, Products
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -30,18 +31,23 @@ class KernelPCA(Method):
     rules: ClassVar = ("broken_stick", "elbow")
     ways: ClassVar = (
         way(), way("gaussian", kernel={"name": "gaussian", "rate": 0.05}), way("linear", kernel={"name": "linear"}),
-        way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}))
+        way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}),
+        way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"))
     name: Literal["kpca"] = "kpca"
+    metric: AnyMetric = EUCLIDEAN
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:
         """A function of two points, or the kernel that is given, centered."""
         kernel: Any = Given() if kind == "kernel" else {"linear": Products()}.get(self.kernel.name, self.kernel)
-        return Stages(kernel=kernel, eigensolve=self.eigensolve)
+        return Stages(metric=self.metric, kernel=kernel, eigensolve=self.eigensolve)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Nothing depends on the data; but a kernel function has no use with a given kernel."""
+        """Nothing depends on the data; but some choices have no use beside others."""
+        if not (self.distance.plain or self.kernel.of_distances):
+            raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
+                              where="method.metric", hint="leave the metric out, or choose the gaussian kernel")
         if isinstance(data, Similarities) and self.kernel != Gaussian():
             raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
                               hint="leave the kernel's options out")

@@ -9,6 +9,7 @@ from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import GraphLaplacian
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
 from mlcli.stages.chain.stages import Stages
@@ -39,9 +40,12 @@ class Laplacian(Method):
     scaleless: ClassVar = True
     digits: ClassVar = 1e-7  # the smallest costs have few correct digits
     ways: ClassVar = (way("", neighbors={"count": 9}), way("heat", neighbors={"count": 9}, weights={"name": "heat"}),
-                      way("plain", neighbors={"count": 9}, normalized=False),
-                      way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
+                      way("plain", neighbors={"count": 9}, normalized=False), way("cosine", "shift", metric="cosine",
+                                                                                  neighbors={"count": 13}),
+                      way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
+                      way("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
     name: Literal["laplacian"] = "laplacian"
+    metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
@@ -51,7 +55,7 @@ class Laplacian(Method):
 
     def chain(self, kind: str = "features") -> Stages:
         """The Laplacian of the neighbor graph; coordinates of unit variance."""
-        return Stages(graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
+        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=GraphLaplacian(weights=self.weights, normalized=self.normalized),
                       eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
 

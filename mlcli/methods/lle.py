@@ -2,11 +2,12 @@
 
 from typing import ClassVar, Literal
 
-from mlcli.base.inputs import Features
+from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
 from mlcli.methods.base import Method
 from mlcli.methods.model import Powers
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import Reconstruction
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
 from mlcli.stages.chain.stages import Stages
@@ -18,8 +19,9 @@ class LLE(Method):
     """Coordinates in which every point is the same weighted mean of its neighbors as in the data.
 
     The weights of each point minimize the error of reproducing it from its neighbors, with a ridge of `ridge` times
-    the local Gram matrix's trace. The kernel is M⁺ with M = (I - W)ᵀ(I - W), its constant null vector removed.
-    Coordinates have unit variance: the weights say nothing of scale.
+    the local Gram matrix's trace; they need distances only (Saul and Roweis, 2003). The kernel is M⁺ with
+    M = (I - W)ᵀ(I - W), its constant null vector removed. Coordinates have unit variance: the weights say nothing of
+    scale.
 
     The whole spectrum, and with it a share of variance, is computed up to 600 points.
 
@@ -28,7 +30,7 @@ class LLE(Method):
     Roweis and Saul, "Nonlinear dimensionality reduction by locally linear embedding", 2000; Saul and Roweis, 2003.
     """
 
-    accepts: ClassVar = (Features,)
+    accepts: ClassVar = (Features, Dissimilarities)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     proof: ClassVar = "weights"
     decodes: ClassVar = None
@@ -36,13 +38,17 @@ class LLE(Method):
     scaleless: ClassVar = True
     digits: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
     ways: ClassVar = (way("", "twins", neighbors={"count": 9}),
-                      way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}))
+                      way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
+                      way("cityblock", "twins", "rotation", neighbors={"count": 9}, metric="cityblock"),
+                      way("cosine", "twins", "shift", neighbors={"count": 9}, metric="cosine"))
     name: Literal["lle"] = "lle"
+    metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:
         """Weights that reproduce each point from its neighbors; coordinates of unit variance."""
-        return Stages(graph=NeighborGraph(neighbors=self.neighbors), kernel=Reconstruction(ridge=self.ridge),
-                      eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
+        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors),
+                      kernel=Reconstruction(ridge=self.ridge), eigensolve=self.eigensolve,
+                      coordinates=Coordinates(scale="variance"))

@@ -6,12 +6,13 @@ from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option
 from mlcli.methods.base import Method
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 
 
 class MDS(Method):
-    """Points whose distances reproduce given dissimilarities (PCoA); of features, Euclidean distances are taken.
+    """Points whose distances reproduce given dissimilarities (PCoA), or those of features under a metric.
 
     The kernel is -H D² H / 2 with D² the squared dissimilarities. Where they are Euclidean the
     result is PCA's. Where they are not, some eigenvalues are negative: they stay in the
@@ -24,13 +25,16 @@ class MDS(Method):
 
     accepts: ClassVar = (Dissimilarities, Features)
     proof: ClassVar = "kernel"
-    decodes: ClassVar = "features, no correction"
+    decodes: ClassVar = "features, Euclidean, no correction"
     aliases: ClassVar = ("pcoa", "cmdscale")
     rules: ClassVar = ("broken_stick", "residual_variance", "elbow")
     isometric: ClassVar = True
     ways: ClassVar = (way(), way("lingoes", correction="lingoes"), way("landmarks", "permutation", landmarks=30),
-                      way("krylov", "whole", eigensolve={"solver": "krylov"}))
+                      way("krylov", "whole", eigensolve={"solver": "krylov"}),
+                      way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"),
+                      way("landmarks of minkowski", "permutation", "rotation", metric="minkowski", landmarks=30))
     name: Literal["mds"] = "mds"
+    metric: AnyMetric = EUCLIDEAN
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
     landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
@@ -38,4 +42,5 @@ class MDS(Method):
 
     def chain(self, kind: str = "features") -> Stages:
         """Distances, -δ²/2, centered."""
-        return Stages(correction=self.correction, landmarks=self.landmarks, eigensolve=self.eigensolve)
+        return Stages(metric=self.metric, correction=self.correction, landmarks=self.landmarks,
+                      eigensolve=self.eigensolve)

@@ -6,6 +6,7 @@ from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.options import option
 from mlcli.methods.base import Method
 from mlcli.methods.ways import way
+from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import UnfoldingKernel
 from mlcli.stages.chain.options import NeighborGraph
 from mlcli.stages.chain.stages import Stages
@@ -37,8 +38,10 @@ class SDE(Method):
     ways: ClassVar = (
         way("", "quick", neighbors={"count": 6}),
         way("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
+        way("cityblock", "quick", "rotation", neighbors={"count": 6}, metric="cityblock", constraints="at_most"),
         way("basis", "quick", neighbors={"count": 6}, basis=12))
     name: Literal["sde"] = "sde"
+    metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
@@ -57,7 +60,7 @@ class SDE(Method):
     def chain(self, kind: str = "features") -> Stages:
         """The kernel that keeps the distances of the neighbor graph."""
         program = {name: getattr(self, name) for name in UnfoldingKernel.model_fields if name != "name"}
-        return Stages(graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
+        return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
                       kernel=UnfoldingKernel(**program), eigensolve=self.eigensolve)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:

@@ -41,7 +41,7 @@ def load(folder: Path, *, finite: bool = True) -> dict[str, Any]:
             tree = renewed(header["model"]) if header["format"] == FORMER else header["model"]
             model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"])
         if "preparation" in model:
-            model = {"transpose": False, **model}  # which earlier versions did not have
+            model = {"transpose": False, "categories": {}, **model}  # which earlier versions did not have
             require_fit(model)
         if finite:
             require_finite(model)

@@ -30,7 +30,7 @@ def require_fit(model: Mapping[str, Any]) -> None:
     preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
     if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | None)
             and isinstance(unfolded, Unfolded | None) and is_of(model["trained"], tuple[str, ...])
-            and isinstance(model["transpose"], bool)
+            and isinstance(model["transpose"], bool) and are_categories(model["categories"])
             and isinstance(model["id_name"], str) and isinstance(model["kind"], str)):
         raise Unfit("a part of the model is of another type")
     known = {"i": len(preparation.columns)}
@@ -51,6 +51,11 @@ def require_fit(model: Mapping[str, Any]) -> None:
         raise Unfit("preparation.fill is of another length")
     if projector is not None and projector.similarity.width(known["d"]) != known["c"]:
         raise Unfit("projector.centering.means is of another length")
+
+
+def are_categories(value: Any) -> bool:
+    """Whether a value holds texts by names of columns."""
+    return isinstance(value, dict) and all(is_of(texts, tuple[str, ...]) for texts in value.values())
 
 
 def declaration(part: Any) -> Storable:

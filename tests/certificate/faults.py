@@ -11,6 +11,8 @@ import pytest
 from mlcli.base.types import Array
 from mlcli.methods import METHODS, Model
 from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.metrics import EUCLIDEAN
+from mlcli.stages.algebra.metrics.angles import Cosine
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.kernels.factored import Factored
@@ -166,8 +168,8 @@ def one_bad_row(whole: Any, *points: Array) -> Array:
     return squared
 
 
-def wrong_neighbors(whole: Any, points: Array, count: int) -> Lists:
-    lists = whole(points, count)
+def wrong_neighbors(whole: Any, metric: Any, points: Array, count: int) -> Lists:
+    lists = whole(metric, points, count)
     far = np.argsort(((points - points[11]) ** 2).sum(axis=1))[-count:]
     part = slice(lists.starts[11], lists.starts[12])
     indices, lengths = lists.indices.copy(), lists.lengths.copy()
@@ -329,8 +331,17 @@ FAULTS: dict[str, Fault] = {
     "a point has the wrong neighbors, and weights over them": Fault(
         LLE, replacing("mlcli.stages.graph.neighborhoods.nearest", wrong_neighbors), {"neighbors"}),
     "each point is its own neighbor": Fault(
-        ISOMAP, replacing("mlcli.stages.graph.neighborhoods.nearest", lambda whole, p, k: whole(p, k - 1)),
+        ISOMAP, replacing("mlcli.stages.graph.neighborhoods.nearest", lambda whole, m, p, k: whole(m, p, k - 1)),
         {"neighbors"}),
+    "cosine distances are squared ones of directions": Fault(
+        {**MDS, "metric": "cosine"}, lambda patch: patch.setattr(Cosine, "lengths", lambda self, squared: squared),
+        {"residual", "means"}),
+    "Canberra distances leave a column out": Fault(
+        {**ISOMAP, "metric": "canberra"}, replacing("mlcli.stages.algebra.metrics.minkowski.differences", (
+            lambda whole, kind, left, right: whole(kind, left[:, :-1], right[:, :-1]))), {"edge lengths"}),
+    "the model holds another metric": Fault(
+        {**MDS, "metric": "cosine"}, solving("mds", projector(
+            similarity=lambda held: replace(held, metric=EUCLIDEAN))), {"parameters"}),
     "edges are missing": Fault(
         ISOMAP, replacing("mlcli.stages.graph.pieces.graph_of", lambda whole, *a: without_edges(whole(*a))),
         {"neighbors"}),
@@ -388,7 +399,7 @@ FAULTS: dict[str, Fault] = {
     "the divisor is wrong": Fault(PCA, solving("pca", lambda m: replace(m, spectrum=replace(m.spectrum, divisor=59))),
                                   {"divisor"}),
     "weights do not sum to one": Fault(
-        LLE, replacing("mlcli.stages.chain.graphs.barycentric_weights", lambda whole, *a: 1.01 * whole(*a)),
+        LLE, replacing("mlcli.stages.chain.graphs.reconstruction_weights", lambda whole, *a: 1.01 * whole(*a)),
         {"residual", "costs"}),
     "the constant vector is an axis": Fault(LLE, solving("lle", constant_axis), {"centering"}),
     "the smallest cost is skipped": Fault(

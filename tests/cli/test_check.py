@@ -111,3 +111,20 @@ def test_cells_left_to_a_model_leave_the_geometry_to_whole_rows(mlcli: Caller) -
     assert left["features"]["missing"]["cells"] == 6
     for section in ("graph", "hubness", "intrinsic_dimension", "concentration"):
         assert left[section] == dropped[section] is not None
+
+
+def test_the_geometry_is_that_of_the_metric(mlcli: Caller) -> None:
+    from mlcli.stages.algebra.metrics.angles import Cosine
+    from mlcli.stages.algebra.metrics.blocks import pairwise
+
+    points = np.random.default_rng(4).random((40, 5)) + 0.1
+    np.savetxt("points.csv", points, delimiter=",", header="a,b,c,d,e", comments="")
+    apart = pairwise(Cosine(), np.loadtxt("points.csv", delimiter=",", skiprows=1))
+    np.savetxt("apart.csv", apart, delimiter=",", fmt="%.17g")
+    one = json.loads(mlcli("check", "--metric", "cosine", "points.csv", "-k", 6, "--json").out)
+    other = json.loads(mlcli("check", "--dissimilarities", "apart.csv", "-k", 6, "--json").out)
+    for section in ("hubness", "graph", "intrinsic_dimension"):
+        assert {key: value for key, value in one[section].items() if not isinstance(value, float)} == {
+            key: value for key, value in other[section].items() if not isinstance(value, float)}
+    assert abs(one["graph"]["connecting_radius"] / other["graph"]["connecting_radius"] - 1) < 1e-12
+    assert "cosine" in next(part["reason"] for part in one["skipped"] if part["check"] == "concentration")

@@ -19,6 +19,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "neighbors": ([*ISOMAP, "-k", "7"], 7),
     "radius": ([*ISOMAP, "--radius", "2"], 2.0),
     "paths": ([*ISOMAP, "--paths", "floyd"], "floyd"),
+    "metric": (["-m", "mds", "--metric", "braycurtis"], "braycurtis"),
     "kernel": (["-m", "kpca", "--kernel", "polynomial"], "polynomial"),
     "dissimilarities": (["-m", "mds", "--dissimilarities"], "dissimilarities"),
     "graph": ([*ISOMAP, "--graph"], "graph"),

@@ -9,6 +9,7 @@ import pytest
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Features, Labeled
+from mlcli.base.scaling import Unit
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, MlcliError, NumericalError
 from mlcli.methods import METHODS, Model
@@ -194,11 +195,12 @@ def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: 
     data = points if Features in kind.accepts else furnished(points, kind.accepts)
     larger = replace(data, values=np.ldexp(POINTS, power))
     powers = kind(**options).powers_of(data)
-    one, other = fit(method, data, **options), fit(method, larger, **in_unit(options, power))
-    assert np.array_equal(np.ldexp(one.embedding, power * powers.coordinates), other.embedding)
-    assert np.array_equal(np.ldexp(one.ranks.values, power * powers.spectrum), other.ranks.values)
+    lengths = kind(**options).compared(data).length_unit(Unit(power)).exponent  # some metrics' have no unit
+    one, other = fit(method, data, **options), fit(method, larger, **in_unit(options, lengths))
+    assert np.array_equal(np.ldexp(one.embedding, lengths * powers.coordinates), other.embedding)
+    assert np.array_equal(np.ldexp(one.ranks.values, lengths * powers.spectrum), other.ranks.values)
     new = POINTS[:7] + 0.01
-    assert np.array_equal(np.ldexp(one.project(new), power * powers.coordinates), other.project(np.ldexp(new, power)))
+    assert np.array_equal(np.ldexp(one.project(new), lengths * powers.coordinates), other.project(np.ldexp(new, power)))
     if one.loadings is not None and other.loadings is not None:
         declared = kind(**options).resolve(data).solve(data.normalized(), Compute()).loadings.power
         assert np.array_equal(np.ldexp(one.loadings.values[:5], power * declared), other.loadings.values[:5])

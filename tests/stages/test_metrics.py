@@ -13,7 +13,7 @@ from scipy.spatial.distance import cdist
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.errors import DataError
-from mlcli.stages.algebra.metrics import AnyMetric, Metric
+from mlcli.stages.algebra.metrics import KINDS, AnyMetric, Metric
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import against, between, pairwise
 from mlcli.stages.algebra.metrics.haversine import RADIUS
@@ -27,7 +27,7 @@ DATA = {"aitchison": AMOUNTS, "haversine": PLACES}
 NAMES = ["euclidean", "cityblock", "chebyshev", "minkowski", "cosine", "correlation", "braycurtis", "canberra",
          "jaccard", "ruzicka", "dice", "hamming", "jensenshannon", "hellinger", "aitchison", "gower", "haversine"]
 every_metric = pytest.mark.parametrize("name", NAMES)
-SCALABLE = [name for name in NAMES if name not in ("jaccard", "dice", "hamming", "aitchison", "haversine")]
+SCALABLE = [name for name in NAMES if name not in ("jaccard", "dice", "hamming", "aitchison", "gower", "haversine")]
 
 
 def metric(name: str, **options: Any) -> Metric:
@@ -68,8 +68,7 @@ def on_sphere(left: Array, right: Array) -> Array:
 
 
 def test_every_metric_is_tested() -> None:
-    schema = METRIC.json_schema()
-    assert sorted(schema["discriminator"]["mapping"]) == sorted(NAMES)
+    assert sorted(kind.model_fields["name"].default for kind in KINDS) == sorted(NAMES)
 
 
 @every_metric

@@ -14,8 +14,10 @@ from mlcli.methods.base import Method
 from mlcli.methods.model import Model, existing
 from mlcli.report.dimension.verdict import Evidence
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.graph.nearest import nearest, nearest_in_matrix
+from mlcli.stages.graph.metric_neighbors import nearest
+from mlcli.stages.graph.nearest import nearest_in_matrix
 from mlcli.stages.similarities.spaces import input_space
 
 WIDEST = 300  # columns up to which the eigenvalues of their correlations cost little
@@ -117,8 +119,8 @@ def kept_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
     similarity = projector.similarity
     if not similarity.keeps_distances:
         return None
-    own = input_space(data)
-    return lambda sources, targets: similarity.seen(projector.input_unit.measured(own.between(sources, targets)))
+    own, unit = input_space(data), data.length_unit(projector.input_unit)
+    return lambda sources, targets: similarity.seen(unit.measured(own.between(sources, targets)))
 
 
 def nearest_among(data: Given, rows: Indices, count: int) -> Array:
@@ -126,10 +128,10 @@ def nearest_among(data: Given, rows: Indices, count: int) -> Array:
     if not isinstance(data, Features):
         apart = input_space(data).between(rows, rows)
         return nearest_in_matrix(apart, count, without_self=True).lengths.reshape(-1, count)
-    points = data.take(rows).normalized().values
-    lengths = nearest(points, count).lengths.reshape(-1, count)
+    points, metric = data.take(rows).normalized().values, metric_of(data)
+    lengths = nearest(metric, points, count).lengths.reshape(-1, count)
     if lengths[:, 0].all():
         return lengths
-    places = np.unique(points, axis=0)
+    places = points[np.unique(metric.represented(points), axis=0, return_index=True)[1]]
     count = min(count, len(places) - 1)
-    return nearest(places, count).lengths.reshape(-1, count) if count else np.empty((0, 0))
+    return nearest(metric, places, count).lengths.reshape(-1, count) if count else np.empty((0, 0))

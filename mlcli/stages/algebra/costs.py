@@ -123,11 +123,6 @@ def kernel_cost(points: int, columns: int, threads: int) -> float:
     return points**2 * (2.0 * (columns + 20) / product_rate(threads) + 2e-9 / threads)
 
 
-def tiles_cost(points: int, columns: int, threads: int) -> float:
-    """The same for a pass in single precision over half of the pairs, times a block of vectors on both sides."""
-    return kernel_cost(points, columns, threads) / 4
-
-
 def singular_step(stage: str, shape: tuple[int, ...], threads: int, passes: int = 1) -> Step:
     """The singular values and vectors of a matrix, about 14 m k² operations for sides m ≥ k; or passes of that cost."""
     rows, columns = shape

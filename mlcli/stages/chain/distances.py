@@ -5,14 +5,15 @@ from typing import Any
 
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Dissimilarities, Features, LengthGraph, Spatial
+from mlcli.base.inputs import Features, LengthGraph, Spatial
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.algebra.costs import gower_steps, kernel_cost, solve_cost
-from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.algebra.costs import gower_steps, solve_cost
+from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.metrics.points import metric_of, seconds_of_squares, squares, straight, training
 from mlcli.stages.chain.scaling import fitted_by, solved
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.eigensolve import NOTABLE
@@ -69,11 +70,11 @@ class OfPairs:
         """Distances of all pairs, held whole, their kernel and its spectrum."""
         chain, data = self.chain, self.chain.data
         count, threads = chain.landmarks or len(data.values), chain.compute.thread_count()
-        found = 0.0 if isinstance(data, Dissimilarities) else kernel_cost(count, data.values.shape[1], threads)
         square, remedy = 8.0 * count**2, "of features, pca gives the same embedding in little memory; or use landmarks"
         rows = 0.0 if chain.landmarks is None else 8.0 * 2 * count * len(data.values)
         held, whole = 2 * square + rows, chain.landmarks is None
-        steps = [Step("distances", f"{count} x {count}, in memory", found, held, remedy=remedy, square=whole)]
+        steps = [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads), held,
+                      remedy=remedy, square=whole)]
         if chain.correction != "none":
             steps += [Step("correction", chain.correction, SPECTRA[chain.correction] * solve_cost(count, threads),
                            COPIES[chain.correction] * square + rows, remedy=remedy, square=whole)]
@@ -93,18 +94,19 @@ class OfPairs:
 
     def fitted_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
         """K = -H D² H / 2, or of a function of D."""
-        chain, points = self.chain, data.values if isinstance(data, Features) else None
+        chain = self.chain
         with running("distances"):
-            squared = data.values**2 if points is None else squared_distances(points, points)
+            squared = squares(data)
         correction = correction_for(squared, chain.correction, data.unit)
         with running("kernel"):
             halved = gower(correction.off_diagonal(squared))
-        base = GivenDistances(correction, landmarks) if points is None else Distances(points, correction)
+        base = Distances(data.values, correction, metric_of(data)) if isinstance(data, Features) else GivenDistances(
+            correction, landmarks)
         kernel, similarity = of_function(chain, halved, base)
         plain = similarity is base
         spectrum = solved(chain, kernel, len(squared) - (chain.centering == "double"), 0.0 if plain else NOTABLE)
-        bent = points is None or correction.constant or not plain
-        rows = corrected_rows(data.values, correction, square=points is None)
+        bent = not straight(data) or correction.constant or not plain
+        rows = corrected_rows(data, correction)
         products = distance_products(len(squared), rows, spectrum.centering) if plain else kernel_product(
             len(squared), lambda chosen: similarity.rows(data.values[chosen]), spectrum.centering)
         return fitted_by(chain, spectrum, similarity, products=products,
@@ -141,7 +143,7 @@ class OfPaths:
         data = chain.data if kept is None else chain.data.take(kept)
         plan = self._plan(graph)
         chain.require(self._solving(graph, plan), data)
-        base = GivenGraph(graph) if isinstance(data, LengthGraph) else Geodesics(neighbors, graph, data.points)
+        base = GivenGraph(graph) if isinstance(data, LengthGraph) else Geodesics(neighbors, graph, *training(data))
         if chain.landmarks is not None:
             return self._by_landmarks(base, kept)
         if hasattr(chain.kernel, "for_halved"):

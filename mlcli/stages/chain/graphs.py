@@ -14,13 +14,14 @@ from mlcli.base.steps import Step
 from mlcli.base.types import Indices
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.algebra.metrics.points import metric_of, training
 from mlcli.stages.chain.scaling import scaled, solved
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.graph.affinities import weighted, weights_step
 from mlcli.stages.graph.graph import Graph, graph_of
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.graph.pieces import connected_graph, connected_lists, entries_of, graph_steps
-from mlcli.stages.graph.weights import barycentric_weights, residual_matrix
+from mlcli.stages.graph.weights import reconstruction_weights, residual_matrix
 from mlcli.stages.kernels.inverse import Inverse, inverse_step
 from mlcli.stages.kernels.products import kernel_product
 from mlcli.stages.similarities import Affinities, Barycenters, EdgeAffinities, GivenGraph, Projector
@@ -63,12 +64,13 @@ class OfWeights:
         lists, kept = connected_lists(data, neighbors, chain.joining.neighbors.pieces)
         data = data if kept is None else data.take(kept)
         with running("weights"):
-            weights = barycentric_weights(data.values, data.values, lists, ridge)
+            weights = reconstruction_weights(data, lists, ridge)
             root = residual_matrix(weights, lists)
         kernel = Inverse(root, where="method.ridge", hint="use a larger ridge or more neighbors")
         spectrum = solved(chain, kernel, len(data.values) - 1)
         embedding = scaled(chain, spectrum, spectrum.vectors * np.sqrt(len(data.values)))
-        projector = Projector(Barycenters(neighbors, data.values, ridge), kernel.centering, embedding)
+        similarity = Barycenters(neighbors, data.values, ridge, isinstance(data, Dissimilarities), metric_of(data))
+        projector = Projector(similarity, kernel.centering, embedding)
         products: Products = {"graph": graph_of(lists, "union").product(),
                               "weights": Sparse(lists.starts, lists.indices, weights)}
         return Fitted(embedding=embedding, spectrum=spectrum, projector=projector, kept=kept, products=products)
@@ -99,7 +101,7 @@ class OfLaplacian:
         embedding = scaled(chain, spectrum, spectrum.vectors * (size / edges.scale)[:, None])
         embedding *= leading_signs(embedding)
         similarity = EdgeAffinities(graph, edges.affinity) if isinstance(data, WeightedGraph) else Affinities(
-            neighborhood(chain), edges.affinity, graph, data.points, walking=normalized)
+            neighborhood(chain), edges.affinity, graph, *training(data), walking=normalized)
         left = 1 - 1 / spectrum.solved[: embedding.shape[1]] if normalized else np.ones(embedding.shape[1])
         axes = np.where(np.abs(left) > NEAREST_ONE, embedding / np.where(left == 0, 1.0, left), 0.0)
         return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, products=edges.products(),
@@ -132,7 +134,7 @@ class OfUnfolding:
         embedding = spectrum.coordinates() if chain.coordinates.scale == "roots" else (
             spectrum.vectors * chain.coordinates.sizes(spectrum))
         similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
-            neighborhood(chain), data.values, chain.kernel.ridge, square=isinstance(data, Dissimilarities))
+            neighborhood(chain), data.values, chain.kernel.ridge, isinstance(data, Dissimilarities), metric_of(data))
         factor = found.unfolded.factor
         products = {"graph": graph.product(),
                     **kernel_product(graph.size, lambda chosen: factor[chosen] @ factor.T, uncentered(graph.size))}

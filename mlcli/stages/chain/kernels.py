@@ -7,12 +7,12 @@ from pydantic import Field
 from mlcli.base.options import Options, option
 from mlcli.stages.graph.affinities import Affinity, Binary
 from mlcli.stages.kernels.factored import Route
-from mlcli.stages.kernels.functions import Cosine, Gaussian, Linear, Polynomial, Sigmoid
+from mlcli.stages.kernels.functions import CosineKernel, Gaussian, Linear, Polynomial, Sigmoid
 from mlcli.stages.kernels.laplacian import LaplacianKernel
 from mlcli.stages.unfolding.unfold import SOFTNESS, Unfolding
 
 
-class Gower(Options):
+class GowerKernel(Options):
     """-δ²/2 of distances δ, which centering turns into inner products."""
 
     name: Literal["gower"] = "gower"
@@ -87,5 +87,5 @@ class GraphLaplacian(Options):
 
 
 ChainKernel = Annotated[
-    Gower | Products | Polynomial | Gaussian | Sigmoid | LaplacianKernel | Cosine | Given | Reconstruction
+    GowerKernel | Products | Polynomial | Gaussian | Sigmoid | LaplacianKernel | CosineKernel | Given | Reconstruction
     | UnfoldingKernel | GraphLaplacian, Field(discriminator="name")]

@@ -8,16 +8,18 @@ from mlcli.base.frozen import frozen
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.algebra.costs import PASSES, centering_step, kernel_cost, tiles_cost
+from mlcli.stages.algebra.costs import PASSES, centering_step
 from mlcli.stages.algebra.distances import BLOCK
+from mlcli.stages.algebra.metrics.costs import distances_cost
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.chain.scaling import fitted_by, ratio, solved
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Function
-from mlcli.stages.kernels.median_distance import rate_step
 from mlcli.stages.kernels.products import kernel_product
+from mlcli.stages.kernels.radial import rate_step
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.similarities import Affine, Columns, KernelValues, Projector, linear_decoder
@@ -73,14 +75,15 @@ class OfFunction:
         whole = [*centering, chain.eigensolve.step(count, threads, square, square=True)]
         if chain.kernel.kind == "given":
             return whole
-        columns = chain.data.values.shape[1]
-        rate = [rate_step(count, columns, threads)] if getattr(chain.kernel, "adapts", False) else []
+        metric, shape = metric_of(chain.data), chain.data.values.shape
+        seconds = distances_cost(metric, count, shape[1], threads)
+        rate = [rate_step(metric, shape, threads)] if getattr(chain.kernel, "adapts", False) else []
         if fits_in_memory(count, chain.compute):
-            return [*rate, Step("kernel", f"{count} x {count}, in memory", kernel_cost(count, columns, threads),
+            return [*rate, Step("kernel", f"{count} x {count}, in memory", seconds,
                                 square + 8.0 * min(count**2, BLOCK)), *whole]
         stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * count * 128
         return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
-                            "computed and centered", PASSES * tiles_cost(count, columns, threads), stored)]
+                            "computed and centered", PASSES * seconds / 4, stored)]
 
     def fitted(self) -> Fitted:
         """The eigenvectors of H K H, or of K."""
@@ -90,10 +93,7 @@ class OfFunction:
             kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
             return self._fitted(solved(chain, kernel, chain.size - double), Columns())
         function: Function = getattr(chain.kernel, "function", chain.kernel)
-        points, columns = chain.data.values, chain.data.values.shape[1]
-        origin = points.mean(axis=0) if function.movable else np.zeros(columns)
-        points = points - origin
-        similarity = KernelValues(points, function.for_points(points, chain.data.unit), origin)
+        similarity = KernelValues.of(function, metric_of(chain.data), chain.data)
         kernel_ = kernel_of(similarity.function, similarity.points, chain.compute, double)
         spectrum = solved(chain, kernel_, chain.size - double)
         linear = linear_decoder(chain.data.values, spectrum) if hasattr(chain.kernel, "function") else None

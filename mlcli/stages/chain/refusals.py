@@ -26,8 +26,8 @@ def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:
                "choose a kernel that is computed, such as gower")
     if kind == "dissimilarities" and chain.kernel.kind == "points":
         yield "kernel.name", f"{name} needs points and dissimilarities are given", "use gower, gaussian or laplacian"
-    if kind == "dissimilarities" and chain.kernel.kind == "weights":
-        yield "kernel.name", f"{name} needs points and dissimilarities are given", "use graph_laplacian or unfolding"
+    if not chain.metric.plain and chain.kernel.kind == "points":
+        yield "metric", f"{name} is made of coordinates, not of distances", "leave metric out, or use gower or gaussian"
 
 
 def _of_graph(chain: Any) -> Iterator[Refusal]:

@@ -11,6 +11,7 @@ from mlcli.base.products import Products
 from mlcli.base.quantity import Quantity
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -24,6 +25,7 @@ from mlcli.stages.unfolding.unfolded import Unfolded
 class Setting:
     """The stages of a chain, its data, and the machine."""
 
+    metric: AnyMetric
     graph: NeighborGraph | None
     paths: Paths | None
     kernel: Any  # one of those in `kernels.py`

@@ -8,8 +8,9 @@ from mlcli.base.inputs import Given
 from mlcli.base.options import Options, option
 from mlcli.base.products import Name
 from mlcli.base.steps import Step
+from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.compose import composition_of
-from mlcli.stages.chain.kernels import ChainKernel, Gower
+from mlcli.stages.chain.kernels import ChainKernel, GowerKernel
 from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
 from mlcli.stages.chain.points import limit_of_columns
 from mlcli.stages.chain.setting import Composition, Setting
@@ -24,9 +25,10 @@ PROOFS = {"weights": "weights", "laplacian": "own", "unfolding": "spectrum"}  # 
 class Stages(Options):
     """A chain: what is computed from what. A stage that is null is left out."""
 
+    metric: AnyMetric = EUCLIDEAN
     graph: NeighborGraph | None = option(None, "The neighbor graph (default: none).")
     paths: Paths | None = option(None, "Shortest paths along the graph (default: none).")
-    kernel: ChainKernel = option(Gower(), "The kernel; each has its own parameters.")
+    kernel: ChainKernel = option(GowerKernel(), "The kernel; each has its own parameters.")
     correction: Rule = option("none", "Correction that makes distances Euclidean.")
     landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
     centering: Centered = option("double", "What is centered: rows and columns of the kernel (double), the columns of "

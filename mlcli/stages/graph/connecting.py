@@ -5,7 +5,9 @@ import numpy as np
 from mlcli.base.blocks import one_by_one, row_blocks
 from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.distances import HELD, squared_distances
+from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.algebra.metrics.blocks import squared as squared_distances
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.graph import Graph, by_size, graph_of, undirected
 from mlcli.stages.graph.nearest import Lists
 
@@ -76,7 +78,7 @@ def nearest_outside(data: Spatial, groups: Indices, rows: Indices) -> tuple[Indi
     columns, squared = np.empty(len(rows), dtype=np.int64), np.empty(len(rows))
     for block in one_by_one(row_blocks(len(rows), HELD, max(len(groups), data.values.shape[1]))):
         part = data.values[rows[block]]
-        apart = part**2 if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
+        apart = part**2 if isinstance(data, Dissimilarities) else squared_distances(metric_of(data), part, data.values)
         apart = np.where(groups[rows[block], None] == groups[None, :], np.inf, apart)
         columns[block], squared[block] = apart.argmin(axis=1), apart.min(axis=1)
     return columns, np.sqrt(squared)
@@ -103,7 +105,8 @@ def _ranks_between(data: Spatial, pieces: Indices) -> Graph:
     ranks = np.full((count, count), np.inf)
     for block in one_by_one(row_blocks(size, HELD, max(size, data.values.shape[1]))):
         part = data.values[block]
-        apart = part.copy() if isinstance(data, Dissimilarities) else squared_distances(part, data.values)
+        apart = (part.copy() if isinstance(data, Dissimilarities)
+                 else squared_distances(metric_of(data), part, data.values))
         apart[np.arange(len(apart)), np.arange(block.start, block.stop)] = -1.0  # rank 0: the point itself
         order = np.argsort(apart, axis=1, kind="stable")
         own = np.broadcast_to(pieces[block, None], order.shape)

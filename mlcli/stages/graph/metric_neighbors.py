@@ -4,30 +4,39 @@ import numpy as np
 
 from mlcli import native
 from mlcli.base.blocks import each, one_by_one, row_blocks
+from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.costs import neighbors_cost, pass_cost
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import in_tiles
+from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
-from mlcli.stages.graph.nearest import BLOCK, SPARE, Lists
+from mlcli.stages.graph.nearest import BLOCK, SPARE, TREE_COLUMNS, Lists
 
 EPS = float(np.finfo(np.float64).eps)
 
 
 def nearest(metric: Comparison, points: Array, count: int) -> Lists:
     """The `count` nearest other points of every point."""
+    if metric.plain:
+        return euclidean.nearest(points, count)
     rows = metric.represented(points)
     return _select(metric, rows, rows, count, np.arange(len(rows)))
 
 
 def nearest_of_new(metric: Comparison, new: Array, points: Array, count: int) -> Lists:
     """The `count` nearest points of every new point."""
+    if metric.plain:
+        return euclidean.nearest_of_new(new, points, count)
     return _select(metric, metric.represented(new), metric.represented(points), min(count, len(points)), None)
 
 
-def within(metric: Comparison, new: Array, points: Array, radius: float, own: bool) -> Lists:
-    """All points at most `radius` away; `own` leaves out the point itself."""
+def within(metric: Comparison, new: Array, points: Array, radius: float, without_self: bool) -> Lists:
+    """All points at most `radius` away; `without_self` leaves out the point itself."""
+    if metric.plain:
+        return euclidean.within(new, points, radius, without_self)
     left, right, lists = metric.represented(new), metric.represented(points), []
     for block in one_by_one(row_blocks(len(left), HELD, len(right))):
         distances = np.empty((block.stop - block.start, len(right)))
@@ -37,7 +46,7 @@ def within(metric: Comparison, new: Array, points: Array, radius: float, own: bo
 
         each(fill, row_blocks(len(distances), BLOCK, len(right)))
         near = distances <= radius
-        if own:
+        if without_self:
             near[np.arange(len(near)), np.arange(block.start, block.stop)] = False
         rows, columns = np.nonzero(near)
         lists.append((rows + block.start, columns, distances[rows, columns]))
@@ -45,6 +54,22 @@ def within(metric: Comparison, new: Array, points: Array, radius: float, own: bo
     order = np.lexsort((columns, lengths, rows))
     return Lists(np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(left)))]), columns[order],
                  lengths[order])
+
+
+def neighbors_step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int) -> Step:
+    """What a search for the nearest few of all points would cost."""
+    (rows, columns), whole = shape, native.available()
+    candidates = metric.plain or (metric.embeds and count + SPARE < rows - 1)
+    if not candidates:
+        return Step("neighbors", f"{metric.name} distances of all pairs", pairs_cost(metric, rows, columns, threads),
+                    8.0 * (rows * (columns + 4 * count) + BLOCK * threads))
+    tree = columns <= TREE_COLUMNS
+    seconds = neighbors_cost(points=rows, columns=columns, count=count, tree=tree, threads=threads, native=whole)
+    how = "k-d tree" if tree else "products of all pairs, refined"
+    if metric.plain:
+        return Step("neighbors", how, seconds, 8.0 * (rows * (columns + 4 * count) + (0 if tree or whole else BLOCK)))
+    return Step("neighbors", f"{how}, then by {metric.name}", seconds + pass_cost(rows * columns * (count + SPARE)),
+                8.0 * (rows * (2 * columns + 8 * count) + BLOCK * threads))
 
 
 def _select(metric: Comparison, new: Array, points: Array, count: int, own: Indices | None) -> Lists:

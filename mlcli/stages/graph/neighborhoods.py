@@ -8,7 +8,6 @@ from typing import ClassVar
 
 import numpy as np
 
-from mlcli import native
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Spatial
@@ -17,18 +16,12 @@ from mlcli.base.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
-from mlcli.stages.algebra.costs import neighbors_cost, pairs_cost
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Comparison
+from mlcli.stages.algebra.metrics.costs import pairs_cost
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.connecting import shortest_links
-from mlcli.stages.graph.nearest import (
-    BLOCK,
-    TREE_COLUMNS,
-    Lists,
-    nearest,
-    nearest_in_matrix,
-    nearest_of_new,
-    within,
-    within_matrix,
-)
+from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step, within
+from mlcli.stages.graph.nearest import BLOCK, Lists, nearest_in_matrix, within_matrix
 
 USUAL = 10  # neighbors of a point, where their number is not known before the search
 
@@ -63,34 +56,30 @@ class Nearest:
         require_apart(data)
         return nearest_lists(data, self.count)
 
-    def search(self, values: Array, square: bool) -> Lists:
-        """The same, of the points or their dissimilarities (`square`)."""
-        if square:
+    def search(self, values: Array, metric: Comparison | None) -> Lists:
+        """The same, of points under a metric or of their dissimilarities (None)."""
+        if metric is None:
             return nearest_in_matrix(values, self.count, without_self=True)
-        return nearest(values, self.count)
+        return nearest(metric, values, self.count)
 
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
         """The neighbors of every point, where the `usual` nearest ones are known."""
         return lists
 
-    def of_new(self, new: Array, points: Array | None) -> Lists:
+    def of_new(self, new: Array, points: Array | None, metric: Comparison = EUCLIDEAN) -> Lists:
         """The neighbors of new points (m x d) among the training points.
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
         """
         if points is None:
             return nearest_in_matrix(new, self.count, without_self=False)
-        return nearest_of_new(new, points, self.count)
+        return nearest_of_new(metric, new, points, self.count)
 
     def step(self, data: Spatial, compute: Compute) -> Step:
         """What the search among training points would cost."""
         if isinstance(data, Dissimilarities):
             return _matrix_step(len(data.values))
-        (rows, columns), tree = data.values.shape, data.values.shape[1] <= TREE_COLUMNS
-        seconds = neighbors_cost(points=rows, columns=columns, count=self.count, tree=tree,
-                                 threads=compute.thread_count(), native=native.available())
-        return Step("neighbors", "k-d tree" if tree else "products of all pairs, refined", seconds,
-                    8.0 * (rows * (columns + 4 * self.count) + (0 if tree or native.available() else BLOCK)))
+        return neighbors_step(metric_of(data), data.values.shape, self.count, compute.thread_count())
 
     def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
         """What connects the pieces of the graph; `fewest` finds the neighbors that do, more than so many."""
@@ -119,34 +108,34 @@ class Within:
     def lists(self, data: Spatial) -> Lists:
         """The neighbors of every point among the others; raises GeometryError where all points are equal."""
         require_apart(data)
-        return searched(data.values, isinstance(data, Dissimilarities), self)
+        return searched(data.values, _searched(data), self)
 
-    def search(self, values: Array, square: bool) -> Lists:
-        """The same, of the points or their dissimilarities (`square`)."""
-        if square:
+    def search(self, values: Array, metric: Comparison | None) -> Lists:
+        """The same, of points under a metric or of their dissimilarities (None)."""
+        if metric is None:
             return within_matrix(values, self.radius, without_self=True)
-        return within(values, values, self.radius, without_self=True)
+        return within(metric, values, values, self.radius, without_self=True)
 
     def from_nearest(self, data: Spatial, lists: Lists) -> Lists:
         """The neighbors of every point, which the nearest ones do not show."""
         return self.lists(data)
 
-    def of_new(self, new: Array, points: Array | None) -> Lists:
+    def of_new(self, new: Array, points: Array | None, metric: Comparison = EUCLIDEAN) -> Lists:
         """The neighbors of new points (m x d) among the training points, one at least.
 
         Without points, new ones are given by their dissimilarities to the training points (m x n).
         """
         lists = (within_matrix(new, self.radius, without_self=False) if points is None
-                 else within(new, points, self.radius, without_self=False))
-        return _or_nearest(lists, Nearest(1).of_new(new, points))
+                 else within(metric, new, points, self.radius, without_self=False))
+        return _or_nearest(lists, Nearest(1).of_new(new, points, metric))
 
     def step(self, data: Spatial, compute: Compute) -> Step:
         """What the search among training points would cost: every pair is compared."""
         rows, columns = data.values.shape
         if isinstance(data, Dissimilarities):
             return _matrix_step(rows)
-        return Step("neighbors", "distances of all pairs", pairs_cost(rows, columns, compute.thread_count()),
-                    8.0 * (rows * (columns + 4 * USUAL) + 3 * BLOCK))
+        seconds = pairs_cost(metric_of(data), rows, columns, compute.thread_count())
+        return Step("neighbors", "distances of all pairs", seconds, 8.0 * (rows * (columns + 4 * USUAL) + 3 * BLOCK))
 
     def remedy(self, data: Spatial, pieces: Indices, fewest: Callable[[int], int]) -> str:
         """What connects the pieces of the graph: the longest of the links between them, rounded up."""
@@ -159,7 +148,7 @@ Neighborhood = Nearest | Within
 
 def require_apart(data: Spatial) -> None:
     """Raises GeometryError where all points are equal."""
-    if not np.ptp(data.values, axis=0).any():
+    if not np.ptp(metric_of(data).represented(data.values), axis=0).any():
         raise GeometryError("ALL-EQUAL", f"all {len(data.values)} points are equal, so none is nearer than another",
                             hint="check that the right columns were read")
 
@@ -180,14 +169,19 @@ def searching_for(count: int) -> Iterator[None]:
 def nearest_lists(data: Spatial, count: int) -> Lists:
     """The `count` nearest other points of every point, by features or by dissimilarities."""
     most = max(count, min(_largest.get(), len(data.values) - 1))
-    lists = searched(data.values, isinstance(data, Dissimilarities), Nearest(most))
+    lists = searched(data.values, _searched(data), Nearest(most))
     return lists if most == count else fewer(lists, count)
 
 
 @stage("neighbors", version=1)
-def searched(values: Array, square: bool, neighbors: Neighborhood) -> Lists:
-    """The neighbors of every point among the others; `square` for dissimilarities."""
-    return neighbors.search(values, square)
+def searched(values: Array, metric: Comparison | None, neighbors: Neighborhood) -> Lists:
+    """The neighbors of every point among the others, under a metric or in a matrix of dissimilarities."""
+    return neighbors.search(values, metric)
+
+
+def _searched(data: Spatial) -> Comparison | None:
+    """The metric that neighbors are searched under; None where the data holds the distances."""
+    return None if isinstance(data, Dissimilarities) else metric_of(data)
 
 
 @stage("fewer neighbors", version=1)

@@ -1,12 +1,16 @@
 """Reconstruction weights: each point as a weighted mean of its neighbors (Roweis and Saul, 2000)."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mlcli.base.blocks import each, row_blocks
+from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import require_finite, solve_positive
+from mlcli.stages.algebra.metrics.local import Local, among
+from mlcli.stages.algebra.metrics.points import metric_of, straight
 from mlcli.stages.graph.nearest import Lists
 
 if TYPE_CHECKING:
@@ -15,22 +19,37 @@ if TYPE_CHECKING:
 BLOCK = 2**18  # numbers of the differences in a block of work: what fits a core's cache
 
 
+def reconstruction_weights(data: Spatial, lists: Lists, ridge: float) -> Array:
+    """The weights of all points over their neighbors, by coordinates where distances are those of coordinates."""
+    if isinstance(data, Dissimilarities):
+        return weights_by_distances(lists, among(data.values, None), ridge)
+    if straight(data):
+        return barycentric_weights(data.values, data.values, lists, ridge)
+    return weights_by_distances(lists, among(data.values, metric_of(data)), ridge)
+
+
 def barycentric_weights(targets: Array, points: Array, lists: Lists, ridge: float) -> Array:
     """Weights, entry by entry of the lists, that sum to one for each target (m x d) and best reproduce it.
 
     Solves (G + r I) w ∝ 1 with G the Gram matrix of the differences to the neighbors and
     r = ridge x trace G, or `ridge` itself where all neighbors coincide with the point.
     """
+    return _of_systems(lists, points.shape[1], lambda rows, entries: _solve(
+        targets[rows], points[lists.indices[entries]], ridge))
+
+
+def _of_systems(lists: Lists, width: int, solve: Callable[[Indices, Indices], Array]) -> Array:
+    """Weights, entry by entry of the lists: of some rows and their entries (m x k) at a time, equally many each."""
     weights = np.empty(len(lists.indices))
 
     def work(rows: Indices) -> None:
         entries = lists.starts[rows][:, None] + np.arange(lists.counts[rows[0]])
-        weights[entries] = _solve(targets[rows], points[lists.indices[entries]], ridge)
+        weights[entries] = solve(rows, entries)
 
     blocks = []
     for count in np.unique(lists.counts).tolist():
         same = np.flatnonzero(lists.counts == count)
-        blocks += [same[rows] for rows in row_blocks(len(same), BLOCK, count * max(points.shape[1], count))]
+        blocks += [same[rows] for rows in row_blocks(len(same), BLOCK, count * max(width, count))]
     each(work, blocks)
     return weights
 
@@ -51,21 +70,19 @@ def weights_of_gram(gram: Array, ridge: float) -> Array:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
-def weights_by_distances(lists: Lists, distances: Array, ridge: float) -> Array:
-    """The same weights where only distances are known: the lists' own, and those between the points (n x n).
+def weights_by_distances(lists: Lists, local: Local, ridge: float) -> Array:
+    """The same weights where only distances are known: the lists' own, and those among the neighbors of each point.
 
     The Gram matrix of the differences has the entries (δⱼ² + δₖ² - Dⱼₖ²)/2; negative eigenvalues are left out.
     """
-    weights = np.empty(len(lists.indices))
-    for count in np.unique(lists.counts):
-        entries = lists.starts[:-1][lists.counts == count][:, None] + np.arange(count)
-        names, squared = lists.indices[entries], lists.lengths[entries] ** 2
-        gram = (squared[:, :, None] + squared[:, None, :] - distances[names[:, :, None], names[:, None, :]] ** 2) / 2
+    def solve(rows: Indices, entries: Indices) -> Array:
+        squared = lists.lengths[entries] ** 2
+        gram = (squared[:, :, None] + squared[:, None, :] - local(lists.indices[entries])) / 2
         require_finite(gram, "a local Gram matrix")
         values, vectors = np.linalg.eigh(gram)
-        weights[entries] = weights_of_gram((vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1),
-                                           ridge)
-    return weights
+        return weights_of_gram((vectors * np.maximum(values, 0.0)[:, None, :]) @ vectors.transpose(0, 2, 1), ridge)
+
+    return _of_systems(lists, 1, solve)
 
 
 def placed_on_equals(rows: Array, lists: Lists) -> Array:

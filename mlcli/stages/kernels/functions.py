@@ -1,7 +1,7 @@
 """Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
 
 from collections.abc import Callable
-from typing import Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -18,8 +18,25 @@ from mlcli.stages.kernels.median_distance import median_squared_distance
 NARROW = 64.0  # rate times the largest squared norm up to which passes may start in single precision
 
 
+class OfProducts(Options):
+    """The base of all kernel functions."""
+
+    of_distances: ClassVar[bool] = False  # whether values follow from distances, and so from those of any metric
+    if TYPE_CHECKING:
+        def finish(self, products: AnyArray) -> AnyArray:
+            """Values from inner products of factors, in place."""
+
+    def tile(self, left: AnyArray, right: AnyArray) -> Any:
+        """Values from factors of two blocks of points, on one thread."""
+        return self.finish(left @ right.T)
+
+    def block(self, left: Array, right: Array) -> Any:
+        """The same on all threads."""
+        return self.finish(inner_products(left, right))
+
+
 @stored("linear")
-class Linear(Options):
+class Linear(OfProducts):
     """⟨x, y⟩: kernel PCA with it is PCA."""
 
     name: Literal["linear"] = "linear"
@@ -57,7 +74,7 @@ class Linear(Options):
 
 
 @stored("polynomial")
-class Polynomial(Options):
+class Polynomial(OfProducts):
     """(gamma ⟨x, y⟩ + coef0)**degree."""
 
     name: Literal["polynomial"] = "polynomial"
@@ -106,9 +123,10 @@ class Polynomial(Options):
 
 
 @stored("gaussian")
-class Gaussian(Options):
-    """exp(-rate ‖x - y‖²)."""
+class Gaussian(OfProducts):
+    """exp(-rate d²) with d = ‖x - y‖, or the distance of another metric."""
 
+    of_distances: ClassVar[bool] = True
     name: Literal["gaussian"] = "gaussian"
     kind: ClassVar[str] = "distances"  # what it is computed from
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
@@ -177,7 +195,7 @@ class Gaussian(Options):
 
 
 @stored("sigmoid")
-class Sigmoid(Options):
+class Sigmoid(OfProducts):
     """tanh(gamma ⟨x, y⟩ + coef0): not positive semidefinite, so some eigenvalues may be negative."""
 
     name: Literal["sigmoid"] = "sigmoid"
@@ -220,7 +238,7 @@ class Sigmoid(Options):
 
 
 @stored("cosine")
-class Cosine(Options):
+class CosineKernel(OfProducts):
     """⟨x, y⟩ / (‖x‖ ‖y‖): the cosine of the angle between two rows, neither of them zero."""
 
     name: Literal["cosine"] = "cosine"
@@ -233,7 +251,7 @@ class Cosine(Options):
         """The power of the data's unit that coordinates carry: none."""
         return 0
 
-    def for_points(self, points: Array, unit: Unit) -> "Cosine":
+    def for_points(self, points: Array, unit: Unit) -> "CosineKernel":
         """The kernel with its defaults fixed: it has none."""
         return self
 
@@ -259,7 +277,7 @@ class Cosine(Options):
         return False
 
 
-Function = Linear | Polynomial | Gaussian | Sigmoid | Cosine
+Function = Linear | Polynomial | Gaussian | Sigmoid | CosineKernel
 KernelFunction = Annotated[Function, Field(discriminator="name")]
 
 
@@ -281,8 +299,44 @@ def median_below(values: Array) -> float:
     return float(np.median(pairs)) if len(pairs) else 0.0
 
 
-def against(function: Function, points: Array) -> Callable[[Array], Array]:
+def note_rate(rate: float, unit: Unit) -> None:
+    """Reports a default rate, of lengths in `unit`."""
+    note("N-RATE", f"gaussian rate {(unit**-2).shown(rate)}: one over the median squared distance",
+         rate=(unit**-2).number(rate))
+
+
+class Pairwise(Protocol):
+    """A kernel function, of coordinates or of a metric's distances, with its parameters fixed."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def movable(self) -> bool:
+        """Whether a shift of all points leaves the centered kernel as it is."""
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """What of points is needed on the left and on the right of a pair."""
+
+    def tile(self, left: AnyArray, right: AnyArray) -> Any:
+        """Values from factors of two blocks of points, on one thread."""
+
+    def block(self, left: Array, right: Array) -> Any:
+        """The same on all threads."""
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with."""
+
+
+def against(function: Pairwise, points: Array) -> Callable[[Array], Array]:
     """Values for blocks of rows, with all that depends on the points alone made ready."""
     center = points.mean(axis=0) if function.movable else np.zeros(points.shape[1])
     right = function.factors(points - center)[1]
-    return lambda left: function.finish(inner_products(function.factors(left - center)[0], right))
+    return lambda left: function.block(function.factors(left - center)[0], right)

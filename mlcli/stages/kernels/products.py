@@ -2,10 +2,13 @@
 
 import numpy as np
 
+from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.products import Products, Square
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.metrics.blocks import squared
+from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.kernels.corrections import Correction
 
 
@@ -20,10 +23,12 @@ def distance_products(size: int, rows: RowsOf, centering: Centering) -> Products
     return {"distances": Square(size, rows, "input"), **kernel}
 
 
-def corrected_rows(values: Array, correction: Correction, square: bool) -> RowsOf:
-    """Finds rows of the corrected distances between points, or of dissimilarities (`square`)."""
+def corrected_rows(data: Spatial, correction: Correction) -> RowsOf:
+    """Finds rows of the corrected distances between points, or of dissimilarities."""
+    values, given = data.values, isinstance(data, Dissimilarities)
+
     def rows(chosen: Indices) -> Array:
-        squared = values[chosen] ** 2 if square else squared_distances(values[chosen], values)
-        return np.sqrt(correction.off_diagonal(squared, chosen))
+        squares = values[chosen] ** 2 if given else squared(metric_of(data), values[chosen], values)
+        return np.sqrt(correction.off_diagonal(squares, chosen))
 
     return rows

@@ -16,7 +16,7 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.kernels.folding import KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
-from mlcli.stages.kernels.functions import Function
+from mlcli.stages.kernels.functions import Pairwise
 from mlcli.stages.kernels.tiles import TILE, Tiles
 
 STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision
@@ -156,7 +156,7 @@ def fits_in_memory(size: int, compute: Compute) -> bool:
 
 
 @stage("kernel", version=1, composed=True)
-def kernel_of(function: Function, points: Array, compute: Compute, centered: bool = True) -> Dense | Streamed:
+def kernel_of(function: Pairwise, points: Array, compute: Compute, centered: bool = True) -> Dense | Streamed:
     """The kernel of a function of two points, centered or not: kept where it is small, streamed where it is not."""
     size = len(points)
     if fits_in_memory(size, compute):

@@ -10,7 +10,7 @@ from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.kernels.folding import Folded
-from mlcli.stages.kernels.functions import Function, against
+from mlcli.stages.kernels.functions import Pairwise, against
 
 TILE = 512  # points on a side: 2 MiB in double precision, what a core's cache holds
 GROUP = 4  # tiles on a side of a block of work
@@ -25,7 +25,7 @@ class Tiles:
     In single precision products are taken within a tile and added up in double.
     """
 
-    function: Function
+    function: Pairwise
     points: Array
     kind: type[np.floating[Any]]
     landmarks = LANDMARKS
@@ -64,7 +64,7 @@ class Tiles:
             for j, columns in enumerate(below):
                 if own and j < i:
                     continue
-                tile = self.function.finish(lefts[i] @ rights[j].T)
+                tile = self.function.tile(lefts[i], rights[j])
                 products[rows.start] += tile @ narrow[columns]
                 if rows != columns:
                     products[columns.start] += tile.T @ narrow[rows]

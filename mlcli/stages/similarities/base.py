@@ -1,6 +1,6 @@
 """What every similarity declares: its rows, its distances, and how new points are projected."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import ClassVar
 
 from mlcli.base.blocks import one_by_one, row_blocks
@@ -12,6 +12,7 @@ from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD
+from mlcli.stages.algebra.metrics import EUCLIDEAN
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities.spaces import Space
 from mlcli.stages.similarities.witness import Witness
@@ -43,6 +44,10 @@ class Similarity:
         if not self.alone:
             return iter([slice(None)])
         return one_by_one(row_blocks(len(new), HELD, max(columns, new.shape[1])))
+
+    def check(self, new: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses new points outside of the domain of the metric that they are compared by; raises DataError."""
+        getattr(self, "metric", EUCLIDEAN).check(new, ids, columns)
 
     def rounding(self, new: Array) -> Array | float:
         """The errors of rows, beyond one rounding of each number."""

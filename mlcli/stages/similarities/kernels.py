@@ -10,16 +10,19 @@ from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.distances import gower, squared_distances
+from mlcli.stages.algebra.distances import gower
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
+from mlcli.stages.algebra.metrics.blocks import squared
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Function
+from mlcli.stages.kernels.radial import Radial, fixed
 from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
-from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_function, of_paths, of_points
+from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_metric, of_paths, of_points, witness_of
 
 
 @stored("kernel-values", points="cd", origin="d")
@@ -28,8 +31,16 @@ class KernelValues(Similarity):
     """Values of a kernel function between new and training points."""
 
     points: Array  # n x d, less the origin
-    function: Function
+    function: Function | Radial
     origin: Array  # d: the points' mean where a shift changes nothing, so that a far origin costs no digits
+
+    @classmethod
+    def of(cls, kernel: Function, metric: Fitted, data: Features) -> "KernelValues":
+        """Values of a function whose defaults are fixed from the training points, under their metric."""
+        movable = kernel.movable and metric.plain
+        origin = data.values.mean(axis=0) if movable else np.zeros(data.values.shape[1])
+        points = data.values - origin
+        return cls(points, fixed(kernel, metric, points, data.unit), origin)
 
     def rows(self, new: Array) -> Array:
         """k(x, xⱼ) (m x n)."""
@@ -41,7 +52,12 @@ class KernelValues(Similarity):
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
         """By the function's formula."""
-        return of_function(self.function, data.values - self.origin) if isinstance(data, Features) else None
+        return witness_of(self.function, data.values - self.origin) if isinstance(data, Features) else None
+
+    @property
+    def metric(self) -> Fitted:
+        """What the function's distances are of."""
+        return getattr(self.function, "metric", EUCLIDEAN)
 
     def space(self, rows: RowsOf | None, units: tuple[Unit, Unit], compute: Compute) -> Space:
         """The feature space of the function."""
@@ -51,14 +67,15 @@ class KernelValues(Similarity):
 @stored("distances", points="cd")
 @frozen
 class Distances(Similarity):
-    """Minus half the squared Euclidean distances: MDS of points (Gower's interpolation)."""
+    """Minus half the squared distances: MDS of points (Gower's interpolation)."""
 
     points: Array  # n x d
     correction: Correction
+    metric: Fitted = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """-δ²/2 (m x n), with the correction that the training distances had."""
-        return gower(self.correction.squared(squared_distances(new, self.points)))
+        return gower(self.correction.squared(squared(self.metric, new, self.points)))
 
     def width(self, given: int) -> int:
         """One for each training point."""
@@ -66,7 +83,11 @@ class Distances(Similarity):
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
         """From the points."""
-        return of_points(data.values[fit], self.correction) if isinstance(data, Features) else None
+        if not isinstance(data, Features):
+            return None
+        points = data.values[fit]
+        return (of_points(points, self.correction) if self.metric.plain
+                else of_metric(self.metric, points, self.correction))
 
     def seen(self, distances: Array) -> Array:
         """With the correction."""
@@ -109,6 +130,7 @@ class Geodesics(Similarity):
     neighbors: Neighborhood
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
+    metric: Fitted = EUCLIDEAN
     landmarks: Indices | None = None  # the training points that count; None: all
 
     @property
@@ -122,7 +144,7 @@ class Geodesics(Similarity):
 
     def rows(self, new: Array) -> Array:
         """-δ²/2 with δ = min over neighbors j of d(x, xⱼ) + D[j, :] (m x landmarks), by shortest paths from x."""
-        lists = self.neighbors.of_new(new, self.points)
+        lists = self.neighbors.of_new(new, self.points, self.metric)
         paths = paths_of_new(self.graph, lists)
         return gower(np.square(paths if self.landmarks is None else paths[:, self.landmarks]))
 

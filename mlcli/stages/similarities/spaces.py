@@ -20,14 +20,19 @@ from mlcli.stages.algebra.distances import (
     short_center,
     squared_distances,
 )
+from mlcli.stages.algebra.metrics.blocks import against
+from mlcli.stages.algebra.metrics.blocks import between as between_points
+from mlcli.stages.algebra.metrics.points import Compared
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.kernels.functions import Function, against
+from mlcli.stages.kernels import functions
+from mlcli.stages.kernels.functions import Pairwise
 from mlcli.stages.kernels.streamed import STORED
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
 
 SAFE = 30  # binary exponents of numbers whose squares are safe, in single precision as well
 BLOCK = 2**18  # numbers of a block of points: 2 MiB, what a core's cache holds
+COLUMN = 3.0  # multiplications that a column of a metric takes as long as
 FUNCTION, STEP = 20.0, 28.0  # multiplications that a kernel function, and a step of Dijkstra's, take as long as
 NO_ANCHORS = np.arange(0)  # where only distances between some points are asked for
 
@@ -96,6 +101,34 @@ class Euclidean:
 
 
 @frozen
+class UnderMetric:
+    """Points under a metric."""
+
+    data: Compared  # in units in which distances stay in range
+    unit: Unit
+
+    @property
+    def name(self) -> str:
+        """The metric's."""
+        return self.data.metric.name
+
+    @property
+    def work(self) -> float:
+        """A few for each column."""
+        return COLUMN * self.data.values.shape[1]
+
+    def rows_of(self, anchors: Indices) -> Rows:
+        """Squares of distances to all points, which are represented once."""
+        values = self.data.values
+        rows = against(self.data.metric, values)
+        return lambda part: np.square(rows(values[anchors[part]]))
+
+    def between(self, sources: Indices, targets: Indices) -> Array:
+        """In the data's units."""
+        return self.unit.plain(between_points(self.data.metric, self.data.values[sources], self.data.values[targets]))
+
+
+@frozen
 class GivenDissimilarities:
     """A matrix of dissimilarities."""
 
@@ -136,7 +169,7 @@ class GivenKernel:
 class FeatureSpace:
     """The feature space of a kernel function."""
 
-    function: Function
+    function: Pairwise
     points: Array  # n x d
     unit: Unit
     name: str = "kernel"
@@ -148,7 +181,7 @@ class FeatureSpace:
 
     def rows_of(self, anchors: Indices) -> Rows:
         """k(x, x) + k(y, y) - 2 k(x, y)."""
-        values, own = against(self.function, self.points), self.function.diagonal(self.points)
+        values, own = functions.against(self.function, self.points), self.function.diagonal(self.points)
         return lambda part: kernel_distances(values(self.points[anchors[part]]), own, anchors[part])
 
     def between(self, sources: Indices, targets: Indices) -> Array:
@@ -199,6 +232,9 @@ def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:
     if isinstance(source, WeightedGraph):
         lengths, unit = in_range(source.weights, source.weights)
         return GeodesicSpace(Graph(source.starts, source.indices, lengths), unit, None, Compute())
+    if isinstance(source, Compared):
+        source = source.normalized()
+        return UnderMetric(source, source.unit)
     return Euclidean.of(source.values, anchors)
 
 

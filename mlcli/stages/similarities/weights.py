@@ -1,5 +1,6 @@
 """Similarities that are weights over the neighbors: a new point lies where their weighted mean does."""
 
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
+from mlcli.stages.algebra.metrics.local import among
 from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.neighborhoods import Neighborhood
@@ -24,12 +27,14 @@ class Barycenters(Similarity):
     points: Array  # n x d, or n x n dissimilarities
     ridge: float
     square: bool = False  # whether dissimilarities are given
+    metric: Fitted = EUCLIDEAN
 
     def rows(self, new: Array) -> Array:
         """Weights that sum to one (m x n); all weight on one point where the new point equals it."""
-        lists = self.neighbors.of_new(new, None if self.square else self.points)
-        weights = (weights_by_distances(lists, self.points, self.ridge) if self.square
-                   else barycentric_weights(new, self.points, lists, self.ridge))
+        lists = self.neighbors.of_new(new, None if self.square else self.points, self.metric)
+        local = among(self.points, None if self.square else self.metric)
+        weights = (barycentric_weights(new, self.points, lists, self.ridge) if self.metric.plain and not self.square
+                   else weights_by_distances(lists, local, self.ridge))
         return placed_on_equals(weight_matrix(weights, lists, len(self.points)).toarray(), lists)
 
     def width(self, given: int) -> int:
@@ -47,11 +52,12 @@ class Affinities(Similarity):
     affinity: Affinity
     graph: Graph
     points: Array | None  # n x d; None where dissimilarities are given
-    walking: bool  # whether an equal training point's own neighbors stand for a new one, rather than that point
+    metric: Fitted = EUCLIDEAN
+    walking: bool = field(kw_only=True)  # whether an equal training point's own neighbors stand for a new point
 
     def rows(self, new: Array) -> Array:
         """Shares that sum to one (m x n)."""
-        lists = self.neighbors.of_new(new, self.points)
+        lists = self.neighbors.of_new(new, self.points, self.metric)
         rows = weight_matrix(self.affinity(lists.lengths), lists, self.graph.size).toarray()
         firsts = lists.starts[:-1]
         far = np.flatnonzero(rows.sum(axis=1) == 0)  # so far that all affinities vanish: the nearest has all weight

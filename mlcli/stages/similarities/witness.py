@@ -5,6 +5,7 @@ formulas of their own, and paths are proven.
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,15 +14,20 @@ from mlcli.base.blocks import each, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Function
+from mlcli.stages.kernels.radial import Radial
 from mlcli.stages.paths.geodesics import dijkstra_rows
+from mlcli.stages.similarities.metric_witness import apart
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
 PATH = 4e-8  # seconds that a heap takes for one vertex or edge
 NARROW = 32  # columns up to which distances are summed one column at a time
 CACHED = 2**16  # numbers of the points taken up at once
+SOME, TINY = 8, 1e-300  # rows by which the rounding of distances is estimated, and a distance above zero
+COLUMN = 3  # times as long as a Euclidean distance that one of another metric takes for each column
 NEAR = 1e-3  # share of two points' squared norms below which the product has lost the digits of their distance
 
 
@@ -49,10 +55,30 @@ def of_function(function: Function, points: Array) -> Witness:
                    noise=8 * getattr(function, "degree", 1) * EPS)
 
 
+def witness_of(function: Function | Radial, points: Array) -> Witness:
+    """The kernel of a function of coordinates, or of a metric's distances."""
+    if not isinstance(function, Radial):
+        return of_function(function, points)
+    some, rate = apart(function.metric, points[:SOME], points), function.rate
+    noise = 2 * rate * float((some.distances * some.errors).max(initial=0.0))
+    return Witness(lambda chosen: np.exp(-rate * apart(function.metric, points[chosen], points).distances ** 2),
+                   np.ones(len(points)), NUMBER * COLUMN * points.size, "rows of the gaussian kernel by its formula",
+                   noise=8 * EPS + noise)
+
+
 def of_points(points: Array, correction: Correction) -> Witness:
     """-δ²/2 of the distances between points."""
     wide, columns = 1 if points.shape[1] <= NARROW else 4, min(points.shape[1], NARROW)
     return _of_squares(lambda chosen: squared(points[chosen], points), correction, len(points), columns, wide)
+
+
+def of_metric(metric: Fitted, points: Array, correction: Correction) -> Witness:
+    """-δ²/2 of the distances between points under a metric."""
+    some = apart(metric, points[:SOME], points)
+    noise = 2 * float(some.errors.max(initial=0.0)) / max(float(some.distances.max(initial=0.0)), TINY)
+    found = _of_squares(lambda chosen: apart(metric, points[chosen], points).distances ** 2, correction, len(points),
+                        COLUMN * points.shape[1], 1)
+    return replace(found, noise=max(found.noise, noise))
 
 
 def of_dissimilarities(values: Array, correction: Correction) -> Witness:

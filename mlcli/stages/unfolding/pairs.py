@@ -3,9 +3,9 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, Joined
+from mlcli.base.inputs import Joined, WeightedGraph
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.distances import pair_distances
+from mlcli.stages.algebra.metrics.local import squares_of_pairs
 from mlcli.stages.graph.graph import Graph
 
 
@@ -50,10 +50,10 @@ class Pairs:
 
 
 def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> Pairs:
-    """The edges of the neighbor graph, and with `common` all pairs that have a neighbor in common."""
+    """The edges of the neighbor graph, and with `common` all pairs of points that have a neighbor in common."""
     rows = np.repeat(np.arange(graph.size), np.diff(graph.starts))
     once = rows < graph.indices
-    if not common:
+    if not common or isinstance(data, WeightedGraph):
         return Pairs(graph.size, rows[once], graph.indices[once], graph.lengths[once] ** 2)
     pattern = graph.matrix()
     pattern.data = np.ones_like(pattern.data)
@@ -62,9 +62,7 @@ def neighbor_pairs(graph: Graph, data: Joined, common: bool) -> Pairs:
     left, right = joined.row[above].astype(np.int64), joined.col[above].astype(np.int64)
     order = np.lexsort((right, left))
     left, right = left[order], right[order]
-    squared = (pair_distances(data.values, data.values, left, right) if isinstance(data, Features)
-               else data.values[left, right] ** 2)
-    return Pairs(graph.size, left, right, squared)
+    return Pairs(graph.size, left, right, squares_of_pairs(data, left, right))
 
 
 def coincident(pairs: Pairs) -> Indices:

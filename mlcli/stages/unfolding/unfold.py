@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, Joined
+from mlcli.base.inputs import Joined
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
@@ -16,6 +16,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.algebra.metrics.points import straight
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.factored import Factored
@@ -122,7 +123,7 @@ class Unfolding:
     def _whole(self, pairs: Pairs, data: Joined) -> Outcome:
         """The best of all kernels; an attempt that does not end well is followed by one that needs less memory."""
         floor = -np.inf
-        if self.equal and not isinstance(data, Features):
+        if self.equal and not straight(data):
             require_metric(pairs, data.ids, self.tolerance, data.unit)
             floor = (1 - 1e-6) * float(pairs.squared.sum()) / pairs.size
         outcomes, tried = [], np.zeros(0, dtype=np.int64)
@@ -153,7 +154,7 @@ class Unfolding:
         if not self.equal:
             yield centered_basis(groups), DEPENDENT, 0.0
             return
-        points = data.values if isinstance(data, Features) else None
+        points = data.values if straight(data) else None
         basis = face_basis(pairs, groups, points, self.tolerance)
         yield basis, DEPENDENT, 0.0
         basis = basis if points is None else open_basis(pairs.take(pairs.between(groups)), basis, points)

@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.types import Array
+from mlcli.stages.algebra.distances import BLOCK, squared_distances
 from mlcli.stages.algebra.metrics.base import Comparison
 
 SIDE = 256  # points on a side of a tile: its numbers stay in a core's cache
@@ -46,3 +47,24 @@ def pairwise(metric: Comparison, points: Array) -> Array:
 
     each(fill, [(down, across) for place, down in enumerate(sides) for across in sides[place:]], progress=True)
     return distances
+
+
+def distances(metric: Comparison, left: Array, right: Array) -> Array:
+    """Distances (m x n) of points, on all threads; of one array with itself each pair once."""
+    if left is right:
+        return pairwise(metric, left)
+    found, rows_of = np.empty((len(left), len(right))), against(metric, right)
+
+    def fill(rows: slice) -> None:
+        found[rows] = rows_of(left[rows])
+
+    each(fill, row_blocks(len(left), BLOCK, max(len(right), left.shape[1])), progress=True)
+    return found
+
+
+def squared(metric: Comparison, left: Array, right: Array) -> Array:
+    """Squared distances (m x n) of points, on all threads."""
+    if metric.plain:
+        return squared_distances(left, right)
+    found = distances(metric, left, right)
+    return np.square(found, out=found)

@@ -8,7 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
-from mlcli.stages.algebra.metrics.base import Comparison, Metric
+from mlcli.stages.algebra.metrics.base import Metric
 from mlcli.stages.algebra.metrics.sums import differences, unequal
 
 
@@ -18,12 +18,15 @@ class Gower(Metric):
 
     Ranges are those of the training data; they scale new rows too, which may lie outside. It is `daisy` of R's package
     cluster for numbers and nominal categories. A column that is constant in the training data counts as a category.
+    Columns of text that `input.columns` names are categories, beside at least one column of numbers; no other metric
+    reads text. A text that no training row has differs from all of them.
     """
 
     name: Literal["gower"] = "gower"
     categories: ClassVar[bool] = True
+    scalable: ClassVar[bool] = False  # ranges are those of the data as it is
 
-    def fitted(self, points: Array, categories: Sequence[int] = ()) -> Comparison:
+    def fitted(self, points: Array, categories: Sequence[int] = ()) -> "RangedGower":
         """The comparison with the ranges of the columns."""
         low, high = points.min(axis=0), points.max(axis=0)
         nominal = high == low
@@ -40,7 +43,15 @@ class RangedGower:
     numeric: Indices  # columns of numbers
     nominal: Indices  # columns of categories
     ranges: Array  # of the columns of numbers
+    name: ClassVar[str] = "gower"
+    plain: ClassVar[bool] = False
     embeds: ClassVar[bool] = False
+    unit_power: ClassVar[int] = 0
+    column_seconds: ClassVar[float] = 1e-9
+    scalable: ClassVar[bool] = False
+
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """All numbers can be compared."""
 
     def represented(self, points: Array) -> Array:
         """Numbers in units of their ranges, then categories."""

@@ -22,6 +22,7 @@ class Haversine(Metric):
     """
 
     name: Literal["haversine"] = "haversine"
+    column_seconds: ClassVar[float] = 1e-8
     scalable: ClassVar[bool] = False
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:

@@ -1,0 +1,68 @@
+"""The median squared distance of all pairs of points under a metric, exactly: a sample, then one pass."""
+
+import numpy as np
+
+from mlcli.base.blocks import in_order, row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.stage import stage
+from mlcli.base.steps import Step
+from mlcli.base.types import Array
+from mlcli.stages.algebra.metrics import Fitted
+from mlcli.stages.algebra.metrics.costs import distances_cost
+
+TILE = 256  # points on a side of a tile
+SAMPLE = 1000  # points whose pairs give a first estimate
+SPREAD = 0.06  # of ranks around the median in the sample, within which the median of all pairs nearly always lies
+
+
+@frozen
+class Range:
+    """How many squared distances are zero or below a range, and those within it."""
+
+    zeros: int
+    below: int  # over zero
+    values: Array
+
+
+@stage("rate")
+def median_square(metric: Fitted, points: Array) -> float:
+    """The median of d² over all pairs of points at some distance; 0 where there are none."""
+    rows, pairs = metric.represented(points), len(points) * (len(points) - 1) // 2
+    low, high = 0.0, np.inf
+    if len(points) > SAMPLE:
+        some = _pass(metric, rows[np.linspace(0, len(rows) - 1, SAMPLE).astype(np.int64)], low, high).values
+        if len(some):
+            low, high = np.quantile(some, [0.5 - SPREAD, 0.5 + SPREAD]).tolist()
+    while True:
+        found = _pass(metric, rows, low, high)
+        count = pairs - found.zeros
+        if not count:
+            return 0.0
+        ranks = np.array([(count - 1) // 2, count // 2]) - found.below
+        if ranks[0] >= 0 and ranks[1] < len(found.values):
+            return float(np.partition(found.values, ranks)[ranks].mean())
+        low, high = 0.0, np.inf
+
+
+def rate_step(metric: Fitted, rows: int, columns: int, threads: int) -> Step:
+    """What the median would cost: a pass over all pairs, and those near it."""
+    share = 1.0 if rows <= SAMPLE else 4 * SPREAD
+    return Step("rate", f"the median {metric.name} distance of all pairs, in one pass",
+                distances_cost(metric, rows, columns, threads), 8.0 * share * rows**2)
+
+
+def _pass(metric: Fitted, rows: Array, low: float, high: float) -> Range:
+    """The squared distances over zero of all pairs of represented rows that lie from `low` to `high`."""
+    sides = row_blocks(len(rows), TILE)
+
+    def work(tile: tuple[slice, slice]) -> Range:
+        down, across = tile
+        squares = np.square(metric.compared(rows[down], rows[across]))
+        values = squares[np.triu_indices(len(squares), 1)] if down == across else squares.ravel()
+        inside = (values >= low) & (values <= high) & (values > 0)
+        return Range(int(np.sum(values == 0)), int(np.sum((values > 0) & (values < low))), values[inside])
+
+    tiles = [(down, across) for i, down in enumerate(sides) for across in sides[i:]]
+    parts = list(in_order(work, tiles, progress=True))
+    return Range(sum(part.zeros for part in parts), sum(part.below for part in parts),
+                 np.concatenate([part.values for part in parts]))
