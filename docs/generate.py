@@ -62,7 +62,7 @@ def chain_of(name: str, kind: type[Method]) -> list[str]:
     graph = ["neighbors", f"graph ({chain.graph.rule})"] if chain.graph is not None else []
     paths = ["shortest paths"] if chain.paths is not None else []
     distances = ["distances"] if chain.kernel.kind == "distances" and chain.graph is None else []
-    centering = [CENTERINGS[chain.centering]] if chain.kernel.kind not in OF_GRAPH else []  # centered already
+    centering = [] if chain.kernel.kind in OF_GRAPH else [CENTERINGS[chain.centering]]  # those are centered already
     kernel = f"kernel `{chain.kernel.name}`"
     stages = [*distances, *graph, *paths, *([*centering, kernel] if chain.centering == "columns" else
                                             [kernel, *centering])]

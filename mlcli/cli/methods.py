@@ -22,7 +22,7 @@ Yaml = Annotated[bool, typer.Option("--yaml", help="Write the method as a chain 
 
 
 def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
-    """List the methods, or show one with its options, or as a chain of stages.
+    """List the methods, or show one with its options.
 
     \b
     mlcli methods

@@ -5,7 +5,8 @@ import pytest
 from scipy.sparse.csgraph import dijkstra
 
 from mlcli.base.types import Array
-from tests.support import dissimilarities, distances, features, fit, gram
+from mlcli.stages.kernels import streamed
+from tests.support import Notes, dissimilarities, distances, features, fit, gram
 
 POINTS = np.random.default_rng(5).standard_normal((50, 4)) * [3, 2, 1, 0.5]
 ALL = {"neighbors": {"count": 49}}
@@ -93,6 +94,24 @@ def test_scales_differ_by_the_lengths_of_axes(options: dict) -> None:
     assert np.allclose(roots.project(new), unit.project(new) * np.sqrt(roots.spectrum.values[:2]))
     if roots.projector.decoder is not None:
         assert np.allclose(roots.reconstruct(roots.embedding), variance.reconstruct(variance.embedding))
+
+
+@pytest.mark.parametrize("kernel", [{"name": "sigmoid", "gamma": 0.05}, {"name": "cosine"}, {"name": "gaussian"}])
+@pytest.mark.parametrize("centering", ["double", "none"])
+def test_a_kernel_that_is_never_stored_is_the_same(kernel: dict, centering: str,
+                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(3).standard_normal((700, 4)) * [3, 2, 1, 0.5]
+    options = {"kernel": kernel, "centering": centering, "eigensolve": {"tolerance": 1e-11, "solver": "krylov"}}
+    whole = fit("chain", points, **options)
+    monkeypatch.setattr(streamed, "STORED", 1)
+    with Notes() as notes:
+        passed = fit("chain", points, **options)
+    assert "F-STREAMED" in notes.codes
+    assert np.allclose(whole.spectrum.values[:2], passed.spectrum.values[:2], rtol=1e-9)
+    assert passed.spectrum.trace == pytest.approx(whole.spectrum.trace, rel=1e-9)
+    assert passed.spectrum.frobenius == pytest.approx(whole.spectrum.frobenius, rel=1e-9)
+    assert np.allclose(whole.embedding, passed.embedding, atol=1e-6)
+    assert np.allclose(whole.project(points[:5]), passed.project(points[:5]), atol=1e-6)
 
 
 def test_divisors_divide_what_is_written() -> None:
