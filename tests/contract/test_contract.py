@@ -202,7 +202,7 @@ def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: 
     new = POINTS[:7] + 0.01
     assert np.array_equal(np.ldexp(one.project(new), lengths * powers.coordinates), other.project(np.ldexp(new, power)))
     if one.loadings is not None and other.loadings is not None:
-        declared = kind(**options).settle(data).solve(data.normalized(), Compute()).loadings.power
+        declared = kind(**options).resolve(data).solve(data.normalized(), Compute()).loadings.power
         assert np.array_equal(np.ldexp(one.loadings.values[:5], power * declared), other.loadings.values[:5])
         assert np.array_equal(one.loadings.values[5:], other.loadings.values[5:])  # of a view that stays
 
