@@ -56,7 +56,8 @@ class MDS(Method):
     def steps(self, data: Dissimilarities | Features, compute: Compute, share: float | None) -> list[Step]:
         """Distances of all pairs, held whole, their kernel and its spectrum."""
         count, threads = self.landmarks or len(data.values), compute.thread_count()
-        square, remedy = 8.0 * count**2, "of features, pca gives the same embedding in little memory; or use landmarks"
+        instead = "of features, pca gives the same embedding in little memory; or " * metric_of(data).plain
+        square, remedy = 8.0 * count**2, f"{instead}use landmarks"
         rows = 0.0 if self.landmarks is None else 8.0 * 2 * count * len(data.values)
         held, whole = 2 * square + rows, self.landmarks is None
         steps = [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads), held,
