@@ -102,7 +102,7 @@ def remedy(path: str, value: Any, expected: str, known: Sequence[Row]) -> str:
 def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]:
     """A section whose name is not one of its alternatives'."""
     chosen = value.get(TAG) if isinstance(value, dict) else value
-    names = [name for row in known for name in row.type.split("'")[1::2]]
+    names = unique(name for row in known for name in row.type.split("'")[1::2])
     near = suggestion(chosen, names) if isinstance(chosen, str) else ""
     return f"{path}: unknown {path.split('.')[-2]} {show(chosen)}", near or f"there are {listed(names, 'and')}"
 

@@ -132,3 +132,9 @@ def test_a_memory_limit_is_checked_before_the_run(tmp_path: Path) -> None:
 def test_whole_numbers_have_no_exponent(tmp_path: Path) -> None:
     message = refused(tmp_path, "input: {path: a.csv}\ncompute: {seed: 1e3}\n")
     assert "whole numbers are written without a point or an exponent: 1000" in message
+
+
+def test_what_many_methods_have_is_listed_once(tmp_path: Path) -> None:
+    message = refused(tmp_path, INPUT + "method: {name: mds, metric: bray}\n")
+    assert "method.metric.name: unknown metric 'bray'" in message
+    assert message.count("jensenshannon") == 1

@@ -1,5 +1,6 @@
 """Methods under a metric: the same as of its matrix of distances, and new points under the same metric."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -7,13 +8,16 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter
 
+from mlcli import pipeline, reuse
+from mlcli.base.compute import Compute
 from mlcli.base.types import Array
+from mlcli.data.input import Input
 from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.methods import Model
 from mlcli.stages.algebra.metrics import AnyMetric
 from mlcli.stages.algebra.metrics.blocks import pairwise
 from tests.agreement.tables import read
-from tests.certificate.support import configured, judged
+from tests.certificate.support import configured, judged, write_csv
 from tests.support import dissimilarities, features, fit, gram, similarities
 
 GENERATOR = np.random.default_rng(12)
@@ -189,3 +193,37 @@ def test_unfolding_keeps_the_distances_of_neighbors_under_the_metric(metric: str
     other = fit("sde", dissimilarities(matrix(metric, points)), **options)
     np.testing.assert_allclose(model.ranks.values[:3], other.ranks.values[:3], rtol=1e-6)
     assert np.abs(model.project(points) - model.embedding).max() <= 1e-9 * np.abs(model.embedding).max()
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_certificate_of_locally_linear_embedding_takes_dissimilarities(tmp_path: Path) -> None:
+    checks = judged(configured(tmp_path, {"name": "lle", "neighbors": {"count": 12}}, matrix("canberra", COUNTS),
+                               input={"kind": "dissimilarities"}, report={"certify": "full"}))
+    assert {"pass"} == {check["verdict"] for check in checks.values()} - {"skipped"}, checks
+    assert checks["residual"]["verdict"] == checks["projection"]["verdict"] == "pass"
+
+
+@pytest.mark.parametrize(("metric", "value"), [("braycurtis", -3.0), ("aitchison", 0.0), ("hellinger", -0.5)])
+@pytest.mark.filterwarnings("ignore")
+def test_new_rows_outside_of_the_domain_are_refused_by_name(metric: str, value: float, tmp_path: Path) -> None:
+    judged(configured(tmp_path, {"name": "isomap", "metric": metric, "neighbors": {"count": 12}}, COUNTS))
+    new = COUNTS[:4].copy()
+    new[2, 5] = value
+    write_csv(tmp_path / "new.csv", new)
+    with pytest.raises(DataError) as caught:
+        reuse.project(tmp_path / "out", Input(path=str(tmp_path / "new.csv"), id_column="id"), Compute())
+    assert caught.value.code == "E-METRIC" and "row 3 ('p2'), column 'x5'" in str(caught.value)
+
+
+def test_quality_and_dimension_compare_rows_by_the_metric(tmp_path: Path) -> None:
+    config = configured(tmp_path, {"name": "mds", "metric": "braycurtis", "eigensolve": {"components": 4}}, COUNTS,
+                        report={"quality": {"neighbors": 7}})
+    pipeline.run(config)
+    found = json.loads((tmp_path / "out" / "quality.json").read_text())
+    other = configured(tmp_path, {"name": "mds", "eigensolve": {"components": 4}}, matrix("braycurtis", COUNTS),
+                       input={"kind": "dissimilarities"}, report={"quality": {"neighbors": 7}})
+    pipeline.run(other, force=True)
+    given = json.loads((tmp_path / "out" / "quality.json").read_text())
+    assert (found["distances"], given["distances"]) == ("braycurtis", "given")
+    for name in ("trustworthiness", "continuity", "stress_1", "shepard_correlation", "residual_variance"):
+        assert found[name] == pytest.approx(given[name], rel=1e-9)

@@ -70,7 +70,8 @@ class OfPairs:
         """Distances of all pairs, held whole, their kernel and its spectrum."""
         chain, data = self.chain, self.chain.data
         count, threads = chain.landmarks or len(data.values), chain.compute.thread_count()
-        square, remedy = 8.0 * count**2, "of features, pca gives the same embedding in little memory; or use landmarks"
+        instead = "of features, pca gives the same embedding in little memory; or " * metric_of(data).plain
+        square, remedy = 8.0 * count**2, f"{instead}use landmarks"
         rows = 0.0 if chain.landmarks is None else 8.0 * 2 * count * len(data.values)
         held, whole = 2 * square + rows, chain.landmarks is None
         steps = [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads), held,
