@@ -281,7 +281,7 @@ def test_too_many_neighbors_are_an_error_or_a_note(method: str) -> None:
 @every_configuration
 def test_too_many_axes_are_an_error(name: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        model_of(name, POINTS, components=most(name) + 1)
+        model_of(name, POINTS, components=len(POINTS) + 1)
     assert caught.value.code == "E-COMPONENTS"
 
 
