@@ -161,8 +161,8 @@ def lopsided(kernel: Array) -> Dense:
     return dense
 
 
-def one_bad_row(whole: Any, *points: Array) -> Array:
-    squared = whole(*points)
+def one_bad_row(whole: Any, data: Any) -> Array:
+    squared = whole(data)
     squared[5] *= 1.2
     squared[:, 5] = squared[5]
     return squared
@@ -318,10 +318,9 @@ FAULTS: dict[str, Fault] = {
     "the kernel is centered on one side": Fault(MDS, centering(centered_once), {"residual", "centering"}),
     "the kernel is not symmetric": Fault(GAUSSIAN, unguarded(centering(lopsided)), {"residual"}),
     "one row of D is wrong": Fault(
-        MDS, replacing("mlcli.stages.chain.distances.squared_distances", one_bad_row), {"residual", "means"}),
+        MDS, replacing("mlcli.stages.chain.distances.squares", one_bad_row), {"residual", "means"}),
     "distances are squared twice": Fault(
-        MDS, replacing("mlcli.stages.chain.distances.squared_distances", lambda whole, *a: whole(*a) ** 2),
-        {"residual"}),
+        MDS, replacing("mlcli.stages.chain.distances.squares", lambda whole, *a: whole(*a) ** 2), {"residual"}),
     "given dissimilarities are not squared": Fault(
         MDS, lambda patch: patch.setattr("mlcli.stages.kernels.corrections.Correction.off_diagonal",
                                          lambda self, squared: np.sqrt(squared)),
