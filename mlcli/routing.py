@@ -60,7 +60,7 @@ def route(folder: Path, start: str, end: str) -> Routed:
         raise damaged(folder / file, f"it has {len(embedding.ids)} rows, and the graph {graph.size} points")
     ends = [place_of(name, embedding.ids, where) for name, where in ((start, "A"), (end, "B"))]
     path = shortest_route(graph, *ends)
-    lengths = projector.input_unit.plain(path.lengths)
+    lengths = projector.similarity.lengths_in(projector.input_unit).plain(path.lengths)
     return Routed(Route(path.points, lengths), embedding, int(manifest.get("seed") or 0))
 
 

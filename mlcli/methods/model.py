@@ -87,7 +87,8 @@ class Model:
         projector = existing(self.projector)
         if self.unfolded is not None:
             return Euclidean(self.unfolded.factor, projector.output_unit, "kernel")
-        return projector.similarity.space(self.rows, (projector.input_unit, projector.output_unit), compute)
+        lengths = projector.similarity.lengths_in(projector.input_unit)
+        return projector.similarity.space(self.rows, (lengths, projector.output_unit), compute)
 
     @property
     def ranks(self) -> Spectrum:

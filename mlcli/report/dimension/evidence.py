@@ -119,7 +119,7 @@ def kept_distances(model: Model, data: Given, compute: Compute) -> Pairs | None:
     similarity = projector.similarity
     if not similarity.keeps_distances:
         return None
-    own, unit = input_space(data), data.length_unit(projector.input_unit)
+    own, unit = input_space(data), similarity.lengths_in(projector.input_unit)
     return lambda sources, targets: similarity.seen(unit.measured(own.between(sources, targets)))
 
 

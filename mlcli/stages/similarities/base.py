@@ -12,7 +12,7 @@ from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD
-from mlcli.stages.algebra.metrics import EUCLIDEAN
+from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities.spaces import Space
 from mlcli.stages.similarities.witness import Witness
@@ -47,7 +47,16 @@ class Similarity:
 
     def check(self, new: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuses new points outside of the domain of the metric that they are compared by; raises DataError."""
-        getattr(self, "metric", EUCLIDEAN).check(new, ids, columns)
+        self.comparison.check(new, ids, columns)
+
+    @property
+    def comparison(self) -> Fitted:
+        """The metric that new points are compared by: Euclidean where there is no choice."""
+        return getattr(self, "metric", EUCLIDEAN)
+
+    def lengths_in(self, unit: Unit) -> Unit:
+        """What distances are measured in where points are measured in this."""
+        return unit**self.comparison.unit_power
 
     def rounding(self, new: Array) -> Array | float:
         """The errors of rows, beyond one rounding of each number."""

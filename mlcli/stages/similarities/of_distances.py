@@ -14,6 +14,7 @@ from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.functions import Gaussian
 from mlcli.stages.kernels.laplacian import LaplacianKernel
@@ -38,6 +39,11 @@ class OfDistances(Similarity):
     def width(self, given: int) -> int:
         """As many as there are distances."""
         return self.base.width(given)
+
+    @property
+    def comparison(self) -> Fitted:
+        """That of the distances."""
+        return self.base.comparison
 
     def rounding(self, new: Array) -> Array | float:
         """That of the distances, in the units of the function, whose values are at most one."""
