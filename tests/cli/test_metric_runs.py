@@ -1,4 +1,4 @@
-"""A run under a metric says the same as the run of that metric's matrix: figures of quality, and ways along the graph."""
+"""A run under a metric says the same as the run of the metric's matrix: figures of quality, ways along the graph."""
 
 import json
 from pathlib import Path
