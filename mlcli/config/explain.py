@@ -74,6 +74,8 @@ def wording(keys: Keys, details: Sequence[ErrorDetails], known: Sequence[Row], l
         return wrong_choice(path, value, [row for row in known if row.path == path])
     if kind == "value_error":
         return f"{path}: {first.get('ctx', {}).get('error', first['msg'])}", ""
+    if kind == "string_too_short":
+        return f"{path} is empty", "leave it out"
     if kind in BOUNDS and len(details) == 1:
         word, bound = BOUNDS[kind]
         return f"{path} must be {word} {first['ctx'][bound]:g}, not {show(value)}", ""

@@ -18,7 +18,8 @@ class RunConfig(Options):
     method: AnyMethod = option(PCA(), "The method.")
     compute: Compute = option(Compute(), "What the run may use of the machine.")
     report: Report = option(Report(), "What is written besides the model.")
-    output: str | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard output).")
+    output: str | None = option(None, "Directory to write (default: runs/DATA-METHOD; - is CSV on standard output).",
+                                min_length=1)
 
     def require_fitting(self) -> None:
         """Raises ConfigError where the method does not accept what input and preparation give."""

@@ -19,6 +19,7 @@ UNBUFFERED, BUFFERED = neutral(PYTHONUNBUFFERED="1"), neutral()
 TALKING = {  # what a command needs to have something to say on standard output
     "embed": ["data.csv", "-o", "new", "--json"], "run": ["config.yaml", "--json"], "check": ["data.csv"],
     "plan": ["data.csv"], "project": ["run", "data.csv"], "reconstruct": ["run", "run/embedding.csv"],
+    "route": ["run", "1", "2"],
     "compare": ["run", "run", "-o", "page.html"], "report": ["run", "--json"], "verify": ["run"], "methods": [],
     "schema": [], "sample": ["torus"], "doctor": []}
 
