@@ -54,6 +54,7 @@ class Points:
     ids: Sequence[str]  # m
     colors: Coloring  # m
     whole: int  # rows of which these are a sample
+    rows: Indices | None = None  # which these are, from 0; None: all
 
     @property
     def radius(self) -> float:
@@ -65,7 +66,7 @@ class Points:
         """At most so many of the rows, drawn by a seeded generator and kept in order."""
         rows = sampled(len(self.values), most, seed)
         return self if rows is None else Points(
-            self.values[rows], [self.ids[row] for row in rows.tolist()], self.colors.take(rows), self.whole)
+            self.values[rows], [self.ids[row] for row in rows.tolist()], self.colors.take(rows), self.whole, rows)
 
 
 def sampled(count: int, most: int, seed: int) -> AnyArray | None:
@@ -75,12 +76,12 @@ def sampled(count: int, most: int, seed: int) -> AnyArray | None:
 
 def scatter(points: Points, title: str, edges: Edges | None = None) -> Figure:
     """The first two axes, with equal scales where that fits; one axis against the rows' numbers."""
-    panel = panel_of(points.values)
+    panel = panel_of(points.values, points.rows)
     joined = [] if edges is None else edges.marks(panel)
     height = panel.y.start + BOTTOM
     across, up = ("y1", "y2") if points.values.shape[1] > 1 else ("row", "y1")
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(), *joined,
-                         *dots(points, plane(points.values), panel, points.radius),
+                         *dots(points, plane(points.values, points.rows), panel, points.radius),
                          *panel.names(across, up), *points.colors.legend(LEFT + WIDE + 20, TOP + 8)]
     return Figure(f"Scatter plot: {title}", LEFT + WIDE + RIGHT, max(height, _legend_end(marks)), marks)
 
@@ -109,9 +110,9 @@ def pairs(points: Points, shares: Sequence[float | None]) -> Figure:
     return Figure("Scatter plots of pairs of axes", whole, max(whole - 46, _legend_end(marks)), marks)
 
 
-def panel_of(values: Array) -> Panel:
+def panel_of(values: Array, rows: Indices | None = None) -> Panel:
     """The panel that holds the first two axes, with equal scales where that fits."""
-    x, y = _ends(plane(values)[:, 0]), _ends(plane(values)[:, 1])
+    x, y = (_ends(places) for places in plane(values, rows).T)
     if not equal_units(values):
         return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + 340, TOP, whole=False))
     spans = x[1] / 2 - x[0] / 2, y[1] / 2 - y[0] / 2
@@ -126,10 +127,10 @@ def _widened(ends: tuple[float, float], length: float) -> tuple[float, float]:
     return middle - length / 2, middle + length / 2
 
 
-def plane(values: Array) -> Array:
-    """The first two axes, or the rows' numbers and the only axis."""
+def plane(values: Array, rows: Indices | None = None) -> Array:
+    """The first two axes, or the only axis over the rows' numbers from 1, where these are some `rows`."""
     if values.shape[1] == 1:
-        return np.column_stack([np.arange(1, len(values) + 1), values[:, 0]])
+        return np.column_stack([1 + (np.arange(len(values)) if rows is None else rows), values[:, 0]])
     return values[:, :2]
 
 

@@ -13,7 +13,7 @@ from mlcli.report.curves import curve, shepard
 from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Text
 from mlcli.report.matplotlib_figures import image
 from mlcli.report.palette import GROUND, INKS, STEPS, sequential
-from mlcli.report.scatter import Points, pairs, sampled, scatter
+from mlcli.report.scatter import Points, pairs, plane, sampled, scatter
 from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.svg import document
 from mlcli.report.text import shortened, visible
@@ -106,6 +106,13 @@ def test_the_sequential_scale_grows_lighter_steadily(ground: int) -> None:
 def points(count: int, axes: int, texts: list[str]) -> Points:
     values = np.random.default_rng(1).standard_normal((count, axes)) * [3.0, 2.0, 1.0, 0.5][:axes]
     return Points(values, [f"p{i}" for i in range(count)], coloring("g", texts), count)
+
+
+def test_a_sample_of_one_axis_stands_over_the_rows_own_numbers() -> None:
+    whole = points(200, 1, ["a"] * 200)
+    some = whole.sample(50, 0)
+    places = plane(some.values, some.rows)
+    assert places[-1, 0] > 100 and places[:, 1].tolist() == whole.values[places[:, 0].astype(int) - 1, 0].tolist()
 
 
 @pytest.mark.parametrize("count", [50, 1000])
