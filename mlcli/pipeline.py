@@ -240,10 +240,10 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     """What run.json says of a run, besides versions and file hashes."""
     source, config, spectrum = result.source, result.config, result.model.spectrum
     threads = config.compute.allowed_threads()
-    view = {} if source.view is None else {"view": input_facts(config.input.view.path, source.view)}
+    view = {} if source.view is None else {"view": source.view.facts(config.input.view.path)}
     return {
         "method": config.method.name,
-        "input": {**input_facts(config.input.path, source), **view},
+        "input": {**source.facts(config.input.path), **view},
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
         **({} if spectrum is None else
@@ -254,15 +254,6 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
         "seconds": journal.seconds, "stages": journal.stages,
         "warnings": journal.noted("W-"), "notes": journal.noted("N-"), "facts": journal.noted("F-"),
     }
-
-
-def input_facts(path: str | None, table: Table) -> dict[str, Any]:
-    """What was read from a file, and its hash."""
-    origin = table.source
-    joined = {} if table.graph is None else {"edges": len(table.graph.indices) // 2}
-    return {"path": path, "kind": table.kind, "rows": table.rows, "columns": len(table.columns),
-            **joined, "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
-            "sha256": origin.sha256 if origin else None}
 
 
 def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from typing import Any
 
 import numpy as np
 
@@ -48,6 +49,14 @@ class Table:
         """Makes sure that features stay what they are; a square matrix may be made symmetric in place."""
         if self.kind == "features":
             object.__setattr__(self, "values", constant(self.values))
+
+    def facts(self, path: str | None) -> dict[str, Any]:
+        """What was read from a file, and its hash, as plain values."""
+        origin = self.source
+        joined = {} if self.graph is None else {"edges": len(self.graph.indices) // 2}
+        return {"path": path, "kind": self.kind, "rows": self.rows, "columns": len(self.columns),
+                **joined, "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
+                "sha256": origin.sha256 if origin else None}
 
     def data(self) -> MethodInput:
         """What a method takes, with everything that the table has for it: labels or a second view."""

@@ -16,7 +16,7 @@ from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
 from mlcli.stages.kernels.folding import KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
-from mlcli.stages.kernels.functions import Pairwise
+from mlcli.stages.kernels.pairwise import Pairwise
 from mlcli.stages.kernels.tiles import TILE, Tiles
 
 STORED = 2**29  # bytes up to which a whole matrix is kept: 512 MiB, 8,192 points in double precision

@@ -10,7 +10,7 @@ from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.kernels.folding import Folded
-from mlcli.stages.kernels.functions import Pairwise, against
+from mlcli.stages.kernels.pairwise import Pairwise, against
 
 TILE = 512  # points on a side: 2 MiB in double precision, what a core's cache holds
 GROUP = 4  # tiles on a side of a block of work

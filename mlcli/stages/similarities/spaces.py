@@ -24,8 +24,8 @@ from mlcli.stages.algebra.metrics.blocks import against
 from mlcli.stages.algebra.metrics.blocks import between as between_points
 from mlcli.stages.algebra.metrics.points import Compared
 from mlcli.stages.graph.graph import Graph
-from mlcli.stages.kernels import functions
-from mlcli.stages.kernels.functions import Pairwise
+from mlcli.stages.kernels import pairwise
+from mlcli.stages.kernels.pairwise import Pairwise
 from mlcli.stages.kernels.streamed import STORED
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.paths.paths import Paths
@@ -181,7 +181,7 @@ class FeatureSpace:
 
     def rows_of(self, anchors: Indices) -> Rows:
         """k(x, x) + k(y, y) - 2 k(x, y)."""
-        values, own = functions.against(self.function, self.points), self.function.diagonal(self.points)
+        values, own = pairwise.against(self.function, self.points), self.function.diagonal(self.points)
         return lambda part: kernel_distances(values(self.points[anchors[part]]), own, anchors[part])
 
     def between(self, sources: Indices, targets: Indices) -> Array:

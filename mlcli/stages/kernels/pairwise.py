@@ -1,0 +1,64 @@
+"""What a kernel function offers: values of pairs of points, whole, or from factors of blocks of them."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+
+from mlcli.base.options import Options
+from mlcli.base.types import AnyArray, Array
+from mlcli.stages.algebra.distances import inner_products
+
+
+class OfProducts(Options):
+    """The base of all kernel functions."""
+
+    of_distances: ClassVar[bool] = False  # whether values follow from distances, and so from those of any metric
+    if TYPE_CHECKING:
+        def finish(self, products: AnyArray) -> AnyArray:
+            """Values from inner products of factors, in place."""
+
+    def tile(self, left: AnyArray, right: AnyArray) -> Any:
+        """Values from factors of two blocks of points, on one thread."""
+        return self.finish(left @ right.T)
+
+    def block(self, left: Array, right: Array) -> Any:
+        """The same on all threads."""
+        return self.finish(inner_products(left, right))
+
+
+class Pairwise(Protocol):
+    """A kernel function, of coordinates or of a metric's distances, with its parameters fixed."""
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def movable(self) -> bool:
+        """Whether a shift of all points leaves the centered kernel as it is."""
+
+    def __call__(self, left: Array, right: Array) -> Array:
+        """Values for all pairs (m x n)."""
+
+    def diagonal(self, points: Array) -> Array:
+        """Each point's value with itself (n)."""
+
+    def factors(self, points: Array) -> tuple[Array, Array]:
+        """What of points is needed on the left and on the right of a pair."""
+
+    def tile(self, left: AnyArray, right: AnyArray) -> Any:
+        """Values from factors of two blocks of points, on one thread."""
+
+    def block(self, left: Array, right: Array) -> Any:
+        """The same on all threads."""
+
+    def narrow(self, points: Array) -> bool:
+        """Whether single precision is good enough to begin with."""
+
+
+def against(function: Pairwise, points: Array) -> Callable[[Array], Array]:
+    """Values for blocks of rows, with all that depends on the points alone made ready."""
+    center = points.mean(axis=0) if function.movable else np.zeros(points.shape[1])
+    right = function.factors(points - center)[1]
+    return lambda left: function.block(function.factors(left - center)[0], right)
