@@ -60,7 +60,6 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
             return graph_table(file, input, source, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories and input.columns else read_sheet)(file, input, format, compute, layout)
-        source = Source(input.path, file.digest, file.size, format)
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
 
 

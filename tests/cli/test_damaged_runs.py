@@ -1,7 +1,6 @@
 """Finished runs whose files were changed together with their hashes: refused with file and place, and nothing waits."""
 
 import io
-import json
 import os
 import subprocess
 import zipfile
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from tests.cli.support import Caller, process
+from tests.fuzz import directories
 from tests.fuzz.directories import damaged
 
 READERS = [("verify",), ("report", "-q"), ("compare", "run", "-q"), ("project", "data.csv", "-q"),
@@ -26,17 +26,8 @@ def run(mlcli: Caller) -> Path:
 
 
 def edited(run: Path, file: str, place: str, value: Any) -> Path:
-    """A copy of a run with another value at a path of keys in a JSON file; None deletes it."""
-    document = json.loads((run / file).read_text())
-    *above, last = place.split(".")
-    node = document
-    for key in above:
-        node = node[key]
-    if value is None:
-        del node[last]
-    else:
-        node[last] = value
-    return damaged(run, Path("copy"), file, json.dumps(document).encode())
+    """A copy of a run beside it, with another value at a path of keys in a JSON file; None deletes it."""
+    return directories.edited(run, Path("copy"), file, place, value)
 
 
 @pytest.mark.parametrize(("file", "place", "value"), [

@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from mlcli.cli.program import run
 from tests.fuzz.arrays import of_bytes, of_npy, of_npz
@@ -60,6 +61,20 @@ def damaged(directory: Path, copy: Path, file: str, content: bytes) -> Path:
     if file != "run.json":
         rehashed(copy, file)
     return copy
+
+
+def edited(directory: Path, copy: Path, file: str, place: str, value: Any) -> Path:
+    """A copy of a run with another value at a path of keys in a JSON file; None deletes it."""
+    document = json.loads((directory / file).read_bytes())
+    *above, last = place.split(".")
+    node = document
+    for key in above:
+        node = node[key]
+    if value is None:
+        del node[last]
+    else:
+        node[last] = value
+    return damaged(directory, copy, file, json.dumps(document).encode())
 
 
 def rehashed(directory: Path, file: str) -> None:

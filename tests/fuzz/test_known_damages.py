@@ -1,19 +1,18 @@
 """Damages of run directories that once ended in an internal error are refused by name."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.fuzz.directories import damaged, made
+from tests.fuzz.directories import edited, made
 from tests.fuzz.trials import commands, tried
 
-DAMAGES: dict[str, tuple[str, dict[str, Any]]] = {  # file, what is put in; None: the key is deleted
-    "figures that are one number": ("run.json", {"fit.uniquenesses": 1e308}),
-    "a likelihood that is no number": ("run.json", {"fit.log_likelihood": "likely"}),
-    "a kind that is missing": ("model.json", {"model.kind": None}),
-    "a kind that is no text": ("model.json", {"model.kind": 3}),
+DAMAGES: dict[str, tuple[str, str, Any]] = {  # file, place, what is put there; None: the key is deleted
+    "figures that are one number": ("run.json", "fit.uniquenesses", 1e308),
+    "a likelihood that is no number": ("run.json", "fit.log_likelihood", "likely"),
+    "a kind that is missing": ("model.json", "model.kind", None),
+    "a kind that is no text": ("model.json", "model.kind", 3),
 }
 
 
@@ -25,18 +24,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("name", DAMAGES)
 def test_a_known_damage_is_refused(run: Path, tmp_path: Path, name: str) -> None:
-    file, changes = DAMAGES[name]
-    document = json.loads((run / file).read_bytes())
-    for place, value in changes.items():
-        *above, last = place.split(".")
-        inside = document
-        for key in above:
-            inside = inside[key]
-        if value is None:
-            del inside[last]
-        else:
-            inside[last] = value
-    copy = damaged(run, tmp_path / "damaged", file, json.dumps(document).encode())
+    file, place, value = DAMAGES[name]
+    copy = edited(run, tmp_path / "damaged", file, place, value)
     trials = [tried(*arguments) for arguments in commands(copy, file)]
     assert [trial.fault for trial in trials if trial.fault] == []
     assert any(trial.code for trial in trials)  # somebody noticed
