@@ -1,27 +1,24 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlcli import native
+from mlcli.ahead import Start, begin
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Input
 from mlcli.base.publish import writing
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note, running, stage
 from mlcli.base.threads import threads_limited
-from mlcli.base.types import Array
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
-from mlcli.data.categories import require_unchanged
-from mlcli.data.prepare import Dropped, Preparation
-from mlcli.data.read import read
-from mlcli.data.table import Table
+from mlcli.data.prepare import Dropped
+from mlcli.data.table import Table, coordinates
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
@@ -49,13 +46,21 @@ class Run:
     """All that a run computed, before anything is written."""
 
     config: RunConfig  # with defaults resolved for the data
-    source: Table
-    given: Table  # all prepared rows
+    start: Start
     prepared: Table  # the rows that were embedded
     embedding: Table
-    preparation: Preparation
     dropped: tuple[Dropped, ...]
     model: Model
+
+    @property
+    def source(self) -> Table:
+        """What was read."""
+        return self.start.source
+
+    @property
+    def given(self) -> Table:
+        """All rows that the method was given."""
+        return self.start.prepared.table
 
 
 def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict[str, Any]:
@@ -101,10 +106,8 @@ def compute(config: RunConfig) -> Run:
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
-    source = read(config.input, config.compute, config.method.distance.categories)
-    require_unchanged(config.prepare, source.categories)
-    prepared = config.prepare.apply(source)
-    data = prepared.table.data()
+    start = begin(config)
+    prepared, data = start.prepared, start.prepared.table.data()
     method = config.method.resolve(data)
     require_room(config.report.kept(), len(data.values), Path(config.output or ""))
     model = method.fit(data, config.compute)
@@ -113,8 +116,7 @@ def compute(config: RunConfig) -> Run:
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
-    return Run(config=config, source=source, given=prepared.table, prepared=table, embedding=embedding,
-               preparation=prepared.preparation, dropped=dropped, model=model)
+    return Run(config=config, start=start, prepared=table, embedding=embedding, dropped=dropped, model=model)
 
 
 def assess(result: Run) -> Findings:
@@ -147,12 +149,6 @@ def compared(result: Run, table: Table) -> Input:
     return alike(table.data(), result.config.method.compared(result.given.data()))
 
 
-def coordinates(table: Table, values: Array) -> Table:
-    """Coordinates y1..yp under the ids and labels of a table."""
-    columns = tuple(f"y{i + 1}" for i in range(values.shape[1]))
-    return replace(table, values=values, columns=columns, kind="features", view=None, graph=None)
-
-
 @stage("write")
 def write(folder: Path, result: Run, findings: Findings) -> None:
     """All files of a run but its certificate and run.json, which hold the hashes of the others."""
@@ -173,17 +169,15 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
-    trained = result.embedding.ids if config.input.kind != "features" else ()
-    archive.save(folder, {"kind": config.input.kind, "id_name": text_names(result.embedding)[0], "trained": trained,
-                          "transpose": config.input.transpose, "categories": result.source.categories,
-                          "preparation": result.preparation,
-                          "projector": model.projector, "unfolded": model.unfolded})
+    if result.start.reduced is not None:
+        np.save(folder / names.SCORES, result.given.values)
+    model_of_run = result.start.finished(config.input, result.embedding, model.projector)
+    archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})
 
 
 def certified(result: Run, folder: Path | None) -> Certificate:
     """What was computed, and written where there is a folder, checked by other means."""
-    record = Record(result.config, result.source, result.given, result.embedding, result.model, result.preparation,
-                    result.dropped)
+    record = Record(result.config, result.start, result.embedding, result.model, result.dropped)
     certificate = certify(record, folder)
     doubtful = [check.name for check in certificate.checks if check.verdict == "warn"]
     if doubtful:

@@ -5,12 +5,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from mlcli.ahead import Reduced, Start, begin
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Input
 from mlcli.base.steps import Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
 from mlcli.config.run_config import RunConfig
-from mlcli.data.categories import require_unchanged
-from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, peak
@@ -29,16 +30,18 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work."""
     config.require_fitting()
     with threads_limited(config.compute.thread_count()):
-        source = read(config.input, config.compute, config.method.distance.categories)
-        require_unchanged(config.prepare, source.categories)
-        table = config.prepare.apply(source).table
+        start = begin(config)
+        table, first = start.prepared.table, start.reduced
         data = table.data()
         method = config.method.resolve(data)
-        normalized: Any = method.compared(data).normalized(method.unscaled)  # of a kind that the method takes
-        fit = method.steps(normalized, config.compute, measure)
+        fit = fitting(method, data, config.compute, measure)
+        ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
-    steps = [*before(config, source, table), *fit, *after(config, method, table, fit)]
+    if first is not None:  # whose rows stay in memory
+        wide = first.given.table
+        memory = max(memory + wide.bytes, peak(ahead, wide.data(), first.method, config.compute))
+    steps = [*before(config, start, ahead), *fit, *after(config, method, table, fit)]
     disk = bytes_of(config.report.kept(), len(data.values))
     free = free_bytes(Path(config.output or "")) if disk else None
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
@@ -51,15 +54,31 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
             "threads": config.compute.thread_count()}
 
 
-def before(config: RunConfig, source: Table, table: Table) -> list[Step]:
-    """What comes before the fit: reading and preparing, a copy of the table at a time."""
+def fitting(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
+    """The stages of a fit to data as the method has them."""
+    normalized: Any = method.compared(data).normalized(method.unscaled)  # of a kind that the method takes
+    return method.steps(normalized, compute, measure)
+
+
+def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:
+    """What comes before the fit: reading, preparing, a copy of the table at a time, and PCA where it is asked for."""
+    source, first = start.source, start.reduced
+    table = (start.prepared if first is None else first.given).table
     size, threads = float(table.bytes), config.compute.thread_count()
     files = [part.source for part in (source, source.view) if part is not None and part.source is not None]
     seconds = sum(file.bytes / (BINARY_RATE if file.format in BINARY else TEXT_RATE) for file in files) / threads
     how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
     said = [f"scale: {config.prepare.scale}, missing cells: {config.prepare.missing}"] * (source.kind == "features")
     return [Step("read", how, seconds, size),
-            Step("prepare", "; ".join([*said, "units of a power of two"]), 2 * pass_cost(table.values.size), size)]
+            Step("prepare", "; ".join([*said, "units of a power of two"]), 2 * pass_cost(table.values.size), size),
+            *([] if first is None else [reduce_step(first, ahead)])]
+
+
+def reduce_step(first: Reduced, ahead: Sequence[Step]) -> Step:
+    """What PCA ahead of the method costs: all its stages in one."""
+    kept, columns = first.model.embedding.shape[1], first.given.table.values.shape[1]
+    return Step("reduce", f"pca: {kept} axes of {columns} columns", sum(step.seconds for step in ahead),
+                max(step.memory for step in ahead))
 
 
 def after(config: RunConfig, method: Method, table: Table, fit: Sequence[Step]) -> list[Step]:

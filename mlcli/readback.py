@@ -1,6 +1,5 @@
 """A run directory read back: what its report shows, and what `compare` sets side by side."""
 
-import csv
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,11 +18,12 @@ from mlcli.report.contents import Contents, Embedding, Rows
 from mlcli.report.figures import drawn_as, figures
 from mlcli.report.page import page
 from mlcli.rundir import names
+from mlcli.rundir.embedding import listed as embeddings
+from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import manifest_bytes, read_manifest, replace_listed, require_intact
 from mlcli.rundir.names import MANIFEST
 from mlcli.rundir.reading import csv_of, damaged, json_of, own_file
 
-TEXT_FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
 TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are not numbers
     names.SPECTRUM: (("component", "eigenvalue", "proportion", "cumulative"), 0),
     names.SHEPARD: (("distance", "embedded"), 0), names.TRACE: (("iteration", "objective"), 0),
@@ -80,8 +80,7 @@ def without_rows(manifest: Mapping[str, Any]) -> Embedding:
 def finished(folder: Path) -> Contents:
     """A complete run, from its files alone; raises InputMissing and UnsafeFile."""
     manifest = read_manifest(folder)
-    listed = manifest["files"]
-    kept = [name for name in map(names.embedding, TEXT_FORMATS) if name in listed]
+    listed, kept = manifest["files"], embeddings(manifest)
     small = [name for name in (names.CONFIG, names.SPECTRUM, names.QUALITY, names.DIMENSION, names.CERTIFICATE,
                                names.SHEPARD, names.TRACE, names.LOADINGS, names.KEPT["graph"]) if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
@@ -117,34 +116,6 @@ def config_of(folder: Path) -> RunConfig:
     path = folder / names.CONFIG
     with own_file(path):
         return build(from_file(path))
-
-
-def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
-    """The embedding that a run wrote: ids first, then labels, then y1..yp; numbers of rows for NPY."""
-    rows, count = manifest["embedding"]["rows"], manifest["embedding"]["components"]
-    axes = [f"y{place + 1}" for place in range(count)]
-    with own_file(path):
-        header = columns_of(path)
-        if header and (len(header) <= count or header[-count:] != axes):
-            raise damaged(path, f"its last columns should be {axes[0]} to {axes[-1]}", 1)
-        given = Input(path=str(path), format=path.suffix[1:])  # type: ignore[arg-type]
-        table = read(given.replace(id_column=header[0], label_columns=tuple(header[1:-count]), columns=tuple(axes))
-                     if header else given)
-    if table.values.shape != (rows, count):
-        raise damaged(path, f"its shape is {table.values.shape}, not {(rows, count)} as in run.json")
-    return table
-
-
-def columns_of(path: Path) -> list[str]:
-    """The names of the columns of an embedding's file; none for NPY."""
-    if path.suffix == ".csv":
-        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
-            return next(csv.reader(file), [])
-    if path.suffix == ".parquet":
-        from pyarrow import parquet
-
-        return list(parquet.read_schema(path).names)
-    return []
 
 
 def document(path: Path, shape: str) -> dict[str, Any] | None:

@@ -1,55 +1,30 @@
 """A finished run used again: new points into its space, and coordinates back to features."""
 
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.frozen import frozen
-from mlcli.data.categories import Categories
 from mlcli.data.input import Input
-from mlcli.data.prepare import Preparation
 from mlcli.data.read import read_coordinates, read_new
-from mlcli.data.table import Table
+from mlcli.data.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
-from mlcli.methods import Projector, decoding
-from mlcli.methods.model import existing
-from mlcli.pipeline import coordinates
-from mlcli.rundir import archive, names
-from mlcli.rundir.manifest import read_manifest, require_intact
-
-
-@frozen
-class Finished:
-    """What a run directory holds for later use."""
-
-    kind: str
-    id_name: str  # as the run wrote it
-    trained: tuple[str, ...]  # ids of the training points, where input is a square matrix
-    preparation: Preparation
-    categories: Categories  # texts that numbers of a column stand for
-    transpose: bool  # whether the columns of the file are the points
-    projector: Projector | None  # None where the run has no points
-
-
-def finished(folder: Path) -> Finished:
-    """Loads a run's model; raises InputMissing where there is none and UnsafeFile where it was changed."""
-    require_intact(folder, read_manifest(folder), (names.MODEL, names.ARRAYS))
-    stored = archive.load(folder)
-    return Finished(**{part.name: stored[part.name] for part in fields(Finished)})
+from mlcli.methods import decoding
+from mlcli.rundir.finished import Finished, finished
+from mlcli.rundir.reduction import Reduction
 
 
 def project(folder: Path, new: Input, compute: Compute) -> Table:
-    """Coordinates of new points in the space of a finished run."""
+    """Coordinates of new points in the space of a finished run, by every step that its own points took."""
     run = finished(folder)
-    projector = existing(run.projector)
-    projector.require_places()
-    table = read_new(new.replace(kind=run.kind, transpose=run.transpose), run.preparation.columns, run.trained, compute,
-                     run.categories)
-    prepared = run.preparation.apply(table) if run.kind == "features" else table
-    projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
-    return coordinates(prepared, projector.project(prepared.values))
+    for step in run.steps:
+        step.projector.require_places()
+    table = read_new(new.replace(kind=run.kind, transpose=run.transpose), run.steps[0].preparation.columns,
+                     run.trained, compute, run.categories)
+    for step in run.steps:
+        table = step.place(table)
+    return table
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
@@ -58,18 +33,28 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     Raises ConfigError where the run cannot reconstruct features.
     """
     run = finished(folder)
-    projector = existing(run.projector)
-    if projector.decoder is None:
+    require_decoders(folder, run.steps)
+    table = _read_coordinates(run, run.steps[-1].projector.axes.shape[1], embedding, compute)
+    values = table.values
+    for step in reversed(run.steps):
+        values = step.features(values)
+    return replace(table, values=values, columns=run.steps[0].preparation.names)
+
+
+def require_decoders(folder: Path, steps: tuple[Reduction, ...]) -> None:
+    """Raises ConfigError where a step does not lead back to what it was given."""
+    if any(step.projector.decoder is None for step in steps):
         raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
                           where=str(folder), hint=f"only these methods can: {decoding()}")
-    table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
-    values = run.preparation.features(projector.reconstruct(table.values))
-    return replace(table, values=values, columns=run.preparation.names)
+    if not all(step.preparation.invertible for step in steps[1:]):
+        raise ConfigError("NO-RECONSTRUCTION", "the coordinates of the run that this one was given were transformed, "
+                          "or some of them left out, which has no inverse", where=str(folder),
+                          hint="make the run again with transforms that have inverses, and without top_variance")
 
 
 def _read_coordinates(run: Finished, count: int, embedding: Input, compute: Compute) -> Table:
     """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
-    axes = tuple(f"y{i + 1}" for i in range(count))
+    axes = axis_names(count)
     table = read_coordinates(embedding, axes, run.id_name, compute)
     if len(table.columns) != len(axes):
         raise DataError("AXES", f"{len(table.columns)} columns where the run has {len(axes)} axes",

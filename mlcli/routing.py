@@ -10,12 +10,11 @@ from mlcli.data.table import Table
 from mlcli.data.wording import listed, shown
 from mlcli.errors import ConfigError
 from mlcli.methods.model import existing
-from mlcli.readback import TEXT_FORMATS, read_embedding
 from mlcli.report.drawing import Figure
 from mlcli.report.way import way_over
-from mlcli.reuse import finished
-from mlcli.rundir import names
-from mlcli.rundir.manifest import read_manifest, require_intact
+from mlcli.rundir.embedding import intact_embedding
+from mlcli.rundir.finished import finished
+from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import damaged
 from mlcli.stages.paths.route import Route, shortest_route
 
@@ -51,11 +50,7 @@ def route(folder: Path, start: str, end: str) -> Routed:
         raise ConfigError("NO-GRAPH", "this run holds no graph with lengths, on which there are paths",
                           where=str(folder), hint="isomap makes one: mlcli embed --method isomap")
     manifest = read_manifest(folder)
-    file = next((name for name in map(names.embedding, TEXT_FORMATS) if name in manifest["files"]), None)
-    if file is None:
-        raise damaged(folder / names.MANIFEST, "it names no embedding", "files")
-    require_intact(folder, manifest, (file,))
-    embedding = read_embedding(folder / file, manifest)
+    file, embedding = intact_embedding(folder, manifest)
     if len(embedding.ids) != graph.size:
         raise damaged(folder / file, f"it has {len(embedding.ids)} rows, and the graph {graph.size} points")
     ends = [place_of(name, embedding.ids, where) for name, where in ((start, "A"), (end, "B"))]

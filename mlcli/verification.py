@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.ahead import begin
 from mlcli.base.check import skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.quantity import Quantity
@@ -16,15 +17,17 @@ from mlcli.base.types import Array, Indices
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config.run_config import RunConfig
+from mlcli.data.input import Input
 from mlcli.data.prepare import Dropped
 from mlcli.data.read import read
 from mlcli.data.row_numbers import RowNumbers
-from mlcli.data.table import Table
+from mlcli.data.table import Table, axis_names, coordinates
 from mlcli.errors import ConfigError
 from mlcli.methods import Model
 from mlcli.methods.model import Loadings
-from mlcli.readback import config_of, read_embedding, rows_of, without_rows
+from mlcli.readback import config_of, rows_of, without_rows
 from mlcli.rundir import archive, names
+from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import csv_of, damaged, is_intact, own_file
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -67,7 +70,7 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
     config = moved(config_of(folder), given, view)
     state = input_state(config, manifest["input"])
     with threads_limited(config.compute.thread_count()):
-        stored = archive.load(folder)
+        stored = archive.load(folder, whole=True)
         values, texts = embedding_of(folder, config, manifest)
         stated = manifest.get("spectrum")
         spectrum = stated and stated_spectrum(folder, stated)
@@ -99,7 +102,15 @@ def input_state(config: RunConfig, known: dict[str, Any]) -> str:
 
 
 def file_state(path: str, known: dict[str, Any]) -> str:
-    """Whether a regular file is still the one that the run read; no other file is opened, for it may never end."""
+    """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
+
+    Of a run, the files that were read.
+    """
+    if files := known.get("files"):
+        folder = Path(path)
+        there = (folder / names.MANIFEST).is_file() and all((folder / name).is_file() for name in files)
+        intact = there and all(is_intact(folder / name, entry) for name, entry in files.items())
+        return "unchanged" if intact else "changed" if there else "missing"
     if path == "-" or not Path(path).is_file():
         return "missing"
     return "unchanged" if is_intact(Path(path), known) else "changed"
@@ -109,21 +120,30 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
              stored: dict[str, Any]) -> Record:
     """The run with its input, read and prepared again."""
     with own_file(folder / names.CONFIG):  # the input is the one that the run read: what does not fit it is damaged
-        source = read(config.input, config.compute, config.method.distance.categories)
-        prepared = config.prepare.apply(source)
+        start = begin(config)
+    if start.reduced is not None:
+        start = start.with_scores(scores_of(folder / names.SCORES, start.prepared.table.values.shape))
+    source, prepared = start.source, start.prepared
     gone = dropped_rows(folder)
     numbers = np.setdiff1d(np.arange(1, len(source.ids) + 1), [d.row for d in prepared.dropped])
     kept = np.flatnonzero(~np.isin(numbers, [d.row for d in gone]))
     table = prepared.table if len(kept) == len(numbers) else prepared.table.take(kept)
     chosen: Indices | None = None if len(kept) == len(numbers) else kept
-    embedding = replace(table, values=model.embedding, columns=axes(model), kind="features", view=None,
-                        graph=None)
+    embedding = coordinates(table, model.embedding)
     if texts is not None:
         labels = dict(zip(table.labels, map(tuple, texts[1:]), strict=True))
         numbered = isinstance(table.ids, RowNumbers) and list(table.ids) == list(texts[0])
         embedding = replace(embedding, ids=table.ids if numbered else tuple(texts[0]), labels=labels)
-    return Record(config, source, prepared.table, embedding, replace(model, kept=chosen), prepared.preparation,
-                  tuple(gone), stored)
+    return Record(config, start, embedding, replace(model, kept=chosen), tuple(gone), stored)
+
+
+def scores_of(path: Path, shape: tuple[int, ...]) -> Array:
+    """What PCA ahead of the method gave it; the same bytes on any machine."""
+    with own_file(path):
+        scores = read(Input(path=str(path), format="npy")).values
+    if scores.shape != shape:
+        raise damaged(path, f"its shape is {scores.shape}, not {shape}")
+    return scores
 
 
 def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequence[str]] | None,
@@ -131,13 +151,8 @@ def alone(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequenc
     """The run without its input: whether its files agree."""
     ids = tuple(texts[0]) if texts is not None else tuple(map(str, range(1, len(model.embedding) + 1)))
     labels = {} if texts is None else {str(i): tuple(column) for i, column in enumerate(texts[1:])}
-    table = Table(model.embedding, axes(model), ids, labels=labels)
-    return Record(config, None, None, table, model, stored["preparation"], (), stored)
-
-
-def axes(model: Model) -> tuple[str, ...]:
-    """The names of the columns of coordinates."""
-    return tuple(f"y{i + 1}" for i in range(model.embedding.shape[1]))
+    table = Table(model.embedding, axis_names(model.embedding.shape[1]), ids, labels=labels)
+    return Record(config, None, table, model, (), stored)
 
 
 def dropped_rows(folder: Path) -> list[Dropped]:

@@ -11,7 +11,7 @@ from mlcli.methods import METHODS
 
 PACKAGE = Path(mlcli.__file__).parent
 LAYERS = [{"cli", "__main__"}, {"routing"}, {"reuse", "comparing", "verification"},
-          {"pipeline", "planning", "checkup", "readback"}, {"certify"}, {"rundir", "report"}, {"config"},
+          {"pipeline", "planning", "checkup", "readback"}, {"certify"}, {"ahead"}, {"rundir", "report"}, {"config"},
           {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ROOMS = [{"chain"}, {"similarities"}, {"unfolding", "latent"}, {"paths", "linear"}, {"kernels"}, {"eigen", "graph"},

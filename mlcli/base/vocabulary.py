@@ -5,6 +5,7 @@ from collections.abc import Mapping
 STAGES: Mapping[str, str] = {  # a run's in about the order in which it has them; then those of other commands
     "read": "Reads the input, computes its hash and checks its numbers.",
     "prepare": "Fills, drops or scales as `prepare` says, and brings the data to units whose squares stay in range.",
+    "reduce": "Replaces the columns by their leading principal components, as `prepare.reduce` says.",
     "neighbors": "Finds the neighbors of every point.",
     "fewer neighbors": "Takes the first neighbors from the lists of a search for more.",
     "graph": "Joins neighbors to a graph and makes sure that it is in one piece.",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.ahead import Start
 from mlcli.base.check import Check, count
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import stage, unheard
@@ -32,11 +33,9 @@ class Record:
     """A run: its input and its results."""
 
     config: RunConfig  # with defaults resolved for the data
-    source: Table | None  # the input as read; None where it is gone
-    given: Table | None  # all prepared rows
+    start: Start | None  # the input as read, and what the method was given; None where the input is gone
     embedding: Table
     model: Model
-    preparation: Preparation
     dropped: tuple[Dropped, ...]
     stored: Mapping[str, Any] | None = None  # the model as it lies in its folder, where it has been read already
 
@@ -50,11 +49,11 @@ def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certi
         model = replace(record.model, embedding=record.embedding.values,
                         projector=stored.get("projector", record.model.projector),
                         unfolded=stored.get("unfolded", record.model.unfolded))
-        given = None if record.given is None else config.method.compared(record.given.data())
+        start = record.start
+        given = None if start is None else config.method.compared(start.prepared.table.data())
         subject = Subject.of(config.method, given, model, plan)
-        checks = [] if not stored else [
-            same_model(stored, record.embedding.ids if config.input.kind != "features" else (), record.preparation)]
-        checks += [*_rows(record, plan), *_numbers(subject)]
+        checks = [same_model(stored, record)] if stored else []
+        checks += [*_rows(record, plan), *_reduced(start, stored, plan), *_numbers(subject)]
         facts = {**facts_of(subject), "seed": plan.seed, "certify": "full" if plan.full else "auto"}
     return Certificate(tuple(checks), facts)
 
@@ -72,14 +71,26 @@ def _numbers(subject: Subject) -> list[Check]:
 
 def _rows(record: Record, plan: Plan) -> list[Check]:
     """Rows and their preparation."""
-    if record.source is None or record.given is None or not record.source.rows:
+    start, kept = record.start, record.model.kept
+    if start is None or not start.source.rows:
         return []
-    checks, left = [same_rows(record.source, record.embedding, record.dropped, plan)], rows_left(
-        record.source, record.dropped)
-    if len(left) == len(record.embedding.ids) and record.source.kind == "features":
-        rows = record.given.values if record.model.kept is None else record.given.values[record.model.kept]
-        checks.append(prepared_rows(record.source, rows, record.preparation, left, plan))
+    checks, left = [same_rows(start.source, record.embedding, record.dropped, plan)], rows_left(
+        start.source, record.dropped)
+    if len(left) == len(record.embedding.ids) and start.source.kind == "features":
+        prepared = start.prepared if start.reduced is None else start.reduced.given
+        rows = prepared.table.values if kept is None else prepared.table.values[kept]
+        checks.append(prepared_rows(start.source, rows, prepared.preparation, left, plan))
     return checks
+
+
+def _reduced(start: Start | None, stored: Mapping[str, Any], plan: Plan) -> list[Check]:
+    """The checks of PCA ahead of the method, as those of a run of its own."""
+    if start is None or start.reduced is None:
+        return []
+    first = start.reduced
+    model = first.model if not stored else replace(first.model, projector=stored["reductions"][-1].projector)
+    checks = _numbers(Subject.of(first.method, first.given.table.data(), model, plan))
+    return [replace(check, name=f"reduce: {check.name}") for check in checks]
 
 
 def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan: Plan) -> Check:
@@ -122,13 +133,20 @@ def unscaled(values: Array, preparation: Preparation) -> Array:
     return values if preparation.chosen is None else values[:, preparation.chosen]
 
 
-def same_model(stored: Mapping[str, object], trained: Sequence[str], preparation: Preparation) -> Check:
-    """The model read back names the input's points and prepares rows as the run did."""
-    read = stored["preparation"]
-    wrong = int(tuple(stored["trained"]) != tuple(trained))  # type: ignore[arg-type]
-    if not isinstance(read, Preparation):
-        return count("model", 1, "the model does not say how rows are prepared")
-    wrong += sum(not np.array_equal(getattr(read, name), getattr(preparation, name))
-                 for name in ("columns", "missing", "fill", "exponent", "center", "spread", "transform",
-                              "chosen"))
+def same_model(stored: Mapping[str, Any], record: Record) -> Check:
+    """The model read back names the input's points, and prepares and places rows as the run did."""
+    start, ids = record.start, () if record.config.input.kind == "features" else record.embedding.ids
+    if start is None:  # of a run that was given another's embedding, the first input's points are not at hand
+        wrong = int(not stored["reductions"] and tuple(stored["trained"]) != tuple(ids))
+        return count("model", wrong, "parts of the model read back that are not the run's")
+    meant = start.finished(record.config.input, record.embedding, record.model.projector)
+    wrong = int(tuple(stored["trained"]) != tuple(meant.trained))
+    held = [*(step.preparation for step in stored["reductions"]), stored["preparation"]]
+    made = [*(step.preparation for step in meant.reductions), meant.preparation]
+    wrong += abs(len(held) - len(made))
+    wrong += sum(not np.array_equal(getattr(one, name), getattr(other, name))
+                 for one, other in zip(held, made, strict=False)
+                 for name in ("columns", "missing", "fill", "exponent", "center", "spread", "transform", "chosen"))
+    known = len(start.known)  # steps of another run, which are the same to the last bit
+    wrong += archive.ARCHIVE.stored({"": stored["reductions"][:known]}) != archive.ARCHIVE.stored({"": start.known})
     return count("model", wrong, "parts of the model read back that are not the run's")

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.ahead import reduced, source_of
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.inputs import Features as Points
@@ -41,8 +42,8 @@ def check(config: RunConfig) -> Report:
     """The checkup of a data set; raises as reading does where the file cannot be read at all."""
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
-        with running("read"):
-            table = as_found(config.input, config.compute, config.method.distance.categories)
+        config.prepare.require_reducible(config.input)
+        table, _ = source_of(config, as_found)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
         if table.graph is not None:
             config.prepare.apply(table)  # refuses options without a use
@@ -66,7 +67,9 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
     prepare: Prepare = config.prepare
     if features.missing.cells and prepare.missing in ("error", "model"):  # distances need whole rows, with no model
         prepare = prepare.replace(missing="drop")
-    data = config.method.compared(prepare.apply(table).table.data())
+    prepared = prepare.apply(table)
+    points = prepared.table if prepare.reduce is None else reduced(prepare.reduce, prepared, config.compute).scores
+    data = config.method.compared(points.data())
     assert isinstance(data, Points)
     return _geometry(report, data, config.compute, neighbors)
 

@@ -18,7 +18,7 @@ from mlcli.errors import DataError
 from mlcli.rundir.journal import recording
 
 FLAGS = ("dissimilarities", "graph", "id_column", "label_column", "columns", "transpose", "transform", "top_variance",
-         "scale", "metric", "neighbors", "radius", "seed", "threads", "memory_limit")
+         "scale", "reduce", "metric", "neighbors", "radius", "seed", "threads", "memory_limit")
 GRAPH = "isomap"  # the method whose neighbors are examined
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anything was found.")]
 

@@ -44,6 +44,7 @@ FLAGS = {
     "transform": Flag("prepare.transform", ("--transform",)),
     "top_variance": Flag("prepare.top_variance", ("--top-variance",)),
     "scale": Flag("prepare.scale", ("--scale",)),
+    "reduce": Flag("prepare.reduce", ("--reduce",)),
     "output": Flag("output", ("-o", "--output")),
     "format": Flag("report.formats", ("--format",)),
     "keep": Flag("report.keep", ("--keep",)),

@@ -47,7 +47,8 @@ def numbers(texts: Sequence[str], known: Sequence[str]) -> Array:
 def require_unchanged(prepare: Prepare, categories: Categories) -> None:
     """Refuses preparations that would do arithmetic with categories; raises ConfigError."""
     changing = {"transform": bool(prepare.transform), "top_variance": prepare.top_variance is not None,
-                "scale": prepare.scale != "none", "missing": prepare.missing == "mean"}
+                "scale": prepare.scale != "none", "missing": prepare.missing == "mean",
+                "reduce": prepare.reduce is not None}
     for name, asked in changing.items():
         if categories and asked:
             raise ConfigError("CATEGORIES", f"columns of text ({', '.join(categories)[:80]}) cannot be prepared so",

@@ -66,6 +66,14 @@ class Input(Options):
         return self.kind not in ("features", "graph")
 
 
+def require_bare(input: Input) -> None:
+    """Refuses all options but the path, for a run says itself how it is read; raises ConfigError."""
+    for name, field in type(input).model_fields.items():
+        if name != "path" and getattr(input, name) != field.default:
+            raise ConfigError("INPUT-OPTION", f"{name} has no use with a run directory, whose embedding is the input",
+                              where=f"input.{name}", hint="leave it out, or give a file")
+
+
 def check(input: Input) -> None:
     """Refuses options that contradict each other or have no use; raises ConfigError."""
     _check_encoding(input)

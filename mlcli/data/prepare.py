@@ -13,12 +13,14 @@ from mlcli.base.stage import note, stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.data import missing
+from mlcli.data.input import Input
 from mlcli.data.scales import Scale, fitted, most_variable, times_power
 from mlcli.data.table import Table
-from mlcli.data.transforms import Name, applied, inverted
+from mlcli.data.transforms import TRANSFORMS, Name, applied, inverted
 from mlcli.data.views import REASON, apart, matched, side_by_side
 from mlcli.data.wording import counted, shown
 from mlcli.errors import ConfigError, DataError, NumericalError
+from mlcli.stages.eigen.axes import Count, Share
 
 
 @frozen
@@ -97,6 +99,11 @@ class Preparation:
         return features
 
     @property
+    def invertible(self) -> bool:
+        """Whether prepared values lead back to all columns as they were."""
+        return self.chosen is None and all(TRANSFORMS[name].inverse is not None for name in self.transform)
+
+    @property
     def unscaled(self) -> bool:
         """Whether the scale leaves values as they are."""
         return not self.exponent.any() and not self.center.any() and bool(np.all(self.spread == 1))
@@ -128,12 +135,27 @@ class Prepare(Options):
     unmatched: Literal["error", "drop"] = option(
         "error", "What to do with rows that only one of two views has: refuse, or leave them out.")
 
+    reduce: Count | Share | None = option(
+        None, "PCA ahead of the method, after the scale: how many axes it keeps, or the share of the variance that "
+        "they reach (default: none).")
+
+    def require_reducible(self, input: Input) -> None:
+        """Raises ConfigError where PCA ahead of the method cannot take what it would be given."""
+        if self.reduce is None:
+            return
+        wrong = next((what for what, there in (
+            (f"input.kind: {input.kind}", input.kind != "features"), ("a second view", input.view.path is not None),
+            ("missing: model, as PCA has no model of missing cells", self.missing == "model")) if there), None)
+        if wrong is not None:
+            raise ConfigError("PREPARE-OPTION", f"reduce has no use with {wrong}", where="prepare.reduce",
+                              hint="leave one of the two out")
+
     @stage("prepare")
     def apply(self, table: Table) -> Prepared:
         """The prepared table, and how to treat new rows in the same way."""
         if table.kind != "features":
             self._require_defaults(table.kind)
-            return Prepared(table, preparation_of((), "error", missing.NO_FILL, unscaled(0)), ())
+            return Prepared(table, unprepared(()), ())
         if self.unmatched != "error" and table.view is None:
             raise ConfigError("PREPARE-OPTION", "unmatched: drop has no use without a second view",
                               where="prepare.unmatched", hint="leave it out, or give --view")
@@ -205,6 +227,11 @@ def preparation_of(columns: tuple[str, ...], policy: str, fill: Array, scale: Sc
                    transform: tuple[Name, ...] = (), chosen: Indices | None = None) -> Preparation:
     """The preparation of a policy for missing cells, transforms, a choice of columns and a scale."""
     return Preparation(columns, policy, fill, scale.exponent, scale.center, scale.spread, transform, chosen)
+
+
+def unprepared(columns: tuple[str, ...]) -> Preparation:
+    """The preparation that leaves rows as they are."""
+    return preparation_of(columns, "error", missing.NO_FILL, unscaled(len(columns)))
 
 
 def of_columns(table: Table, chosen: Indices | None) -> Table:

@@ -22,6 +22,7 @@ class Source:
     digest: Callable[[], str]  # waits for the sha256 of the file's bytes
     bytes: int
     format: str
+    files: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # of a run: size and hash of what was read
 
     @property
     def sha256(self) -> str:
@@ -56,7 +57,8 @@ class Table:
         joined = {} if self.graph is None else {"edges": len(self.graph.indices) // 2}
         return {"path": path, "kind": self.kind, "rows": self.rows, "columns": len(self.columns),
                 **joined, "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
-                "sha256": origin.sha256 if origin else None}
+                "sha256": origin.sha256 if origin else None,
+                **({"files": dict(origin.files)} if origin and origin.files else {})}
 
     def data(self) -> MethodInput:
         """What a method takes, with everything that the table has for it: labels or a second view."""
@@ -101,3 +103,13 @@ class Table:
         graph = self.graph and self.graph.take(chosen)
         return replace(self, values=values, ids=ids, labels=labels, view=view, graph=graph,
                        columns=tuple(ids) if square else self.columns)
+
+
+def axis_names(count: int) -> tuple[str, ...]:
+    """The names of the columns of coordinates."""
+    return tuple(f"y{place + 1}" for place in range(count))
+
+
+def coordinates(table: Table, values: Array) -> Table:
+    """Coordinates y1..yp under the ids and labels of a table."""
+    return replace(table, values=values, columns=axis_names(values.shape[1]), kind="features", view=None, graph=None)

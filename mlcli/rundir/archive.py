@@ -17,6 +17,7 @@ from mlcli.storage.fields import Unfit
 
 FORMAT = 2
 LARGEST_HEADER = 2**20  # bytes
+LATER: dict[str, Any] = {"transpose": False, "categories": {}, "reductions": ()}  # what earlier versions did not have
 
 ARCHIVE = Archive({tag: declared.kind for tag, declared in BY_TAG.items()})
 
@@ -30,8 +31,11 @@ def save(folder: Path, model: dict[str, Any]) -> None:
     (folder / MODEL).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
 
 
-def load(folder: Path, *, finite: bool = True) -> dict[str, Any]:
-    """Reads what `save` wrote; raises UnsafeFile for anything else, and with `finite` for numbers that are not."""
+def load(folder: Path, *, finite: bool = True, whole: bool = False) -> dict[str, Any]:
+    """Reads what `save` wrote; raises UnsafeFile for anything else, with `finite` for numbers that are not.
+
+    With `whole` it must be the model of a run, with all of its parts.
+    """
     path, arrays = folder / MODEL, folder / ARRAYS
     header = _header(path)
     if not is_intact(arrays, header["arrays"]):
@@ -40,8 +44,8 @@ def load(folder: Path, *, finite: bool = True) -> dict[str, Any]:
         with arrays.open("rb") as stream:
             tree = renewed(header["model"]) if header["format"] == FORMER else header["model"]
             model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"])
-        if "preparation" in model:
-            model = {"transpose": False, "categories": {}, **model}  # which earlier versions did not have
+        if whole or "preparation" in model:
+            model = {**LATER, **model}
             require_fit(model)
         if finite:
             require_finite(model)

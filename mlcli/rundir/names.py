@@ -16,6 +16,7 @@ CERTIFICATE = "certificate.json"
 ERROR = FAILURE.name  # only where a run failed after it had computed something
 DROPPED = "dropped.csv"
 TRACE = "trace.csv"
+SCORES = "reduced.npy"  # what PCA ahead of the method gave it
 LOADINGS = "loadings.csv"
 POSTERIOR = "posterior.csv"
 KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy"}

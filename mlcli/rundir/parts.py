@@ -1,6 +1,6 @@
 """Whether the parts of a stored model fit together: shapes by letters, places within range."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -9,6 +9,8 @@ import numpy as np
 from mlcli.base.scaling import all_finite
 from mlcli.base.stored import BY_KIND, Storable
 from mlcli.data.prepare import Preparation
+from mlcli.data.table import axis_names
+from mlcli.rundir.reduction import Reduction
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities import Projector
 from mlcli.stages.unfolding.unfolded import Unfolded
@@ -29,16 +31,32 @@ def require_fit(model: Mapping[str, Any]) -> None:
     """Raises Unfit where the parts of a whole model do not fit together."""
     preparation, projector, unfolded = model["preparation"], model["projector"], model["unfolded"]
     if not (isinstance(preparation, Preparation) and isinstance(projector, Projector | None)
+            and is_of(model["reductions"], tuple[Reduction, ...])
             and isinstance(unfolded, Unfolded | None) and is_of(model["trained"], tuple[str, ...])
             and isinstance(model["transpose"], bool) and are_categories(model["categories"])
             and isinstance(model["id_name"], str) and isinstance(model["kind"], str)):
         raise Unfit("a part of the model is of another type")
+    width = None if model["kind"] == "features" else len(model["trained"])
+    for number, step in enumerate(model["reductions"]):
+        place = f"reductions.{number}."
+        require_step(step.preparation, step.projector, inside(step, place[:-1]), place, width)
+        following = [*(later.preparation for later in model["reductions"]), preparation][number + 1]
+        if following.columns != axis_names(step.projector.axes.shape[1]):
+            raise Unfit(f"{place}projector has other axes than the next step has columns")
+        width = None
+    parts = [*inside(preparation, "preparation"), *inside(projector, "projector"), *inside(unfolded, "unfolded")]
+    require_step(preparation, projector, parts, "", width)
+
+
+def require_step(preparation: Preparation, projector: Projector | None, within: Iterable[tuple[str, Any]], place: str,
+                 width: int | None) -> None:
+    """Raises Unfit where the parts of one step do not fit together; `width` is that of a new row of a square input."""
     known = {"i": len(preparation.columns)}
     if preparation.chosen is None:
         known["k"] = known["i"]
     if projector is not None:
-        known["d"] = len(preparation.exponent) if model["kind"] == "features" else len(model["trained"])
-    parts = [*inside(preparation, "preparation"), *inside(projector, "projector"), *inside(unfolded, "unfolded")]
+        known["d"] = len(preparation.exponent) if width is None else width
+    parts = list(within)
     for name, part in parts:
         if isinstance(part, Graph):
             require_rows(part, name)
@@ -48,9 +66,9 @@ def require_fit(model: Mapping[str, Any]) -> None:
     for name, part in parts:
         require_within(part, name, known)
     if preparation.fill.shape not in ((0,), (known["i"],)):
-        raise Unfit("preparation.fill is of another length")
+        raise Unfit(f"{place}preparation.fill is of another length")
     if projector is not None and projector.similarity.width(known["d"]) != known["c"]:
-        raise Unfit("projector.centering.means is of another length")
+        raise Unfit(f"{place}projector.centering.means is of another length")
 
 
 def are_categories(value: Any) -> bool:

@@ -17,8 +17,15 @@ class Shape(BaseModel):
     model_config = ConfigDict(frozen=True, extra="allow", strict=True, allow_inf_nan=False, protected_namespaces=())
 
 
+class Known(Shape):
+    """Size and hash of a file."""
+
+    bytes: Count
+    sha256: str
+
+
 class Origin(Shape):
-    """What was read from a file."""
+    """What was read from a file, or from those of a run."""
 
     path: str
     kind: str = ""
@@ -28,6 +35,7 @@ class Origin(Shape):
     format: str | None = None
     bytes: Count | None = None
     sha256: str | None = None
+    files: dict[str, Known] = {}
 
 
 class Inputs(Origin):
@@ -94,13 +102,6 @@ class Library(Shape):
     library: str
     kernel: str | None
     threads: Count
-
-
-class Known(Shape):
-    """Size and hash of a file."""
-
-    bytes: Count
-    sha256: str
 
 
 class Manifest(Shape):

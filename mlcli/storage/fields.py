@@ -63,3 +63,6 @@ def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
         yield place, value
         for part in fields(value):
             yield from inside(getattr(value, part.name), f"{place}.{part.name}")
+    elif isinstance(value, tuple) and value and is_dataclass(value[0]):
+        for number, item in enumerate(value):
+            yield from inside(item, f"{place}.{number}")

@@ -12,6 +12,8 @@ DAMAGES: dict[str, tuple[str, str, Any]] = {  # file, place, what is put there; 
     "figures that are one number": ("run.json", "fit.uniquenesses", 1e308),
     "a likelihood that is no number": ("run.json", "fit.log_likelihood", "likely"),
     "a kind that is missing": ("model.json", "model.kind", None),
+    "a preparation that is missing": ("model.json", "model.preparation", None),
+    "reductions that are none": ("model.json", "model.reductions", 3),
     "a kind that is no text": ("model.json", "model.kind", 3),
 }
 

@@ -1,0 +1,157 @@
+"""What comes ahead of a method: the table of a file or of a finished run, prepared, and PCA where it is asked for."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.stage import note, running, stage
+from mlcli.base.types import Array
+from mlcli.config.run_config import RunConfig
+from mlcli.data.categories import require_unchanged
+from mlcli.data.input import Input, require_bare
+from mlcli.data.prepare import Prepared, unprepared
+from mlcli.data.read import read
+from mlcli.data.table import Source, Table, coordinates
+from mlcli.data.wording import counted, place
+from mlcli.data.write import text_names
+from mlcli.errors import ConfigError, GeometryError, UnsafeFile
+from mlcli.methods import Model, Projector
+from mlcli.methods.model import existing
+from mlcli.methods.pca import PCA
+from mlcli.rundir import names
+from mlcli.rundir.embedding import intact_embedding
+from mlcli.rundir.finished import Finished, finished
+from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.reduction import Reduction
+from mlcli.stages.eigen.axes import Count, Share
+from mlcli.stages.eigen.eigensolve import Eigensolve
+
+Reader = Callable[[Input, Compute, bool], Table]
+
+
+@frozen
+class Reduced:
+    """PCA ahead of a method: what it was given, and its fit."""
+
+    given: Prepared
+    method: PCA  # resolved
+    model: Model
+
+    @property
+    def scores(self) -> Table:
+        """What the method is given: rows in memory as those that are read from a file."""
+        return coordinates(self.given.table, np.ascontiguousarray(self.model.embedding))
+
+
+@frozen
+class Start:
+    """What a run begins with."""
+
+    source: Table
+    run: Finished | None  # whose embedding the source is
+    prepared: Prepared  # what the method is given
+    reduced: Reduced | None = None
+
+    @property
+    def known(self) -> tuple[Reduction, ...]:
+        """The steps that led to the source."""
+        return () if self.run is None else self.run.steps
+
+    @property
+    def reductions(self) -> tuple[Reduction, ...]:
+        """All steps ahead of the method."""
+        first = self.reduced
+        return self.known if first is None else (
+            *self.known, Reduction(first.given.preparation, existing(first.model.projector)))
+
+    def with_scores(self, scores: Array) -> "Start":
+        """The same with the scores of PCA as they were written."""
+        assert self.reduced is not None
+        reduced = replace(self.reduced, model=replace(self.reduced.model, embedding=scores))
+        return replace(self, reduced=reduced, prepared=replace(self.prepared, table=reduced.scores))
+
+    def finished(self, input: Input, embedding: Table, projector: Projector | None) -> Finished:
+        """What a run from here holds for later use: new rows are read as those of the first input were."""
+        here = Finished(kind=input.kind, id_name=text_names(embedding)[0],
+                        trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
+                        categories=self.source.categories, reductions=self.reductions,
+                        preparation=self.prepared.preparation, projector=projector)
+        first = self.run
+        return here if first is None else replace(
+            here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories)
+
+
+def begin(config: RunConfig) -> Start:
+    """Reads and prepares, and reduces by PCA where that is asked for."""
+    config.prepare.require_reducible(config.input)
+    source, run = source_of(config, read)
+    require_unchanged(config.prepare, source.categories)
+    prepared = config.prepare.apply(source)
+    if config.prepare.reduce is None:
+        return Start(source, run, prepared)
+    first = reduced(config.prepare.reduce, prepared, config.compute)
+    scores = first.scores
+    return Start(source, run, Prepared(scores, unprepared(scores.columns), prepared.dropped), first)
+
+
+def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None]:
+    """The table of a file, or that of a finished run with the run."""
+    folder = Path(config.input.path)
+    if is_run(folder):
+        return table_of(config.input)
+    with running("read"):
+        return reader(config.input, config.compute, config.method.distance.categories), None
+
+
+def is_run(folder: Path) -> bool:
+    """Whether a path leads to the directory of a run, whatever its state."""
+    return folder.is_dir() and any((folder / name).exists() for name in (names.MANIFEST, names.ERROR))
+
+
+@stage("read")
+def table_of(input: Input) -> tuple[Table, Finished]:
+    """The embedding of a finished run as a table of features, with its ids and labels, and the run's model.
+
+    Raises ConfigError for options of files and for a run without points, and what `finished` raises.
+    """
+    require_bare(input)
+    folder = Path(input.path)
+    manifest = read_manifest(folder)
+    run = finished(folder)
+    if run.projector is None:
+        raise ConfigError("NO-ROWS", "the run was made of a covariance matrix and has no rows that could be the input",
+                          where=place(input.path), hint="give the run of a table")
+    file, table = intact_embedding(folder, manifest)
+    files = {name: manifest["files"][name] for name in (file, names.MODEL, names.ARRAYS)}
+    read_now = table.source
+    if read_now is None or read_now.sha256 != files[file]["sha256"]:
+        raise UnsafeFile("HASH", f"{file} is not the file that the run wrote", where=str(folder / file),
+                         hint="make the run again")
+    if lost := manifest["embedding"].get("dropped"):
+        note("N-RUN-DROPPED", f"the run left out {counted(lost, 'row')}, which {names.DROPPED} there names", rows=lost)
+    source = Source(input.path, cache(lambda: str(files[file]["sha256"])), read_now.bytes, "run", files)
+    return replace(table, source=source), run
+
+
+def reduced(kept: Count | Share, prepared: Prepared, compute: Compute) -> Reduced:
+    """PCA of prepared rows, as the method pca makes it of them; raises ConfigError and GeometryError."""
+    data = prepared.table.data()
+    with _at_reduce():
+        method = PCA(eigensolve=Eigensolve(components=kept)).resolve(data)
+        with running("reduce"):
+            return Reduced(prepared, method, method.fit(data, compute))
+
+
+@contextmanager
+def _at_reduce() -> Iterator[None]:
+    """Errors of the number of axes name the option that asks for them here."""
+    try:
+        yield
+    except (ConfigError, GeometryError) as error:
+        raise (error.at("prepare.reduce") if error.where.startswith("method.") else error) from error

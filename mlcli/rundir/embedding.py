@@ -1,0 +1,57 @@
+"""The embedding that a finished run wrote, read back."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from mlcli.data.input import Input
+from mlcli.data.read import read
+from mlcli.data.table import Table, axis_names
+from mlcli.rundir import names
+from mlcli.rundir.manifest import require_intact
+from mlcli.rundir.reading import damaged, own_file
+
+FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
+
+
+def listed(manifest: Mapping[str, Any]) -> list[str]:
+    """The files that hold a run's embedding, the one that says most first."""
+    return [name for name in map(names.embedding, FORMATS) if name in manifest["files"]]
+
+
+def intact_embedding(folder: Path, manifest: dict[str, Any]) -> tuple[str, Table]:
+    """The name and the content of the file that says most; raises UnsafeFile where it is not what the run wrote."""
+    file = next(iter(listed(manifest)), None)
+    if file is None:
+        raise damaged(folder / names.MANIFEST, "it names no embedding", "files")
+    require_intact(folder, manifest, (file,))
+    return file, read_embedding(folder / file, manifest)
+
+
+def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
+    """The embedding that a run wrote: ids first, then labels, then y1..yp; numbers of rows for NPY."""
+    rows, count = manifest["embedding"]["rows"], manifest["embedding"]["components"]
+    axes = list(axis_names(count))
+    with own_file(path):
+        header = columns_of(path)
+        if header and (len(header) <= count or header[-count:] != axes):
+            raise damaged(path, f"its last columns should be {axes[0]} to {axes[-1]}", 1)
+        given = Input(path=str(path), format=path.suffix[1:])  # type: ignore[arg-type]
+        table = read(given.replace(id_column=header[0], label_columns=tuple(header[1:-count]), columns=tuple(axes))
+                     if header else given)
+    if table.values.shape != (rows, count):
+        raise damaged(path, f"its shape is {table.values.shape}, not {(rows, count)} as in run.json")
+    return table
+
+
+def columns_of(path: Path) -> list[str]:
+    """The names of the columns of an embedding's file; none for NPY."""
+    if path.suffix == ".csv":
+        with path.open(encoding="utf-8", errors="surrogateescape", newline="") as file:
+            return next(csv.reader(file), [])
+    if path.suffix == ".parquet":
+        from pyarrow import parquet
+
+        return list(parquet.read_schema(path).names)
+    return []
