@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -70,6 +71,15 @@ class Start:
         return self.known if first is None else (
             *self.known, Reduction(first.given.preparation, existing(first.model.projector)))
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What run.json says of PCA ahead of the method, where there is one."""
+        if self.reduced is None:
+            return {}
+        kept, spectrum = self.reduced.model.embedding.shape[1], self.reduced.model.ranks
+        return {"reduced": {"components": kept, "columns": self.reduced.given.table.values.shape[1],
+                            "proportion": float(spectrum.proportions[:kept].sum())}}
+
     def with_scores(self, scores: Array) -> "Start":
         """The same with the scores of PCA as they were written."""
         assert self.reduced is not None
@@ -104,9 +114,17 @@ def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None
     """The table of a file, or that of a finished run with the run."""
     folder = Path(config.input.path)
     if is_run(folder):
+        require_other(folder, config.output)
         return table_of(config.input)
     with running("read"):
         return reader(config.input, config.compute, config.method.distance.categories), None
+
+
+def require_other(folder: Path, output: str | None) -> None:
+    """Refuses to replace a run by one that is made of it; raises ConfigError."""
+    if output is not None and Path(output).exists() and folder.samefile(output):
+        raise ConfigError("OUTPUT-INPUT", "the output would replace the run that is the input", where="output",
+                          hint="choose another with -o")
 
 
 def is_run(folder: Path) -> bool:

@@ -237,7 +237,7 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     view = {} if source.view is None else {"view": source.view.facts(config.input.view.path)}
     return {
         "method": config.method.name,
-        "input": {**source.facts(config.input.path), **view},
+        "input": {**source.facts(config.input.path), **view}, **result.start.facts,
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
         **({} if spectrum is None else

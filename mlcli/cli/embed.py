@@ -14,7 +14,8 @@ from mlcli.config.build import build, from_outside
 from mlcli.config.explain import located
 from mlcli.config.layers import assignment
 
-Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="The file to read; - is standard input.")]
+Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
+                                         help="The file or finished run to read; - is standard input.")]
 
 
 @with_flags(*FLAGS)
@@ -27,6 +28,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     mlcli embed --method isomap -k 8 data.csv
     mlcli embed -p 0.95 --scale standard --label-column species iris.csv
     mlcli embed --method mds --dissimilarities distances.csv -o - > embedding.csv
+    mlcli embed --method isomap runs/iris-pca
 
     Values also come from the environment: MLCLI__COMPUTE__THREADS=4 sets compute.threads.
     """

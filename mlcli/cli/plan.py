@@ -16,7 +16,8 @@ from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
 from mlcli.errors import UsageError
 
-What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False, help="A data file, or a YAML file.")]
+What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False,
+                                         help="A data file, a finished run, or a YAML file.")]
 Measure = Annotated[float | None, typer.Option("--measure", min=1e-6, max=1.0,
                                                help="Run this share of the most expensive work and compare.")]
 

@@ -17,7 +17,8 @@ TABS = ("tab", "\\t", "\t")
 class Input(Options):
     """What to read, and how."""
 
-    path: str = option(..., "The file to read; - is CSV on standard input.", min_length=1)
+    path: str = option(
+        ..., "The file to read, or the directory of a finished run; - is CSV on standard input.", min_length=1)
     kind: Literal["features", "dissimilarities", "kernel", "covariance", "graph"] = option(
         "features", "What the numbers are: coordinates of points, one number for every two points, the covariance "
         "(or correlation) of every two columns, or one for every two points that an edge joins.")

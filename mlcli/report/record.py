@@ -43,6 +43,7 @@ def what_was_run(run: Contents) -> Part:
         ("kind", f"{given.get('kind')}, {given.get('format') or 'unknown format'}"),
         ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}"),
         ("SHA-256 of the input", given.get("sha256") or "unknown"),
+        *_reduced(run.manifest.get("reduced")),
         ("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}"),
         ("seed", run.manifest.get("seed")), ("threads", run.manifest.get("threads")),
         ("version", f"mlcli {run.manifest.get('mlcli')}"), *_versions(run.manifest)]
@@ -50,6 +51,14 @@ def what_was_run(run: Contents) -> Part:
     return section("What was run", facts(pairs), sentence("Options that differ from their defaults:", "soft")
                    if changed else sentence("All options have their default values.", "soft"),
                    table(("option", "value", "default"), changed))
+
+
+def _reduced(first: Mapping[str, Any] | None) -> list[tuple[str, str]]:
+    """PCA ahead of the method, where there is one."""
+    if first is None:
+        return []
+    share = "" if first.get("proportion") is None else f", {first['proportion']:.1%} of the variance"
+    return [("reduced by PCA", f"{number(first['columns'])} columns to {number(first['components'])} axes{share}")]
 
 
 def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -103,9 +112,10 @@ def timings(run: Contents) -> Part:
 
 def repeating(run: Contents) -> Part:
     """The commands and the configuration that make this run again."""
-    fed = " < DATA" if run.config.input.path == "-" else ""
+    fed, given = " < DATA" if run.config.input.path == "-" else "", run.manifest["input"]
+    read = f"DATA/{next(iter(given['files']))}" if given.get("files") else "DATA"
     lines = [f"pip install mlcli=={run.manifest.get('mlcli')}",
              f"mlcli run config.yaml -o again{fed}      # in the run's directory",
-             f"sha256sum DATA      # {run.manifest['input'].get('sha256') or 'unknown'}"]
+             f"sha256sum {read}      # {given.get('sha256') or 'unknown'}"]
     return section("How to repeat it", verbatim("\n".join(lines)), sentence("config.yaml:", "soft"),
                    joined([verbatim(run.config_text)]))

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
                      if header else given)
     if table.values.shape != (rows, count):
         raise damaged(path, f"its shape is {table.values.shape}, not {(rows, count)} as in run.json")
-    return table
+    return replace(table, columns=tuple(axes))
 
 
 def columns_of(path: Path) -> list[str]:

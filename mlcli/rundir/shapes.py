@@ -44,6 +44,14 @@ class Inputs(Origin):
     view: Origin | None = None
 
 
+class Reduced(Shape):
+    """PCA ahead of the method."""
+
+    components: Count
+    columns: Count
+    proportion: Number | None = None  # of the variance
+
+
 class Sizes(Shape):
     """The size of the embedding."""
 
@@ -112,6 +120,7 @@ class Manifest(Shape):
     finished: str = ""
     method: Name
     input: Inputs
+    reduced: Reduced | None = None
     embedding: Sizes
     spectrum: Eigenvalues | None = None  # where the method has one
     fit: Fit

@@ -31,6 +31,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "transform": (["--transform", "total,log1p", "--transform", "unit"], ("total", "log1p", "unit")),
     "top_variance": (["--top-variance", "2"], 2),
     "scale": (["--scale", "standard"], "standard"),
+    "reduce": (["--reduce", "0.5"], 0.5),
     "output": (["-o", "012"], "012"),
     "format": (["--format", "npy", "--format", "csv"], ("npy", "csv")),
     "keep": ([*ISOMAP, "--keep", "graph,kernel", "--keep", "distances"], ("graph", "kernel", "distances")),

@@ -76,11 +76,11 @@ def test_the_domain_is_checked_for_new_points_too(mlcli: Caller) -> None:
 
 
 def test_a_run_of_an_earlier_version_is_read(mlcli: Caller) -> None:
-    """Its model says nothing of transforms, of chosen columns or of transposed tables."""
+    """Its model says nothing of transforms, of chosen columns, of transposed tables or of steps ahead."""
     assert mlcli("embed", "rows.csv", "-p", "5", "--scale", "standard", "-o", "run").code == 0
     before = [mlcli("project", "run", "rows.csv").out, mlcli("reconstruct", "run", "run/embedding.csv").out]
     header = json.loads(Path("run/model.json").read_text(encoding="utf-8"))
-    del header["model"]["transpose"]
+    del header["model"]["transpose"], header["model"]["reductions"]
     fields = header["model"]["preparation"]["fields"]
     assert (fields.pop("transform"), fields.pop("chosen")) == ({"texts": "preparation.transform"}, None)
     Path("run/model.json").write_text(json.dumps(header), encoding="utf-8")

@@ -121,6 +121,12 @@ def test_what_is_kept_is_planned(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert stages[-3:] == ["write", "keep", "certify"]
 
 
+def test_pca_ahead_is_one_stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    config = configured(tmp_path, "pca", {})
+    stages = same_everywhere(config.replace(prepare=config.prepare.replace(reduce=3)), capsys)
+    assert stages[:5] == ["read", "prepare", "reduce", "covariance", "eigensolve"]
+
+
 def kneighbors(points: Array) -> sparse.csr_array:
     """Distances to the nine nearest, and back."""
     near = distances(points)

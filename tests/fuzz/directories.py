@@ -13,7 +13,7 @@ from tests.fuzz.documents import Damage, of_json, of_yaml
 from tests.fuzz.tables import of_csv
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
-RUNS = {  # the arguments of `embed`, and the new points for `project`
+RUNS = {  # the arguments of `embed`: a file of samples, which also holds new points, or another run of these
     "pca": ("us_arrests.csv", "--scale", "standard", "--set", "report.formats=[csv, parquet, npy]"),
     "transformed": ("us_arrests.csv", "--transform", "sqrt,total", "--top-variance", "3"),
     "mds": ("eurodist.csv", "--dissimilarities", "-m", "mds", "--set", "report.formats=[parquet]"),
@@ -27,6 +27,8 @@ RUNS = {  # the arguments of `embed`, and the new points for `project`
     "sfa": ("mixture.csv", "-m", "sfa"),
     "lgssm": ("oscillator.csv", "-m", "lgssm", "--set", "method.iterate.limit=30", "--id-column", "time",
               "--set", "prepare.missing=model"),
+    "reduced": ("us_arrests.csv", "-m", "lle", "-k", "6", "--scale", "standard", "--reduce", "3"),
+    "through": ("transformed", "-m", "isomap", "-k", "8"),
     "landmarks": ("us_arrests.csv", "-m", "mds", "--set", "method.landmarks=20"),
 }
 DAMAGES: dict[str, Callable[[bytes], list[Damage]]] = {
@@ -37,8 +39,15 @@ UNREAD = {"posterior.csv", "dimension.csv"}
 def made(folder: Path, name: str) -> Path:
     """The run of a name, made in a folder."""
     data, *options = RUNS[name]
-    assert run(["embed", str(SAMPLES / data), *options, "-o", str(folder / name), "-q"]) in (0, 80)
+    given = made(folder, data) if data in RUNS else SAMPLES / data
+    assert run(["embed", str(given), *options, "-o", str(folder / name), "-q"]) in (0, 80)
     return folder / name
+
+
+def new_points(name: str) -> Path:
+    """The file that the points of a run come from."""
+    data = RUNS[name][0]
+    return new_points(data) if data in RUNS else SAMPLES / data
 
 
 def damages(directory: Path) -> list[tuple[str, str, Callable[[], bytes]]]:

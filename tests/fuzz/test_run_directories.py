@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.fuzz.directories import RUNS, SAMPLES, damaged, damages, made
+from tests.fuzz.directories import RUNS, damaged, damages, made, new_points
 from tests.fuzz.trials import MEMORY, commands, peak, tried
 
 QUICK = ("pca", "fa")
@@ -26,7 +26,7 @@ def faults(folder: Path, name: str, count: int, seed: int) -> list[str]:
         except (ValueError, TypeError, IndexError, OverflowError):  # not every change can be made of every array
             continue
         copy = damaged(directory, folder / "damaged", file, changed)
-        shutil.copy(SAMPLES / RUNS[name][0], copy / "new.csv")
+        shutil.copy(new_points(name), copy / "new.csv")
         for arguments in commands(copy, file):
             trial = tried(*arguments)
             if trial.fault:
