@@ -156,7 +156,7 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.axes_options.report
-    texts = {names.CONFIG: build.write(_with_absolute_input(config)),
+    texts = {names.CONFIG: build.write(config),
              **({} if model.spectrum is None else {names.SPECTRUM: spectrum_table(model.spectrum, reported)}),
              **fit_texts(result)}
     if findings.quality is not None:
@@ -267,17 +267,6 @@ def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
     shares = spectrum.proportions[:count]
     return {"eigenvalues": spectrum.eigenvalues[:count].tolist(),
             "proportions": shares.tolist() if np.isfinite(shares).all() else None}
-
-
-def _with_absolute_input(config: RunConfig) -> RunConfig:
-    view = config.input.view
-    if view.path is not None:
-        view = view.replace(path=_absolute(view.path))
-    return config.replace(input=config.input.replace(path=_absolute(config.input.path), view=view))
-
-
-def _absolute(path: str) -> str:
-    return path if path == "-" else str(Path(path).absolute())
 
 
 def _left_out(model: Model, table: Table, dropped: tuple[Dropped, ...]) -> list[Dropped]:

@@ -67,7 +67,7 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
     changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
-    config = moved(config_of(folder), given, view)
+    config = moved(config_of(folder), manifest["input"], given, view)
     state = input_state(config, manifest["input"])
     with threads_limited(config.compute.thread_count()):
         stored = archive.load(folder, whole=True)
@@ -84,13 +84,23 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
         return Verified((), state, certify(record, folder, full=full))
 
 
-def moved(config: RunConfig, given: str | None, view: str | None) -> RunConfig:
-    """The configuration with the files where they lie now; raises ConfigError for a view that the run has not."""
+def moved(config: RunConfig, known: dict[str, Any], given: str | None, view: str | None) -> RunConfig:
+    """The configuration with the files where they lie now, or where the run found them.
+
+    Raises ConfigError for a view that the run has not.
+    """
     if view is not None and config.input.view.path is None:
         raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
-    first = config.input.path if given is None else given
-    second = config.input.view if view is None else config.input.view.replace(path=view)
-    return config.replace(input=config.input.replace(path=first, view=second))
+    first, other = config.input.path, config.input.view
+    first = found(first, known) if given is None else given
+    if other.path is not None:
+        other = other.replace(path=found(other.path, known.get("view") or {}) if view is None else view)
+    return config.replace(input=config.input.replace(path=first, view=other))
+
+
+def found(path: str, known: dict[str, Any]) -> str:
+    """A path, or where it led when the run was made if it leads nowhere from here."""
+    return path if path == "-" or Path(path).exists() else known.get("absolute") or path
 
 
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,8 @@ class Table:
         """What was read from a file, and its hash, as plain values."""
         origin = self.source
         joined = {} if self.graph is None else {"edges": len(self.graph.indices) // 2}
-        return {"path": path, "kind": self.kind, "rows": self.rows, "columns": len(self.columns),
+        absolute = None if path in (None, "-") else str(Path(str(path)).absolute())
+        return {"path": path, "absolute": absolute, "kind": self.kind, "rows": self.rows, "columns": len(self.columns),
                 **joined, "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
                 "sha256": origin.sha256 if origin else None,
                 **({"files": dict(origin.files)} if origin and origin.files else {})}

@@ -115,7 +115,7 @@ def repeating(run: Contents) -> Part:
     fed, given = " < DATA" if run.config.input.path == "-" else "", run.manifest["input"]
     read = f"DATA/{next(iter(given['files']))}" if given.get("files") else "DATA"
     lines = [f"pip install mlcli=={run.manifest.get('mlcli')}",
-             f"mlcli run config.yaml -o again{fed}      # in the run's directory",
+             f"mlcli run RUN/config.yaml -o again{fed}      # where the run was made: relative paths stay so",
              f"sha256sum {read}      # {given.get('sha256') or 'unknown'}"]
     return section("How to repeat it", verbatim("\n".join(lines)), sentence("config.yaml:", "soft"),
                    joined([verbatim(run.config_text)]))

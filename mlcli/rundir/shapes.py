@@ -28,6 +28,7 @@ class Origin(Shape):
     """What was read from a file, or from those of a run."""
 
     path: str
+    absolute: str | None = None  # where the path led
     kind: str = ""
     rows: Count
     columns: Count

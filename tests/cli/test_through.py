@@ -120,9 +120,19 @@ def test_the_record_names_what_was_read_and_the_configuration_repeats_it(mlcli: 
     read = ("embedding.csv", "model.json", "model.npz")
     assert record["input"]["files"] == {name: source["files"][name] for name in read}
     assert (record["input"]["path"], record["input"]["format"]) == ("first", "run")
+    assert record["input"]["absolute"] == str(Path("first").absolute())
+    assert "path: first\n" in Path(second, "config.yaml").read_text(encoding="utf-8")
     assert record["input"]["sha256"] == source["files"]["embedding.csv"]["sha256"]
     assert mlcli("run", f"{second}/config.yaml", "-o", "again", "-q").code == 0
     assert Path("again/embedding.csv").read_bytes() == Path("second/embedding.csv").read_bytes()
+
+
+def test_verify_finds_the_source_from_another_directory(mlcli: Caller, second: str,
+                                                        monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(second).absolute()
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir("elsewhere")
+    assert "the input is unchanged" in mlcli("verify", folder).out
 
 
 def test_verify_knows_a_source_that_moved_or_changed(mlcli: Caller, second: str) -> None:

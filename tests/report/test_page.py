@@ -74,7 +74,7 @@ def test_the_page_is_well_formed_and_holds_every_section() -> None:
                   "Cumulative share", "0.91", "0.002", "Shepard diagram", "Q_NX", "objective by step", "height",
                   "method.divisor", "'n-1'", "eigensolve",
                   "log likelihood", "-296.7", "p value", "converged", "yes", "column 19", "The first 20; all of them",
-                  "mlcli run config.yaml", "numpy 2.0",
+                  "mlcli run RUN/config.yaml", "numpy 2.0",
                   "openblas 0.3 (Haswell, 2 threads)", "certificate passed", "of every axis",
                   "Keep 2 axes by the elbow.",
                   "Residual variance by dimension"]:
