@@ -29,6 +29,7 @@ from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import Finished, finished
 from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
 from mlcli.stages.eigen.axes import Count, Share
 from mlcli.stages.eigen.eigensolve import Eigensolve
@@ -112,9 +113,8 @@ def begin(config: RunConfig) -> Start:
 
 def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None]:
     """The table of a file, or that of a finished run with the run."""
-    folder = Path(config.input.path)
-    if is_run(folder):
-        require_other(folder, config.output)
+    if is_run(config.input.path):
+        require_other(Path(config.input.path), config.output)
         return table_of(config.input)
     with running("read"):
         return reader(config.input, config.compute, config.method.distance.categories), None
@@ -122,14 +122,14 @@ def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None
 
 def require_other(folder: Path, output: str | None) -> None:
     """Refuses to replace a run by one that is made of it; raises ConfigError."""
-    if output is not None and Path(output).exists() and folder.samefile(output):
+    if output is not None and Path(output).is_dir() and folder.samefile(output):
         raise ConfigError("OUTPUT-INPUT", "the output would replace the run that is the input", where="output",
                           hint="choose another with -o")
 
 
-def is_run(folder: Path) -> bool:
+def is_run(path: str) -> bool:
     """Whether a path leads to the directory of a run, whatever its state."""
-    return folder.is_dir() and any((folder / name).exists() for name in (names.MANIFEST, names.ERROR))
+    return path != "-" and any(is_there(Path(path) / name) for name in (names.MANIFEST, names.ERROR))
 
 
 @stage("read")

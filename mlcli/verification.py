@@ -29,7 +29,7 @@ from mlcli.readback import config_of, rows_of, without_rows
 from mlcli.rundir import archive, names
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import read_manifest
-from mlcli.rundir.reading import csv_of, damaged, is_intact, own_file
+from mlcli.rundir.reading import csv_of, damaged, is_intact, is_there, own_file
 from mlcli.stages.eigen.spectrum import Spectrum
 
 LEAST = 1e-290  # eigenvalues below this have lost digits to the end of the range of doubles
@@ -100,7 +100,7 @@ def moved(config: RunConfig, known: dict[str, Any], given: str | None, view: str
 
 def found(path: str, known: dict[str, Any]) -> str:
     """A path, or where it led when the run was made if it leads nowhere from here."""
-    return path if path == "-" or Path(path).exists() else known.get("absolute") or path
+    return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
 
 
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:
@@ -118,10 +118,10 @@ def file_state(path: str, known: dict[str, Any]) -> str:
     """
     if files := known.get("files"):
         folder = Path(path)
-        there = (folder / names.MANIFEST).is_file() and all((folder / name).is_file() for name in files)
+        there = all(is_there(folder / name) and (folder / name).is_file() for name in (names.MANIFEST, *files))
         intact = there and all(is_intact(folder / name, entry) for name, entry in files.items())
         return "unchanged" if intact else "changed" if there else "missing"
-    if path == "-" or not Path(path).is_file():
+    if path == "-" or not (is_there(Path(path)) and Path(path).is_file()):
         return "missing"
     return "unchanged" if is_intact(Path(path), known) else "changed"
 

@@ -31,8 +31,8 @@ def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignmen
     mlcli plan --method isomap data.csv
     mlcli plan configs/isomap-swiss-roll.yaml --measure 0.01
 
-    The data is read, and Isomap's graph is made, since its shape decides the cost. Exit code 82
-    where the run would not fit in memory or on disk.
+    The data is read and reduced as prepare.reduce says, and Isomap's graph is made, since its shape
+    decides the cost. Exit code 82 where the run would not fit in memory or on disk.
     """
     from mlcli.planning import plan as planned
 

@@ -48,6 +48,14 @@ def sha256_of(path: Path) -> str:
     return hashed.hexdigest()
 
 
+def is_there(path: Path) -> bool:
+    """Whether a path leads to something; not where it cannot be looked up, as of a name that is too long."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def is_intact(path: Path, known: Mapping[str, Any]) -> bool:
     """Whether a file has the size and the hash that are known of it; one of another size is not read."""
     try:

@@ -100,6 +100,13 @@ def test_verify_opens_regular_files_only(run: Path, path: str) -> None:
     assert b"; the input is missing" in out or b"; the input is changed" in out
 
 
+def test_a_path_that_no_system_takes_is_a_missing_input(run: Path, mlcli: Caller) -> None:
+    called = mlcli("verify", named_as_input(run, 5000 * "x"))
+    assert called.code == 0 and "; the input is unchanged" in called.out  # found where the run found it
+    Path("data.csv").unlink()
+    assert "; the input is missing" in mlcli("verify", "copy").out
+
+
 @pytest.mark.parametrize("name", ["run.json", "model.npz", "config.yaml", "embedding.csv"])
 def test_a_pipe_in_the_place_of_a_file_is_refused(run: Path, name: str) -> None:
     (run / name).unlink()
