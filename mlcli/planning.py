@@ -22,7 +22,8 @@ BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be
 TEXT_RATE, BINARY_RATE = 7e7, 6e8  # bytes a second of a core that are read, and their hash computed
 COMPARED = 1.3e9  # multiplications a second of a core while quality is measured
 CELL = 1e-7  # seconds for a number to be written
-SMALL = {"dimension": 0.05, "quality": 0.03, "write": 0.02, "certify": 0.03}  # seconds whatever the size
+# seconds whatever the size
+SMALL = {"dimension": 0.05, "quality": 0.03, "reconstruct": 0.02, "write": 0.02, "certify": 0.03}
 
 
 def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
@@ -32,6 +33,7 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
         source = read(config.input, config.compute, config.method.distance.categories)
         require_unchanged(config.prepare, source.categories)
         table = config.prepare.apply(source).table
+        config.report.require_image(len(table.columns))
         data = table.data()
         method = config.method.resolve(data)
         normalized: Any = method.compared(data).normalized(method.unscaled)  # of a kind that the method takes
@@ -66,11 +68,13 @@ def after(config: RunConfig, method: Method, table: Table, fit: Sequence[Step]) 
     """What comes after the fit: rules, quality, files and certificate."""
     held, report = checks_memory(method, table.rows, float(table.bytes)), config.report
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
-    points = table.kind != "covariance"
+    points, columns = table.kind != "covariance", len(table.columns)
     return [
         *([Step("dimension", "rules for the number of axes", SMALL["dimension"], held)] if report.dimension else []),
         *([quality_step(report.quality.sample, table, config.compute.thread_count(), held)]
           if report.quality is not None and points else []),
+        *([Step("reconstruct", "some rows and a grid of the latent plane", SMALL["reconstruct"], held)]
+          if points and config.draws_decoder(columns) else []),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",
              SMALL["write"] + points * written(config, method, table) * CELL, float(table.bytes)),
         *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),

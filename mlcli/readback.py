@@ -16,12 +16,15 @@ from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.errors import ConfigError
 from mlcli.report.contents import Contents, Embedding, Rows
+from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.figures import drawn_as, figures
 from mlcli.report.page import page
 from mlcli.rundir import names
 from mlcli.rundir.manifest import manifest_bytes, read_manifest, replace_listed, require_intact
 from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.reading import csv_of, damaged, json_of, own_file
+from mlcli.rundir.parts import require_shape, require_within
+from mlcli.rundir.reading import arrays_of, csv_of, damaged, json_of, own_file
+from mlcli.storage.fields import require_types
 
 TEXT_FORMATS = ("csv", "parquet", "npy")  # in the order of what they hold: ids and labels first
 TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are not numbers
@@ -40,6 +43,7 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
                     certificate=document(folder / names.CERTIFICATE, "Certificate"),
                     shepard=rows_of(folder / names.SHEPARD), trace=rows_of(folder / names.TRACE),
                     loadings=rows_of(folder / names.LOADINGS),
+                    decoded=decoded_of(folder / names.DECODED, table, config),
                     edges=edges_of(folder / names.KEPT["graph"], len(table.values)) if config.report.draw_graph
                     else None)
 
@@ -52,6 +56,24 @@ def edges_of(path: Path, rows: int) -> Indices:
         raise damaged(path, f"it does not join {rows} points")
     left = np.repeat(np.arange(rows), np.diff(graph.starts))
     return np.column_stack([left, graph.indices])[left < graph.indices]
+
+
+def decoded_of(path: Path, table: Embedding, config: RunConfig) -> Decoded | None:
+    """What the report shows of a decoder, where the run has it; raises UnsafeFile."""
+    if not path.is_file():
+        return None
+    try:
+        found = Decoded(**arrays_of(path))
+        require_types(found, "decoded")
+        known = {"n": len(table.values), "a": min(table.values.shape[1], 2)}
+        require_shape(found, "decoded", known)
+        require_within(found, "decoded", known)
+        found.require_sense()
+    except (TypeError, ValueError) as error:
+        raise damaged(path, str(error)[:100]) from error
+    if not config.report.draws(known["d"]):
+        raise damaged(path, f"its rows have {known['d']} columns, which are not those of report.image")
+    return found
 
 
 def show(folder: Path, run: Contents) -> None:
@@ -83,7 +105,8 @@ def finished(folder: Path) -> Contents:
     listed = manifest["files"]
     kept = [name for name in map(names.embedding, TEXT_FORMATS) if name in listed]
     small = [name for name in (names.CONFIG, names.SPECTRUM, names.QUALITY, names.DIMENSION, names.CERTIFICATE,
-                               names.SHEPARD, names.TRACE, names.LOADINGS, names.KEPT["graph"]) if name in listed]
+                               names.SHEPARD, names.TRACE, names.LOADINGS, names.KEPT["graph"],
+                               names.DECODED) if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
     rows = manifest["embedding"]["rows"]
     lacks_spectrum = bool(manifest.get("spectrum")) != (names.SPECTRUM in listed)

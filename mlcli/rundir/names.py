@@ -18,6 +18,7 @@ DROPPED = "dropped.csv"
 TRACE = "trace.csv"
 LOADINGS = "loadings.csv"
 POSTERIOR = "posterior.csv"
+DECODED = "decoded.npz"
 KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy"}
 
 
