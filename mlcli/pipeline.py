@@ -27,7 +27,6 @@ from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
 from mlcli.report.decoder.decode import decoded
-from mlcli.report.decoder.decoded import Decoded, bytes_of
 from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
 from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
@@ -124,17 +123,7 @@ def assess(result: Run) -> Findings:
     """What the run directory says of the embedding besides the embedding itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
     axes = dimension(config.method, model, compared(result, table), config.compute) if config.report.dimension else None
-    return Findings(quality=measured(result), dimension=axes, decoded=drawn(result))
-
-
-def drawn(result: Run) -> Decoded | None:
-    """What the report shows of the decoder; None where there is none."""
-    projector, table, config = result.model.projector, result.prepared, result.config
-    if projector is None or not config.draws_decoder(len(table.columns)):
-        return None
-    with running("reconstruct"):
-        return decoded(projector, table.values, result.model.embedding, features=result.preparation.undone,
-                       image=config.report.image, seed=config.compute.seed)
+    return Findings(dimension=axes, decoded=decoded(model, table, result.preparation, config), quality=measured(result))
 
 
 def measured(result: Run) -> Measured | None:
@@ -183,7 +172,7 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         texts[names.DIMENSION] = json_text(findings.dimension)
         texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
     if findings.decoded is not None:
-        (folder / names.DECODED).write_bytes(bytes_of(findings.decoded))
+        (folder / names.DECODED).write_bytes(findings.decoded.npz())
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     if result.dropped:

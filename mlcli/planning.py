@@ -71,10 +71,10 @@ def after(config: RunConfig, method: Method, table: Table, fit: Sequence[Step]) 
     points, columns = table.kind != "covariance", len(table.columns)
     return [
         *([Step("dimension", "rules for the number of axes", SMALL["dimension"], held)] if report.dimension else []),
-        *([quality_step(report.quality.sample, table, config.compute.thread_count(), held)]
-          if report.quality is not None and points else []),
         *([Step("reconstruct", "some rows and a grid of the latent plane", SMALL["reconstruct"], held)]
           if points and config.draws_decoder(columns) else []),
+        *([quality_step(report.quality.sample, table, config.compute.thread_count(), held)]
+          if report.quality is not None and points else []),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",
              SMALL["write"] + points * written(config, method, table) * CELL, float(table.bytes)),
         *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),

@@ -69,7 +69,9 @@ def decoded_of(path: Path, table: Embedding, config: RunConfig) -> Decoded | Non
         require_shape(found, "decoded", known)
         require_within(found, "decoded", known)
         found.require_sense()
-    except (TypeError, ValueError) as error:
+    except TypeError as error:
+        raise damaged(path, "an array is missing, or one is there that no run writes") from error
+    except ValueError as error:
         raise damaged(path, str(error)[:100]) from error
     if not config.report.draws(known["d"]):
         raise damaged(path, f"its rows have {known['d']} columns, which are not those of report.image")

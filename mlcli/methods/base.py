@@ -138,9 +138,9 @@ class Method(Options):
                                   hint=f"it makes {' and '.join(made)}" if made else "leave it out")
 
     def leads_back(self, kind: str) -> bool:
-        """Whether coordinates of such an input lead back to features, with these options."""
+        """Whether coordinates of such an input are known to lead back to features, with these options."""
         chain = self.chain(kind)
-        return self.decodes is not None and kind == Features.kind and (chain is None or chain.leads_back)
+        return self.decodes is not None and kind == Features.kind and (chain is None or chain.linear)
 
     def require_decoder(self, kind: str, where: str) -> None:
         """Raises ConfigError where something was chosen that needs a way back to features and there is none."""

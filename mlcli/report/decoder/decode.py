@@ -6,8 +6,12 @@ import numpy as np
 
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.scaling import Unit
-from mlcli.base.stage import note
+from mlcli.base.stage import note, running
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.config.run_config import RunConfig
+from mlcli.data.prepare import Preparation
+from mlcli.data.table import Table
+from mlcli.methods import Model
 from mlcli.report.decoder.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
 from mlcli.report.scatter import MOST, panel_of, sampled
 from mlcli.stages.similarities import Projector
@@ -18,28 +22,33 @@ INNER = 0.02, 0.98  # quantiles of the embedding between which the grid lies
 Map = Callable[[AnyArray], Array]
 
 
-def decoded(projector: Projector, points: Array, embedding: Array, *, features: Map,
-            image: tuple[int, ...] | None, seed: int) -> Decoded | None:
-    """What the report shows of a decoder; None where there is nothing to show.
+def decoded(model: Model, table: Table, preparation: Preparation, config: RunConfig) -> Decoded | None:
+    """What the report shows of the decoder of a run; None where there is none, or nothing to show.
 
-    `points` (n x d) are the prepared rows, `embedding` (n x p) lies where the projector's decoder expects it, and
-    `features` leads from prepared values back to the input's units.
+    The table holds the prepared rows that were embedded.
     """
-    if projector.decode is None or not embedding.size:
+    if not (table.rows and model.projector and model.projector.decode and config.draws_decoder(len(table.columns))):
         return None
-    decode, width = projector.decode, points.shape[1]
-    with np.errstate(over="ignore", invalid="ignore"):  # what leaves the range of doubles is not drawn
-        rows, errors = _spread(decode, points, embedding, seed)
-        ends = np.quantile(embedding[:, :2], INNER, axis=0).T
-        plane = _in_blocks(decode, _grid(embedding, ends, _side(width, image)), width)
-        found = Decoded(rows, features(points[rows]), features(_in_blocks(decode, embedding[rows], width)), errors,
-                        features(plane), ends, _deviations(projector, embedding, seed))
+    with running("reconstruct"), np.errstate(over="ignore", invalid="ignore"):
+        found = _decoded(model.projector, model.projector.decode, model.embedding, table.values, preparation, config)
     try:
         found.require_sense()
     except ValueError:
         note("N-NOT-DRAWN", "the report shows nothing decoded: decoded features leave the range of double precision")
         return None
     return found
+
+
+def _decoded(projector: Projector, decode: Map, embedding: Array, points: Array, preparation: Preparation,
+             config: RunConfig) -> Decoded:
+    """The numbers, some of which may be out of range; features as the input has them."""
+    features, seed, width = preparation.undone, config.compute.seed, points.shape[1]
+    rows, errors = _spread(decode, points, embedding, seed)
+    ends = np.quantile(embedding[:, :2], INNER, axis=0).T
+    plane = _in_blocks(decode, _grid(embedding, ends, _side(width, config.report.image)), width)
+    return Decoded(rows=rows, originals=features(points[rows]), errors=errors, plane=features(plane), ends=ends,
+                   reconstructed=features(_in_blocks(decode, embedding[rows], width)),
+                   deviations=_deviations(projector, embedding, seed))
 
 
 def _in_blocks(function: Map, places: AnyArray, width: int) -> Array:

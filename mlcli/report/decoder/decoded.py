@@ -52,9 +52,8 @@ class Decoded:
                                             or self.deviations.min() < 0):
             raise ValueError("deviations are below zero, or more than a run writes")
 
-
-def bytes_of(decoded: Decoded) -> bytes:
-    """The content of decoded.npz."""
-    buffer = io.BytesIO()
-    np.savez(buffer, **{name: value for name, value in vars(decoded).items() if value is not None})
-    return buffer.getvalue()
+    def npz(self) -> bytes:
+        """The content of decoded.npz."""
+        buffer = io.BytesIO()
+        np.savez(buffer, **{name: value for name, value in vars(self).items() if value is not None})
+        return buffer.getvalue()

@@ -69,8 +69,8 @@ class Stages(Options):
         return (*graph, "distances", "kernel") if kind == "distances" and not self.bent else (*graph, "kernel")
 
     @property
-    def leads_back(self) -> bool:
-        """Whether coordinates of features lead back to them: where the kernel is one of their inner products."""
+    def linear(self) -> bool:
+        """Whether the kernel is one of inner products of features, to which coordinates then lead back."""
         straight = self.metric.plain and self.paths is None and self.correction == "none"
         return hasattr(self.kernel, "function") or (straight and self.kernel.kind == "distances" and not self.bent)
 
