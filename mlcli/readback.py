@@ -10,6 +10,7 @@ import numpy as np
 from mlcli.base.types import Indices
 from mlcli.config.build import build
 from mlcli.config.layers import from_file
+from mlcli.config.report_options import Report
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
 from mlcli.data.read import read
@@ -122,10 +123,11 @@ def finished(folder: Path) -> Contents:
     return contents(folder, manifest, config, table)
 
 
-def render_again(folder: Path, *, title: str | None, label: str | None) -> Path:
+def render_again(folder: Path, *, title: str | None, label: str | None, image: str | None = None) -> Path:
     """Writes a finished run's report.html anew and returns its path.
 
-    Raises ConfigError for an unknown label, and OutputRefused where another run takes its place meanwhile.
+    Raises ConfigError for an unknown label or a shape that no row has, and OutputRefused where another run takes its
+    place meanwhile.
     """
     listed = manifest_bytes(folder)
     run = finished(folder)
@@ -133,8 +135,23 @@ def render_again(folder: Path, *, title: str | None, label: str | None) -> Path:
         known = ", ".join(list(run.embedding.labels)[:10]) or "none"
         raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",
                           hint=f"its label columns are: {known[:200]}")
-    replace_listed(folder, names.REPORT, encoded(page(run, title=title, label=label)), known=listed)
+    shape = None if image is None else shape_of(image, run)
+    replace_listed(folder, names.REPORT, encoded(page(run, title=title, label=label, image=shape)), known=listed)
     return folder / names.REPORT
+
+
+def shape_of(text: str, run: Contents) -> tuple[int, ...] | None:
+    """The shape of images that a command names, as in 28,28; raises ConfigError unless decoded rows have it."""
+    try:
+        chosen = Report(image=tuple(map(int, text.split(","))))
+    except ValueError as error:
+        raise ConfigError("REPORT-IMAGE", f"{text[:40]!r} is no shape of images that are drawn", where="--image",
+                          hint="give rows and columns, as in 28,28, and 3 for colors") from error
+    if run.decoded is None:
+        raise ConfigError("REPORT-IMAGE", "the run has no decoded rows to draw", where="--image",
+                          hint="choose report.image when the run is made, with a method that leads back to features")
+    chosen.require_image(run.decoded.plane.shape[1], "--image")
+    return chosen.image
 
 
 def config_of(folder: Path) -> RunConfig:

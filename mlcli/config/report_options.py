@@ -58,12 +58,12 @@ class Report(Options):
             raise ValueError(f"the report draws images of at most {MOST_CELLS:,} cells")
         return image
 
-    def require_image(self, columns: int) -> None:
+    def require_image(self, columns: int, where: str = "report.image") -> None:
         """Raises ConfigError where rows of so many features are not images of the shape that was chosen."""
         if self.image is not None and prod(self.image) != columns:
             shape = " x ".join(map(str, self.image))
             raise ConfigError("IMAGE", f"an image of {shape} has {prod(self.image):,} cells and there are {columns:,} "
-                              "features", where="report.image", hint="give the rows and columns of the images, and 3 "
+                              "features", where=where, hint="give the rows and columns of the images, and 3 "
                               "for colors; or leave it out")
 
     def draws(self, columns: int) -> bool:

@@ -86,6 +86,32 @@ def test_the_page_is_drawn_again_from_the_files(mlcli: Caller, run: Path) -> Non
     assert mlcli("verify", run).code == 0
 
 
+def test_a_shape_may_be_chosen_when_the_page_is_drawn_again(mlcli: Caller, run: Path) -> None:
+    assert mlcli("embed", "faces.npy", "-p", "3", "-o", "plain", "-q").code == 0
+    assert images(Path("plain/report.html").read_text()) == []
+    assert mlcli("report", "plain", "--image", "4,5", "-q").code == 0
+    plane, beside = images(Path("plain/report.html").read_text())
+    assert np.array_equal(beside, images((run / "report.html").read_text())[1]) and len(cut(plane, 5)) == 25
+
+
+@pytest.mark.parametrize(("image", "said"), [
+    ("4,4", "an image of 4 x 4 has 16 cells and there are 20 features"), ("4", "'4' is no shape"),
+    ("4;5", "'4;5' is no shape"), ("4,5,2", "is no shape"), ("-4,-5", "is no shape")])
+def test_a_shape_that_does_not_fit_a_finished_run_is_refused(mlcli: Caller, run: Path, image: str, said: str) -> None:
+    before = (run / "report.html").read_bytes()
+    called = mlcli("report", run, "--image", image)
+    assert called.code == 78 and said in called.err and "--image" in called.err, called.err
+    assert (run / "report.html").read_bytes() == before
+
+
+def test_a_run_without_decoded_rows_has_none_to_draw_as_images(mlcli: Caller, faces: Array) -> None:
+    assert mlcli("embed", "faces.npy", "-m", "isomap", "-k", "8", "-o", "run", "-q").code == 0
+    called = mlcli("report", "run", "--image", "4,5")
+    assert called.code == 78 and "the run has no decoded rows to draw" in called.err
+    page = Path("run/report.html").read_text()
+    assert not Path("run/decoded.npz").exists() and "Reconstructions" not in page and "The latent plane" not in page
+
+
 def test_threads_do_not_change_what_is_drawn(mlcli: Caller, run: Path) -> None:
     for threads in ("1", "2"):
         assert mlcli("embed", "faces.npy", "-p", "3", "--threads", threads, "-o", threads, "-q").code == 0
@@ -110,13 +136,6 @@ def test_a_shape_that_no_row_has_or_nobody_draws_is_refused(mlcli: Caller, faces
     assert called.code == 78 and said in called.err and where in called.err, called.err
     assert mlcli("plan", "faces.npy", *arguments).code == 78
     assert not Path("runs").exists()
-
-
-def test_where_nothing_leads_back_nothing_is_drawn(mlcli: Caller, faces: Array) -> None:
-    assert mlcli("embed", "faces.npy", "-m", "isomap", "-k", "8", "-o", "run", "-q").code == 0
-    assert not Path("run/decoded.npz").exists()
-    page = Path("run/report.html").read_text()
-    assert "Reconstructions" not in page and "decoded" not in page
 
 
 DAMAGES = {

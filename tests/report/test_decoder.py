@@ -26,6 +26,7 @@ from mlcli.stages.similarities import Affine, Columns, Decoder, Projector
 from tests.contract.toy import Parabola
 from tests.report.png import images, pixels
 from tests.report.support import contents
+from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen
 from tests.support import Notes
 
 GENERATOR = np.random.default_rng(5)
@@ -238,6 +239,16 @@ def test_a_profile_is_broken_where_cells_are_missing() -> None:
     marks = profiles.line("curve", np.array([0.1, 0.2, np.nan, 0.4, np.nan, 0.5, 0.6, 0.7]), (0, 0, 100, 50))
     assert [len(mark.points) for mark in marks if isinstance(mark, Curve | Dots)] == [2, 1, 3]
     assert isinstance(marks[1], Dots)
+
+
+@pytest.mark.parametrize("shape", [None, (1, 3)])
+def test_names_stay_text_beside_decoded_rows(shape: tuple[int, ...] | None) -> None:
+    curve, places, points = parabola()
+    found = made(curve, points, places)
+    ids = [name[:1000] for name in (HOSTILE * 5)[:50]]
+    seen = Seen(page(contents(rows=50, axes=1, ids=ids, decoded=found), image=shape))
+    assert seen.open == [] and seen.tags <= TAGS | {"image"} and ("image" in seen.tags) == (shape is not None)
+    assert seen.attributes <= ATTRIBUTES | {"href", "preserveaspectratio", "image-rendering"}
 
 
 def test_the_page_says_where_the_decoder_was_asked() -> None:
