@@ -73,6 +73,29 @@ class Start:
             *self.known, Reduction(first.given.preparation, existing(first.model.projector)))
 
     @property
+    def way_back(self) -> tuple[Reduction, ...]:
+        """The steps ahead of the method that its features lead back through, the last one first."""
+        steps, later = [], self.prepared.preparation
+        for step in reversed(self.reductions):
+            if step.projector.decode is None or not later.invertible:
+                break
+            steps.append(step)
+            later = step.preparation
+        return tuple(steps)
+
+    @property
+    def features(self) -> int:
+        """How many features decoded rows have."""
+        return len(self.way_back[-1].preparation.names if self.way_back else self.prepared.table.columns)
+
+    def undone(self, values: Array) -> Array:
+        """Prepared rows back in units of the first input that they lead to, for pictures: they may be out of range."""
+        values = self.prepared.preparation.undone(values)
+        for step in self.way_back:
+            values = step.preparation.undone(existing(step.projector).decode(values))  # type: ignore[misc]
+        return values
+
+    @property
     def facts(self) -> dict[str, Any]:
         """What run.json says of PCA ahead of the method, where there is one."""
         if self.reduced is None:

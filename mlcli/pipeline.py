@@ -23,6 +23,7 @@ from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
+from mlcli.report.decoder.decode import decoded
 from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
 from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
@@ -108,6 +109,7 @@ def compute(config: RunConfig) -> Run:
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
     start = begin(config)
     prepared, data = start.prepared, start.prepared.table.data()
+    config.report.require_image(start.features)
     method = config.method.resolve(data)
     require_room(config.report.kept(), len(data.values), Path(config.output or ""))
     model = method.fit(data, config.compute)
@@ -123,7 +125,8 @@ def assess(result: Run) -> Findings:
     """What the run directory says of the embedding besides the embedding itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
     axes = dimension(config.method, model, compared(result, table), config.compute) if config.report.dimension else None
-    return Findings(quality=measured(result), dimension=axes)
+    shown = decoded(model, table, result.start.undone, result.start.features, config)
+    return Findings(dimension=axes, decoded=shown, quality=measured(result))
 
 
 def measured(result: Run) -> Measured | None:
@@ -165,6 +168,8 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
     if findings.dimension is not None:
         texts[names.DIMENSION] = json_text(findings.dimension)
         texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
+    if findings.decoded is not None:
+        (folder / names.DECODED).write_bytes(findings.decoded.npz())
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     if result.dropped:

@@ -23,7 +23,8 @@ BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be
 TEXT_RATE, BINARY_RATE = 7e7, 6e8  # bytes a second of a core that are read, and their hash computed
 COMPARED = 1.3e9  # multiplications a second of a core while quality is measured
 CELL = 1e-7  # seconds for a number to be written
-SMALL = {"dimension": 0.05, "quality": 0.03, "write": 0.02, "certify": 0.03}  # seconds whatever the size
+# seconds whatever the size
+SMALL = {"dimension": 0.05, "quality": 0.03, "reconstruct": 0.02, "write": 0.02, "certify": 0.03}
 
 
 def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
@@ -32,6 +33,7 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     with threads_limited(config.compute.thread_count()):
         start = begin(config)
         table, first = start.prepared.table, start.reduced
+        config.report.require_image(start.features)
         data = table.data()
         method = config.method.resolve(data)
         fit = fitting(method, data, config.compute, measure)
@@ -41,7 +43,7 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     if first is not None:  # whose rows stay in memory
         wide = first.given.table
         memory = max(memory + wide.bytes, peak(ahead, wide.data(), first.method, config.compute))
-    steps = [*before(config, start, ahead), *fit, *after(config, method, table, fit)]
+    steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
     disk = bytes_of(config.report.kept(), len(data.values))
     free = free_bytes(Path(config.output or "")) if disk else None
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
@@ -81,13 +83,16 @@ def reduce_step(first: Reduced, ahead: Sequence[Step]) -> Step:
                 max(step.memory for step in ahead))
 
 
-def after(config: RunConfig, method: Method, table: Table, fit: Sequence[Step]) -> list[Step]:
+def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) -> list[Step]:
     """What comes after the fit: rules, quality, files and certificate."""
-    held, report = checks_memory(method, table.rows, float(table.bytes)), config.report
+    table, report = start.prepared.table, config.report
+    held = checks_memory(method, table.rows, float(table.bytes))
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
     points = table.kind != "covariance"
     return [
         *([Step("dimension", "rules for the number of axes", SMALL["dimension"], held)] if report.dimension else []),
+        *([Step("reconstruct", "some rows and a grid of the latent plane", SMALL["reconstruct"], held)]
+          if points and config.draws_decoder(start.features) else []),
         *([quality_step(report.quality.sample, table, config.compute.thread_count(), held)]
           if report.quality is not None and points else []),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",

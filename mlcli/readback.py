@@ -9,12 +9,14 @@ import numpy as np
 from mlcli.base.types import Indices
 from mlcli.config.build import build
 from mlcli.config.layers import from_file
+from mlcli.config.report_options import Report
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.errors import ConfigError
 from mlcli.report.contents import Contents, Embedding, Rows
+from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.figures import drawn_as, figures
 from mlcli.report.page import page
 from mlcli.rundir import names
@@ -22,7 +24,9 @@ from mlcli.rundir.embedding import listed as embeddings
 from mlcli.rundir.embedding import read_embedding
 from mlcli.rundir.manifest import manifest_bytes, read_manifest, replace_listed, require_intact
 from mlcli.rundir.names import MANIFEST
-from mlcli.rundir.reading import csv_of, damaged, json_of, own_file
+from mlcli.rundir.parts import require_shape, require_within
+from mlcli.rundir.reading import arrays_of, csv_of, damaged, json_of, own_file
+from mlcli.storage.fields import require_types
 
 TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are not numbers
     names.SPECTRUM: (("component", "eigenvalue", "proportion", "cumulative"), 0),
@@ -40,6 +44,7 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
                     certificate=document(folder / names.CERTIFICATE, "Certificate"),
                     shepard=rows_of(folder / names.SHEPARD), trace=rows_of(folder / names.TRACE),
                     loadings=rows_of(folder / names.LOADINGS),
+                    decoded=decoded_of(folder / names.DECODED, table, config),
                     edges=edges_of(folder / names.KEPT["graph"], len(table.values)) if config.report.draw_graph
                     else None)
 
@@ -52,6 +57,26 @@ def edges_of(path: Path, rows: int) -> Indices:
         raise damaged(path, f"it does not join {rows} points")
     left = np.repeat(np.arange(rows), np.diff(graph.starts))
     return np.column_stack([left, graph.indices])[left < graph.indices]
+
+
+def decoded_of(path: Path, table: Embedding, config: RunConfig) -> Decoded | None:
+    """What the report shows of a decoder, where the run has it; raises UnsafeFile."""
+    if not path.is_file():
+        return None
+    try:
+        found = Decoded(**arrays_of(path))
+        require_types(found, "decoded")
+        known = {"n": len(table.values), "a": min(table.values.shape[1], 2)}
+        require_shape(found, "decoded", known)
+        require_within(found, "decoded", known)
+        found.require_sense()
+    except TypeError as error:
+        raise damaged(path, "an array is missing, or one is there that no run writes") from error
+    except ValueError as error:
+        raise damaged(path, str(error)[:100]) from error
+    if not config.report.draws(known["d"]):
+        raise damaged(path, f"its rows have {known['d']} columns, which are not those of report.image")
+    return found
 
 
 def show(folder: Path, run: Contents) -> None:
@@ -82,7 +107,8 @@ def finished(folder: Path) -> Contents:
     manifest = read_manifest(folder)
     listed, kept = manifest["files"], embeddings(manifest)
     small = [name for name in (names.CONFIG, names.SPECTRUM, names.QUALITY, names.DIMENSION, names.CERTIFICATE,
-                               names.SHEPARD, names.TRACE, names.LOADINGS, names.KEPT["graph"]) if name in listed]
+                               names.SHEPARD, names.TRACE, names.LOADINGS, names.KEPT["graph"],
+                               names.DECODED) if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
     rows = manifest["embedding"]["rows"]
     lacks_spectrum = bool(manifest.get("spectrum")) != (names.SPECTRUM in listed)
@@ -96,10 +122,11 @@ def finished(folder: Path) -> Contents:
     return contents(folder, manifest, config, table)
 
 
-def render_again(folder: Path, *, title: str | None, label: str | None) -> Path:
+def render_again(folder: Path, *, title: str | None, label: str | None, image: str | None = None) -> Path:
     """Writes a finished run's report.html anew and returns its path.
 
-    Raises ConfigError for an unknown label, and OutputRefused where another run takes its place meanwhile.
+    Raises ConfigError for an unknown label or a shape that no row has, and OutputRefused where another run takes its
+    place meanwhile.
     """
     listed = manifest_bytes(folder)
     run = finished(folder)
@@ -107,8 +134,23 @@ def render_again(folder: Path, *, title: str | None, label: str | None) -> Path:
         known = ", ".join(list(run.embedding.labels)[:10]) or "none"
         raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",
                           hint=f"its label columns are: {known[:200]}")
-    replace_listed(folder, names.REPORT, encoded(page(run, title=title, label=label)), known=listed)
+    shape = None if image is None else shape_of(image, run)
+    replace_listed(folder, names.REPORT, encoded(page(run, title=title, label=label, image=shape)), known=listed)
     return folder / names.REPORT
+
+
+def shape_of(text: str, run: Contents) -> tuple[int, ...] | None:
+    """The shape of images that a command names, as in 28,28; raises ConfigError unless decoded rows have it."""
+    try:
+        chosen = Report(image=tuple(map(int, text.split(","))))
+    except ValueError as error:
+        raise ConfigError("REPORT-IMAGE", f"{text[:40]!r} is no shape of images that are drawn", where="--image",
+                          hint="give rows and columns, as in 28,28, and 3 for colors") from error
+    if run.decoded is None:
+        raise ConfigError("REPORT-IMAGE", "the run has no decoded rows to draw", where="--image",
+                          hint="choose report.image when the run is made, with a method that leads back to features")
+    chosen.require_image(run.decoded.plane.shape[1], "--image")
+    return chosen.image
 
 
 def config_of(folder: Path) -> RunConfig:

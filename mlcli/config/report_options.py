@@ -1,14 +1,19 @@
 """What is written besides the model, and what is measured for it."""
 
+from math import prod
 from typing import Annotated, Literal
 
-from pydantic import Field, Strict
+from pydantic import Field, Strict, field_validator
 
 from mlcli.base.options import Options, option
 from mlcli.base.products import Name
+from mlcli.errors import ConfigError
 
 Format = Literal["csv", "parquet", "npy"]
 FigureFormat = Literal["svg", "png", "pdf"]
+PROFILE = 3, 1_000  # columns of a profile: two make one slope, and more than the most would make the page large
+MOST_CELLS = 2**15  # of an image: the page stays below two megabytes
+Side = Annotated[int, Field(ge=1)]
 SampleSize = Annotated[int, Field(ge=2)]
 
 
@@ -37,9 +42,33 @@ class Report(Options):
         (), "What the stages of the fit made that is written as files too: the neighbor graph (graph.npz), the "
         "distances that the kernel is made of (distances.npy), the weights of the edges or of the neighbors "
         "(weights.npz), the centered kernel (kernel.npy).")
-
+    image: Annotated[tuple[Side, ...], Strict(False), Field(min_length=2, max_length=3)] | None = option(
+        None, "Rows and columns of the image that a row of features is, and 3 where it has red, green and blue: the "
+        "report draws decoded rows as images (default: as profiles).")
     draw_graph: bool = option(False, "Whether the edges of the neighbor graph are drawn under the scatter plot; the "
                               "graph is then kept.")
+
+    @field_validator("image")
+    @classmethod
+    def of_pixels(cls, image: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        """Refuses colors other than three, and images that would make the page large."""
+        if image is not None and image[2:] not in ((), (1,), (3,)):
+            raise ValueError("the third number is 3, for red, green and blue, or is left out")
+        if image is not None and prod(image) > MOST_CELLS:
+            raise ValueError(f"the report draws images of at most {MOST_CELLS:,} cells")
+        return image
+
+    def require_image(self, columns: int, where: str = "report.image") -> None:
+        """Raises ConfigError where rows of so many features are not images of the shape that was chosen."""
+        if self.image is not None and prod(self.image) != columns:
+            shape = " x ".join(map(str, self.image))
+            raise ConfigError("IMAGE", f"an image of {shape} has {prod(self.image):,} cells and there are {columns:,} "
+                              "features", where=where, hint="give the rows and columns of the images, and 3 "
+                              "for colors; or leave it out")
+
+    def draws(self, columns: int) -> bool:
+        """Whether the report draws decoded rows of so many features: as images, or as profiles."""
+        return columns == prod(self.image) if self.image is not None else PROFILE[0] <= columns <= PROFILE[1]
 
     def kept(self) -> tuple[Name, ...]:
         """What is to be kept, each once."""

@@ -26,10 +26,16 @@ class RunConfig(Options):
         self.method.require_kind(self.input.kind, self.prepare.missing)
         self.method.require_products(self.report.keep, "report.keep")
         self.method.require_products(("graph",) if self.report.draw_graph else (), "report.draw_graph")
-        if self.output == "-" and self.report.kept():
-            name = "keep" if self.report.keep else "draw_graph"
-            raise ConfigError("UNUSED", f"{name} was chosen and standard output takes the embedding alone",
-                              where=f"report.{name}", hint="leave it out, or give a directory (-o)")
+        if self.report.image is not None:
+            self.method.require_decoder(self.input.kind, "report.image")
+        written = [name for name in ("keep", "draw_graph", "image") if getattr(self.report, name)]
+        if self.output == "-" and written:
+            raise ConfigError("UNUSED", f"{written[0]} was chosen and standard output takes the embedding alone",
+                              where=f"report.{written[0]}", hint="leave it out, or give a directory (-o)")
         if self.output == "-" and self.input.kind == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")
+
+    def draws_decoder(self, columns: int) -> bool:
+        """Whether the report shows what the method's decoder makes of coordinates, for so many features."""
+        return self.method.leads_back(self.input.kind) and self.report.draws(columns)

@@ -86,6 +86,10 @@ class Preparation:
         with np.errstate(over="ignore", under="ignore"):
             return times_power(values * self.spread + self.center, self.exponent)
 
+    def undone(self, values: Array) -> Array:
+        """The same as `features` for pictures, which may leave the range of doubles and are no results."""
+        return inverted(self.undo(values), self.transform)[0]
+
     def features(self, values: Array) -> Array:
         """Prepared values back in the input's units, or where a transform has no inverse, as it left them."""
         features, left = inverted(self.undo(values), self.transform)

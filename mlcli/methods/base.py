@@ -137,6 +137,18 @@ class Method(Options):
                                   where=where,
                                   hint=f"it makes {' and '.join(made)}" if made else "leave it out")
 
+    def leads_back(self, kind: str) -> bool:
+        """Whether coordinates of such an input are known to lead back to features, with these options."""
+        chain = self.chain(kind)
+        return self.decodes is not None and kind == Features.kind and (chain is None or chain.linear)
+
+    def require_decoder(self, kind: str, where: str) -> None:
+        """Raises ConfigError where something was chosen that needs a way back to features and there is none."""
+        if not self.leads_back(kind):
+            raise ConfigError("NO-DECODER", f"{self.name} has no way from coordinates back to features here",
+                              where=where, hint="leave it out" if self.decodes is None else
+                              f"leave it out; {self.name} has one{self.decodes and f' with: {self.decodes}'}")
+
     def requires(self) -> Mapping[str, str]:
         """The extras that these options need, each with the module that it brings."""
         return {}

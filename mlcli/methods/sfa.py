@@ -46,6 +46,10 @@ class SFA(Method):
     degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
     axes: Axes = Axes()
 
+    def leads_back(self, kind: str) -> bool:
+        """Of degree 1."""
+        return self.degree == 1
+
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and the number of monomials."""
         return min(len(data.values) - 1, self._expanded(data.values.shape[1]))

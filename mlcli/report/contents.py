@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.config.run_config import RunConfig
+from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.scree import Eigenvalues
 
 
@@ -51,6 +52,7 @@ class Contents:
     shepard: Rows | None = None
     trace: Rows | None = None
     loadings: Rows | None = None
+    decoded: Decoded | None = None
     edges: Indices | None = None  # of the neighbor graph, by the places of rows (m x 2), where they are drawn
 
     @property

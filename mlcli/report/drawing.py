@@ -1,10 +1,10 @@
-"""Figures as values: lines, bars, curves, dots and texts in pixels, for any writer to draw."""
+"""Figures as values: lines, bars, curves, dots, texts and images in pixels, for any writer to draw."""
 
 from collections.abc import Sequence
 from dataclasses import field
 
 from mlcli.base.frozen import frozen
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
 
 
 @frozen
@@ -69,7 +69,19 @@ class Text:
     turned: bool = False  # by a quarter, to be read from below
 
 
-Mark = Line | Bar | Curve | Segments | Dots | Text
+@frozen
+class Picture:
+    """An image over a rectangle: rows from the top, with a last axis of gray, or red, green and blue, and opacity."""
+
+    kind: str  # pixels: sharp ones; shade: from one to the next in between
+    x: float
+    y: float
+    width: float
+    height: float
+    levels: AnyArray  # rows x columns x 2 or 4, from 0 to 255
+
+
+Mark = Line | Bar | Curve | Segments | Dots | Text | Picture
 
 
 @frozen

@@ -3,6 +3,7 @@
 from typing import Any
 
 from mlcli.base.frozen import frozen
+from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.quality import Measured
 
 
@@ -12,3 +13,4 @@ class Findings:
 
     quality: Measured | None  # None where it was not asked for
     dimension: dict[str, Any] | None = None  # the content of dimension.json; None where it was not asked for
+    decoded: Decoded | None = None  # where the method has a decoder, and rows are drawn

@@ -6,7 +6,9 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Segments, Text
+import numpy as np
+
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Picture, Segments, Text
 from mlcli.report.palette import GROUND, INKS
 from mlcli.report.text import visible
 
@@ -79,5 +81,12 @@ def _text(axes: Any, mark: Text, order: int) -> None:
               zorder=order)
 
 
+def _picture(axes: Any, mark: Picture, order: int) -> None:
+    *colors, opacity = np.moveaxis(mark.levels, 2, 0)
+    axes.imshow(np.stack([*(colors if len(colors) == 3 else 3 * colors), opacity], axis=2), zorder=order, aspect="auto",
+                extent=(mark.x, mark.x + mark.width, mark.y + mark.height, mark.y),
+                interpolation="nearest" if mark.kind == "pixels" else "bilinear")
+
+
 PAINTERS: dict[type[Mark], Callable[[Any, Any, int], None]] = {
-    Line: _line, Bar: _bar, Curve: _curve, Segments: _segments, Dots: _dots, Text: _text}
+    Line: _line, Bar: _bar, Curve: _curve, Segments: _segments, Dots: _dots, Text: _text, Picture: _picture}

@@ -5,9 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.types import Array
 from mlcli.report.coloring import Coloring, Range, coloring, plain
 from mlcli.report.contents import Contents, Rows
 from mlcli.report.curves import curve, shepard
+from mlcli.report.decoder.shade import shares_of
 from mlcli.report.drawing import Figure
 from mlcli.report.html import Part, facts, figure, joined, section, sentence, table
 from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Edges, Points, equal_units, pairs, scatter
@@ -47,8 +49,9 @@ def embedding(run: Contents, label: str | None) -> Part:
     seed = int(run.manifest.get("seed") or 0)
     drawn = [part.sample(MOST, seed) for part in points]
     edges = _edges(run, drawn[0])
-    parts = [figure(scatter(part, _colored(part.colors), edges if i == 0 else None), _caption(part, i == 0)
-                    + (_joined(edges) if i == 0 else "")) for i, part in enumerate(drawn)]
+    unsure = _deviations(run)
+    parts = [figure(scatter(part, _colored(part.colors), edges if i == 0 else None, unsure), _caption(part, i == 0)
+                    + (_joined(edges) + _gray(unsure) if i == 0 else "")) for i, part in enumerate(drawn)]
     if values.shape[1] > 2:
         some = drawn[0].sample(MOST_IN_PAIRS, seed)
         parts.append(figure(pairs(some, run.proportions), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
@@ -61,7 +64,7 @@ def main_scatter(run: Contents, title: str) -> Figure:
     values, labels = run.embedding.values, run.embedding.labels
     colors = next((coloring(name, texts) for name, texts in labels.items()), plain(len(values)))
     points = Points(values, run.embedding.ids, colors, len(values)).sample(MOST, int(run.manifest.get("seed") or 0))
-    return scatter(points, title, _edges(run, points))
+    return scatter(points, title, _edges(run, points), _deviations(run))
 
 
 def _edges(run: Contents, points: Points) -> Edges | None:
@@ -69,6 +72,20 @@ def _edges(run: Contents, points: Points) -> Edges | None:
     if run.edges is None or points.values.shape[1] < 2:
         return None
     return Edges.of(run.embedding.values, run.edges, points.values, int(run.manifest.get("seed") or 0))
+
+
+def _deviations(run: Contents) -> Array | None:
+    """How unsure the decoder is over the plane, where it knows that."""
+    return None if run.decoded is None else run.decoded.deviations
+
+
+def _gray(deviations: Array | None) -> str:
+    if deviations is None:
+        return ""
+    if shares_of(deviations) is None:
+        return f" The decoder is equally sure everywhere: its standard deviation is {number(float(deviations.max()))}."
+    return (" The grayer the background, the less sure the decoder, by the logarithm of its posterior standard "
+            "deviation; other axes are at their means.")
 
 
 def _joined(edges: Edges | None) -> str:

@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.axes import Panel, Scale, extent, spots
 from mlcli.report.coloring import Coloring
+from mlcli.report.decoder import shade
 from mlcli.report.drawing import Bar, Dots, Figure, Mark, Segments, Text
 
 MOST = 5_000  # points drawn
@@ -74,16 +75,21 @@ def sampled(count: int, most: int, seed: int) -> AnyArray | None:
     return None if count <= most else np.sort(np.random.default_rng(seed).choice(count, most, replace=False))
 
 
-def scatter(points: Points, title: str, edges: Edges | None = None) -> Figure:
-    """The first two axes, with equal scales where that fits; one axis against the rows' numbers."""
-    panel = panel_of(points.values, points.rows)
-    joined = [] if edges is None else edges.marks(panel)
-    height = panel.y.start + BOTTOM
+def scatter(points: Points, title: str, edges: Edges | None = None, deviations: Array | None = None) -> Figure:
+    """The first two axes, with equal scales where that fits; one axis against the rows' numbers.
+
+    Where a decoder is unsure by `deviations` over the panel, the background is gray.
+    """
+    panel, right = panel_of(points.values, points.rows), LEFT + WIDE + 20
     across, up = ("y1", "y2") if points.values.shape[1] > 1 else ("row", "y1")
-    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(), *joined,
+    colors = points.colors.legend(right, TOP + 8)
+    under, grays = ([], []) if deviations is None else (
+        shade.shade(deviations, panel), shade.legend(deviations, right, _legend_end(colors, TOP - 6) + 14))
+    joined = [] if edges is None else edges.marks(panel)
+    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
                          *dots(points, plane(points.values, points.rows), panel, points.radius),
-                         *panel.names(across, up), *points.colors.legend(LEFT + WIDE + 20, TOP + 8)]
-    return Figure(f"Scatter plot: {title}", LEFT + WIDE + RIGHT, max(height, _legend_end(marks)), marks)
+                         *panel.names(across, up), *colors, *grays]
+    return Figure(f"Scatter plot: {title}", LEFT + WIDE + RIGHT, max(panel.y.start + BOTTOM, _legend_end(marks)), marks)
 
 
 def equal_units(values: Array) -> bool:
@@ -171,5 +177,5 @@ def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mar
     return marks
 
 
-def _legend_end(marks: Sequence[Mark]) -> float:
-    return max((mark.y for mark in marks if isinstance(mark, Text)), default=0.0) + 14
+def _legend_end(marks: Sequence[Mark], none: float = 0.0) -> float:
+    return max((mark.y for mark in marks if isinstance(mark, Text)), default=none) + 14

@@ -1,10 +1,12 @@
 """Figures as SVG: inside a page, whose style sheet they share, or as documents of their own."""
 
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
-from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Segments, Text
+from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Mark, Picture, Segments, Text
 from mlcli.report.palette import GROUND, style_sheet
+from mlcli.report.png import png
 from mlcli.report.text import safe
 
 SHAPES = {"triangle": "m0-{0}l{1} {2}h-{3}z", "diamond": "m0-{0}l{0} {0}l-{0} {0}l-{0}-{0}z",
@@ -79,5 +81,13 @@ def _text(mark: Text) -> str:
     return f'<text class="{mark.kind}" x="{mark.x:.1f}" y="{mark.y:.1f}"{anchor}{turn}>{safe(mark.text)}</text>'
 
 
+def _picture(mark: Picture) -> str:
+    """The image itself stands in the page, as a PNG."""
+    sharp = ' image-rendering="pixelated"' if mark.kind == "pixels" else ""
+    return (f'<image class="{mark.kind}" x="{mark.x:.1f}" y="{mark.y:.1f}" width="{mark.width:.1f}" '
+            f'height="{mark.height:.1f}" preserveAspectRatio="none"{sharp} '
+            f'href="data:image/png;base64,{b64encode(png(mark.levels)).decode()}"/>')
+
+
 WRITERS: dict[type[Mark], Callable[[Any], str]] = {
-    Line: _line, Bar: _bar, Curve: _curve, Segments: _segments, Dots: _dots, Text: _text}
+    Line: _line, Bar: _bar, Curve: _curve, Segments: _segments, Dots: _dots, Text: _text, Picture: _picture}

@@ -11,9 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlcli.base.types import AnyArray
 from mlcli.data.positioned import CHUNK
 from mlcli.data.source import open_regular
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
+from mlcli.storage.archive import arrays_in
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -127,6 +129,12 @@ def _first_problem(error: "ValidationError", document: Any) -> tuple[str, str]:
     place = dotted(keys_of(details, document))
     said = "is missing" if details["type"] == "missing" else details["msg"].replace("Input should", "should", 1)
     return f"{place or 'it'} {said}", place
+
+
+def arrays_of(path: Path) -> dict[str, AnyArray]:
+    """The arrays of an NPZ file that is not compressed, by their names; raises UnsafeFile."""
+    with own_file(path), os.fdopen(open_regular(str(path)), "rb") as file:
+        return arrays_in(file, os.fstat(file.fileno()).st_size)
 
 
 def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[str, list[str]]:

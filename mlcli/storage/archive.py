@@ -46,7 +46,7 @@ class Archive:
 
     def restored(self, tree: Mapping[str, Any], stored: BinaryIO, size: int) -> dict[str, Any]:
         """The values of a tree and of an npz file of `size` bytes; raises Unfit for anything but what `stored` gave."""
-        arrays = _arrays(stored, size)
+        arrays = arrays_in(stored, size)
         try:
             return {name: self._unpacked(value, name, arrays) for name, value in tree.items()}
         except (KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -141,7 +141,7 @@ def _made(kind: type[Any], values: dict[str, Any], place: str) -> Any:
         raise Unfit(f"{place} lacks a value, or has one that does not fit") from error
 
 
-def _arrays(stored: BinaryIO, size: int) -> dict[str, AnyArray]:
+def arrays_in(stored: BinaryIO, size: int) -> dict[str, AnyArray]:
     """The arrays, stored as `Archive.stored` stores them: not compressed, so that they take no more than the file."""
     try:
         with zipfile.ZipFile(stored) as archive:

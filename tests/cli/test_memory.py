@@ -14,7 +14,7 @@ from mlcli.methods import METHODS
 from tests.cli.support import Caller
 
 POINTS = np.random.default_rng(0)
-AROUND = {"read", "prepare", "dimension", "quality", "write", "certify"}  # what all methods share
+AROUND = {"read", "prepare", "dimension", "reconstruct", "quality", "write", "certify"}  # what all methods share
 
 
 def swiss_roll(rows: int) -> np.ndarray:

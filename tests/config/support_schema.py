@@ -5,8 +5,8 @@ from typing import Any
 TYPES: dict[str, Any] = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None),
                          "integer": int, "number": (int, float)}
 WORDS = {"$schema", "$defs", "$ref", "title", "description", "default", "type", "const", "enum", "properties",
-         "required", "additionalProperties", "items", "minItems", "minLength", "minimum", "maximum", "exclusiveMinimum",
-         "exclusiveMaximum", "anyOf", "oneOf", "allOf"}
+         "required", "additionalProperties", "items", "minItems", "maxItems", "minLength", "minimum", "maximum",
+         "exclusiveMinimum", "exclusiveMaximum", "anyOf", "oneOf", "allOf"}
 
 
 def valid(value: Any, schema: Any, root: dict[str, Any]) -> bool:
@@ -35,7 +35,8 @@ def bounded(value: Any, schema: dict[str, Any]) -> bool:
                 and not ("exclusiveMaximum" in schema and value >= schema["exclusiveMaximum"]))
     if not isinstance(value, (str, list)):
         return True
-    return len(value) >= schema.get("minItems" if isinstance(value, list) else "minLength", 0)
+    least = schema.get("minItems" if isinstance(value, list) else "minLength", 0)
+    return least <= len(value) <= schema.get("maxItems", len(value))
 
 
 def parts(value: Any, schema: dict[str, Any], root: dict[str, Any]) -> bool:

@@ -61,7 +61,8 @@ def test_examples_fit(path: Path) -> None:
     "input: {path: a}", "input: {path: a}\nmethod: {name: isomap, neighbors: {count: 5}}",
     "input: {path: a}\nmethod: {eigensolve: {components: 0.5}}", "input: {path: a}\nmethod: {route: svd}",
     "input: {path: a}\nmethod: {name: kpca, kernel: {rate: 0.5}}", "input: {path: a}\nsweep: {compute.seed: [1, 2]}",
-    "input: {path: a}\nmethod: {name: kpca, kernel: {name: polynomial, degree: 2}}\noutput: null"])
+    "input: {path: a}\nmethod: {name: kpca, kernel: {name: polynomial, degree: 2}}\noutput: null",
+    "input: {path: a}\nreport: {image: [32, 32, 3]}"])
 def test_what_the_loader_accepts_fits(text: str) -> None:
     assert accepts(text)
 
@@ -69,7 +70,8 @@ def test_what_the_loader_accepts_fits(text: str) -> None:
 @pytest.mark.parametrize("text", [
     "method: {name: pca}", "input: {path: 3}", "input: {path: a}\nmethod: {name: isomp}", "input: {path: a}\nzzz: 1",
     "input: {path: a}\nmethod: {neighbors: {count: 5}}", "input: {path: a}\nmethod: {name: lle, neighbors: {count: 0}}",
-    "input: {path: a}\nsweep: {compute.seed: []}", "input: {path: a}\nmethod: {name: kpca, kernel: {degree: 2}}"])
+    "input: {path: a}\nreport: {image: [1, 2, 3, 4]}", "input: {path: a}\nsweep: {compute.seed: []}",
+    "input: {path: a}\nmethod: {name: kpca, kernel: {degree: 2}}"])
 def test_what_the_loader_refuses_does_not(text: str) -> None:
     assert not accepts(text)
 

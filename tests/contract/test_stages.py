@@ -137,7 +137,7 @@ def kneighbors(points: Array) -> sparse.csr_array:
 def test_what_is_not_measured_is_not_planned(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     config = configured(tmp_path, "pca", {})
     stages = same_everywhere(config.replace(report=config.report.replace(quality=None, dimension=False)), capsys)
-    assert stages == ["read", "prepare", "covariance", "eigensolve", "write", "certify"]
+    assert stages == ["read", "prepare", "covariance", "eigensolve", "reconstruct", "write", "certify"]
 
 
 def named() -> Iterator[tuple[str, str]]:

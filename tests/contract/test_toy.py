@@ -63,6 +63,7 @@ def test_a_run_without_a_spectrum_says_nothing_of_one(folder: Path) -> None:
         "toy has no spectrum"}
     page = (folder / "near" / "report.html").read_text(encoding="utf-8")
     assert "<h2>Embedding</h2>" in page and "<h2>Spectrum</h2>" not in page
+    assert "<h2>Reconstructions</h2>" in page and "<h2>The latent plane, decoded</h2>" in page
 
 
 def test_the_parabola_is_that_of_least_squares(folder: Path) -> None:
@@ -77,6 +78,8 @@ def test_the_parabola_is_that_of_least_squares(folder: Path) -> None:
 
 def test_all_that_carries_a_unit_follows_the_data(folder: Path) -> None:
     near, far = folder / "near", folder / "far"
+    drawn, large = np.load(near / "decoded.npz"), np.load(far / "decoded.npz")
+    assert all(np.array_equal(np.ldexp(drawn[name], FAR * (name != "rows")), large[name]) for name in drawn)
     assert np.array_equal(np.ldexp(rows(near / "embedding.csv"), FAR), rows(far / "embedding.csv"))
     assert np.array_equal(np.ldexp(rows(folder / "near_back.csv"), FAR), rows(folder / "far_back.csv"))
     assert np.array_equal(np.ldexp(rows(near / "trace.csv"), 2 * FAR), rows(far / "trace.csv"))

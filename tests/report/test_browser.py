@@ -46,7 +46,7 @@ def picture(path: Path) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Reports of two real runs: one plain, one with names that would run as code."""
+    """Reports of real runs: one plain, one with images, one with names that would run as code."""
     folder = tmp_path_factory.mktemp("runs")
     generator = np.random.default_rng(0)
     names = [name[:1000] for name in HOSTILE]
@@ -61,18 +61,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     plain.write_text("\n".join([",x,y,z", *(f"p{i},{a},{b},{c}" for i, (a, b, c) in enumerate(
         generator.standard_normal((600, 3)).tolist())), ""]))
     made = {"hostile": [str(hostile), "--id-column", lines[0][0], "--label-column", lines[0][1], "-p", "3"],
-            "plain": [str(plain), "-m", "isomap"]}
+            "plain": [str(plain), "-m", "isomap"], "images": [str(plain), "--set", "report.image=[1,3]"]}
     for name, arguments in made.items():
         assert run(["embed", *arguments, "-q", "-o", str(folder / name)]) == 0
     return {name: folder / name / "report.html" for name in made}
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "images"])
 def test_the_console_stays_empty_and_nothing_is_active(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     told = browse(pages[name], tmp_path, "--dump-dom")
     assert not CONSOLE.search(told.stderr), told.stderr
     assert "<h2>Embedding</h2>" in told.stdout and "<svg" in told.stdout
     assert not ACTIVE.search(told.stdout)
+    assert ("<image" in told.stdout) == (name == "images")
 
 
 def test_the_console_would_be_heard(tmp_path: Path) -> None:

@@ -69,6 +69,12 @@ class Stages(Options):
         return (*graph, "distances", "kernel") if kind == "distances" and not self.bent else (*graph, "kernel")
 
     @property
+    def linear(self) -> bool:
+        """Whether the kernel is one of inner products of features, to which coordinates then lead back."""
+        straight = self.metric.plain and self.paths is None and self.correction == "none"
+        return hasattr(self.kernel, "function") or (straight and self.kernel.kind == "distances" and not self.bent)
+
+    @property
     def bent(self) -> bool:
         """Whether the kernel is a function of distances, not -δ²/2."""
         return hasattr(self.kernel, "for_halved")

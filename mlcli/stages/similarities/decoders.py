@@ -15,6 +15,13 @@ class Decoder:
         """Features (m x d) of coordinates (m x p)."""
         raise NotImplementedError
 
+    def variance(self, coordinates: Array) -> Array | None:
+        """The posterior variance of a feature at each place (m of m x p), in the features' unit squared.
+
+        None where a decoder does not know how sure it is.
+        """
+        return None
+
     @property
     def affine(self) -> "Affine | None":
         """This map if it is affine: what directions can be asked of."""

@@ -72,6 +72,13 @@ class Projector:
             return None
         return lambda embedding: self.input_unit.plain(decoder(self.output_unit.measured(embedding)))
 
+    def deviation(self, places: Array) -> Array | None:
+        """How unsure the decoder is at places (m x p): the posterior standard deviation of a feature (m), in the data's
+        units. None where it does not know, or there is no decoder.
+        """
+        variance = None if self.decoder is None else self.decoder.variance(self.output_unit.measured(places))
+        return None if variance is None else self.input_unit.plain(np.sqrt(variance))
+
     @property
     def affine(self) -> Affine | None:
         """The decoder where it is affine."""

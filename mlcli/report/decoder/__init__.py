@@ -1,0 +1,1 @@
+"""What a decoder does: rows beside their reconstructions, the latent plane decoded, and where the decoder is unsure."""
