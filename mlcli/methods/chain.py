@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input, Similarities
+from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph, Similarities
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
@@ -28,7 +28,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     and Müller, 1998; Ham, Lee, Mika and Schölkopf, "A kernel view of the dimensionality reduction of manifolds", 2004.
     """
 
-    accepts: ClassVar = (Features, Dissimilarities, Similarities)
+    accepts: ClassVar = (Features, Dissimilarities, Similarities, LengthGraph, AffinityGraph)
     decodes: ClassVar = "linear kernel, or gower of features without paths and correction"
     digits: ClassVar = 1e-5  # what the weights of a reconstruction leave
     ways: ClassVar = (
@@ -76,7 +76,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; a choice that another one makes void is refused."""
-        return self.refuse_void() or {"graph": self.graph and self.graph.resolved(len(data.values))}
+        return self.refuse_void() or self.resolved_graph(data)
 
     def powers_of(self, data: Input) -> Powers:
         """The kernel's; an axis of a given length carries none."""

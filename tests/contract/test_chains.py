@@ -1,5 +1,6 @@
 """A method written out as a chain gives the same bytes, whatever way it is run in; senseless chains are refused."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input
 from mlcli.config.build import build, chain_document
 from mlcli.config.layers import Layer, assignment, from_file
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.report.spectrum_table import spectrum_table
 from tests.contract.test_contract import CONFIGURATIONS, POINTS
@@ -48,6 +49,29 @@ def test_a_method_written_out_gives_the_same_bytes(name: str, kind: str, tmp_pat
     assert spectrum_table(own.ranks, None) == spectrum_table(other.ranks, None)
     assert np.array_equal(own.project(data.values[:5]), other.project(data.values[:5]))
     assert [note.code for note in told.notes] == [note.code for note in again.notes]
+
+
+def outcome(model: Callable[[], Model]) -> tuple[Any, ...]:
+    """What a fit gives and notes, or the code and place of its error."""
+    with Notes() as told:
+        try:
+            made = model()
+        except MlcliError as error:
+            return error.code, error.where
+    return made.embedding.tobytes(), made.ranks.values.tobytes(), [note.code for note in told.notes]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 8])
+@pytest.mark.parametrize("method", sorted({method for method, _ in CHAINED.values()}))
+def test_of_few_rows_a_method_written_out_does_what_the_method_does(method: str, rows: int, tmp_path: Path) -> None:
+    data = features(POINTS[:rows, :2])
+    assert outcome(lambda: fit(method, data)) == outcome(lambda: written_out(tmp_path, method, {}, data))
+
+
+def test_what_is_chosen_is_written_out() -> None:
+    text = chain_document(METHODS["isomap"](neighbors={"count": 10}, eigensolve={"components": 2}))
+    assert "\n      count: 10\n" in text and "\n    components: 2\n" in text
+    assert chain_document(METHODS["laplacian"]()).count("\n      # name: binary\n") == 1
 
 
 def test_methods_that_are_no_chains_say_so() -> None:

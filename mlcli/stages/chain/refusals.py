@@ -13,8 +13,8 @@ Refusal = tuple[str, str, str]  # the option, why, and what to do
 
 def require_sense(chain: Any, kind: str) -> None:
     """Raises ConfigError where stages do not fit together, would be ignored, or do not fit this kind of input."""
-    for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain), *_of_distances(chain), *_of_centering(chain),
-                              *_of_coordinates(chain)):
+    for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain, kind == "graph"), *_of_distances(chain),
+                              *_of_centering(chain), *_of_coordinates(chain)):
         raise ConfigError("CHAIN", f"this chain makes no sense: {why}", where=f"method.{path}", hint=remedy)
 
 
@@ -26,18 +26,23 @@ def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:
                "choose a kernel that is computed, such as gower")
     if kind == "dissimilarities" and chain.kernel.kind == "points":
         yield "kernel.name", f"{name} needs points and dissimilarities are given", "use gower, gaussian or laplacian"
+    if kind == "graph" and chain.kernel.kind in ("points", "weights"):
+        yield ("kernel.name", f"{name} needs distances of all points or coordinates, and a graph is given",
+               "use graph_laplacian or unfolding, or gower, gaussian or laplacian with paths")
     if not chain.metric.plain and chain.kernel.kind == "points":
         yield "metric", f"{name} is made of coordinates, not of distances", "leave metric out, or use gower or gaussian"
 
 
-def _of_graph(chain: Any) -> Iterator[Refusal]:
-    kernel = chain.kernel
+def _of_graph(chain: Any, given: bool) -> Iterator[Refusal]:
+    kernel, joined = chain.kernel, given or chain.graph is not None
     if chain.paths is not None and kernel.kind != "distances":
         yield "paths", f"{kernel.name} has no use for paths", "leave paths out, or use gower, gaussian or laplacian"
-    if chain.paths is not None and chain.graph is None:
+    if chain.paths is not None and not joined:
         yield "paths", "paths need a graph", "give graph: {neighbors: {count: 10}}, or leave paths out"
-    if chain.graph is None and kernel.kind in OF_GRAPH:
+    if kernel.kind in OF_GRAPH and not joined:
         yield "graph", f"{kernel.name} needs a graph", "give graph: {neighbors: {count: 10}}"
+    if given and chain.paths is None and kernel.kind == "distances":
+        yield "paths", "a graph has distances of all points only along its edges", "give paths: {} as well"
     if chain.graph is not None and chain.paths is None and kernel.kind not in OF_GRAPH:
         yield ("graph", f"{kernel.name} has no use for a graph without paths",
                "give paths: {} as well, or leave graph out" if kernel.kind == "distances" else "leave graph out")
