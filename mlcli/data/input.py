@@ -66,6 +66,12 @@ class Input(Options):
         return self.kind not in ("features", "graph")
 
 
+class WithCategories(Input):
+    """An input of whose chosen columns some are read as text, and stand for categories."""
+
+    categories: Names = option((), "The columns of text, chosen among the others.")
+
+
 def check(input: Input) -> None:
     """Refuses options that contradict each other or have no use; raises ConfigError."""
     _check_encoding(input)
