@@ -1,19 +1,26 @@
 """A method written out as a chain gives the same bytes, whatever way it is run in; senseless chains are refused."""
 
+import ast
+import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+import mlcli
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input
 from mlcli.config.build import build, chain_document
+from mlcli.config.describe import rows
 from mlcli.config.layers import Layer, assignment, from_file
-from mlcli.errors import ConfigError, MlcliError
+from mlcli.config.run_config import RunConfig
+from mlcli.errors import ConfigError, GeometryError, MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.report.spectrum_table import spectrum_table
+from mlcli.stages.chain.kernels import ChainKernel
+from mlcli.stages.chain.refusals import in_chain
 from tests.contract.test_contract import CONFIGURATIONS, POINTS
 from tests.support import Notes, dissimilarities, distances, features, fit, similarities
 
@@ -117,6 +124,42 @@ def test_options_are_named_where_they_stand_in_a_chain() -> None:
     with pytest.raises(ConfigError) as caught:
         fit("chain", POINTS, graph={"neighbors": {"count": 99}}, paths={})
     assert (caught.value.code, caught.value.where) == ("E-NEIGHBORS", "method.graph.neighbors.count")
+
+
+def test_a_plan_names_the_options_of_a_chain() -> None:
+    apart = features(np.concatenate([POINTS[:9], POINTS[:9] + 1e3]))
+    chain = METHODS["chain"].model_validate({"name": "chain", "graph": {"neighbors": {"count": 3}}, "paths": {}})
+    with pytest.raises(GeometryError) as caught:
+        chain.resolve(apart).steps(apart, Compute(), None)
+    assert caught.value.code == "E-PIECES" and "method.graph.neighbors.pieces" in caught.value.hint
+    unfolding = METHODS["chain"].model_validate(
+        {"name": "chain", "graph": GRAPH, "kernel": {"name": "unfolding", "basis": 5}})
+    steps = unfolding.resolve(features(POINTS)).steps(features(POINTS), Compute(), None)
+    assert "set method.kernel.basis lower" in [step.remedy for step in steps]
+
+
+ROOMS = [path for path in (Path(mlcli.__file__).parent / "stages").rglob("*.py")
+         if path.parent.name not in ("latent", "linear") and path.name != "axes.py"]  # of methods that are no chains
+OF_CHAINS = {row.path for row in rows(RunConfig) if row.only.get("method") == "chain"}
+KERNELS: list[Any] = list(get_args(get_args(ChainKernel)[0]))
+
+
+def named_in(tree: ast.AST) -> set[str]:
+    """The paths of options that texts in a part of a program name."""
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return {path for text in texts for path in re.findall(r"method\.[a-z_]+(?:\.[a-z_]+)*", text)}
+
+
+def test_paths_of_options_in_messages_are_those_of_a_chain() -> None:
+    """In errors once they are placed in the chain of a kernel; in notes, which caches repeat, as they stand."""
+    trees = [ast.parse(path.read_text()) for path in ROOMS]
+    named = set.union(*map(named_in, trees))
+    assert len(named) > 15
+    for path in named:
+        assert OF_CHAINS & {in_chain(path, kernel.model_construct()) for kernel in KERNELS}, path
+    notes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)
+             and getattr(node.func, "id", "") == "note"]
+    assert len(notes) > 20 and not set.union(*map(named_in, notes)) - OF_CHAINS
 
 
 def test_flags_reach_the_options_of_a_chain() -> None:

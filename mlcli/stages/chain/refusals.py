@@ -1,10 +1,12 @@
 """Chains that make no sense: each is refused with the reason, the option's path, and the nearest one that does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from re import Match, sub
 from typing import Any
 
+from mlcli.base.steps import Step
 from mlcli.errors import ConfigError, MlcliError
 
 OF_GRAPH = ("weights", "unfolding", "laplacian")  # kernels of the neighbor graph alone
@@ -81,16 +83,26 @@ def _of_coordinates(chain: Any) -> Iterator[Refusal]:
                "use roots, or leave landmarks out")
 
 
-@contextmanager
-def placed_in_chains(kernel: Any) -> Iterator[None]:
-    """Names the options of stages in errors by where they stand in a chain, not in the methods that have them."""
+def in_chain(text: str, kernel: Any) -> str:
+    """A text that names options of methods, with the paths of the same options in a chain with this kernel."""
 
     def path(place: Match[str]) -> str:
         inside = "graph." if place[1] == "neighbors" else "kernel." * (place[1] in type(kernel).model_fields)
         return f"method.{inside}{place[1]}"
 
+    return sub(r"method\.(\w+)", path, text)
+
+
+def placed_steps(steps: Sequence[Step], kernel: Any) -> list[Step]:
+    """Steps whose remedies name a chain's options."""
+    return [replace(step, remedy=in_chain(step.remedy, kernel)) for step in steps]
+
+
+@contextmanager
+def placed_in_chains(kernel: Any) -> Iterator[None]:
+    """Names the options of stages in errors by where they stand in a chain, not in the methods that have them."""
     try:
         yield
     except MlcliError as error:
-        where, hint = (sub(r"method\.(\w+)", path, text) for text in (error.where, error.hint))
+        where, hint = in_chain(error.where, kernel), in_chain(error.hint, kernel)
         raise type(error)(error.code.removeprefix("E-"), error.what, where=where, hint=hint) from error

@@ -114,6 +114,10 @@ class Stages(Options):
         """Whether coordinates have no scale."""
         return self.coordinates.scale != "roots" or self.kernel.kind in ("weights", "laplacian")
 
+    def reproduces(self) -> bool:
+        """Not where paths lead along a mutual graph, which joins a training row to fewer points than a new one."""
+        return self.paths is None or self.graph is None or self.graph.rule == "union"
+
     @property
     def columns_model(self) -> str:
         """Which linear-Gaussian model the columns may be rows of."""
