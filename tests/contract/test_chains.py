@@ -100,7 +100,8 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({}, "kernel", "kernel.name"),
     ({"kernel": {"name": "gaussian"}, "correction": "lingoes"}, "features", "correction"),
     ({"graph": GRAPH, "paths": {}, "correction": "lingoes"}, "features", "correction"),
-    ({"kernel": {"name": "laplacian"}, "landmarks": 20}, "features", "landmarks"),
+    ({"kernel": {"name": "polynomial"}, "landmarks": 20}, "features", "landmarks"),
+    ({"kernel": {"name": "graph_laplacian"}, "graph": GRAPH, "landmarks": 20}, "features", "landmarks"),
     ({"kernel": {"name": "gaussian"}, "graph": GRAPH, "paths": {"store": "streamed"}}, "features", "paths.store"),
     ({"centering": "columns"}, "features", "centering"),
     ({"centering": "none"}, "features", "centering"),
@@ -118,6 +119,21 @@ def test_a_chain_without_sense_is_refused_by_its_path(options: dict[str, Any], k
         fit("chain", INPUTS[kind], **options)
     assert (caught.value.code, caught.value.where, caught.value.exit_code) == ("E-CHAIN", f"method.{path}", 78)
     assert caught.value.hint
+
+
+@pytest.mark.parametrize("paths", [{}, {"graph": GRAPH, "paths": {}}])
+@pytest.mark.parametrize("centering", ["double", "none"])
+@pytest.mark.parametrize(("kernel", "kind"), [("gaussian", "features"), ("laplacian", "features"),
+                                              ("gaussian", "dissimilarities")])
+def test_landmarks_that_are_all_points_change_nothing(kernel: str, kind: str, centering: str,
+                                                      paths: dict[str, Any]) -> None:
+    options = {"kernel": {"name": kernel}, "centering": centering, **paths}
+    whole, landmarks = (fit("chain", INPUTS[kind], **options, **more) for more in ({}, {"landmarks": len(POINTS)}))
+    np.testing.assert_allclose(landmarks.ranks.values, whole.ranks.values, atol=1e-12)
+    np.testing.assert_allclose(landmarks.embedding, whole.embedding, atol=1e-10)
+    few = fit("chain", INPUTS[kind], **options, landmarks=20)
+    np.testing.assert_allclose(few.project(INPUTS[kind].values), few.embedding, atol=1e-10)
+    assert np.abs(few.embedding - whole.embedding).max() > 1e-4
 
 
 def test_options_are_named_where_they_stand_in_a_chain() -> None:

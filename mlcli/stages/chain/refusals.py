@@ -57,8 +57,9 @@ def _of_distances(chain: Any) -> Iterator[Refusal]:
     if chain.correction != "none" and not (plain and chain.paths is None):
         yield ("correction", "a correction makes distances Euclidean, those of all pairs and not along a graph",
                "use kernel gower without paths, or leave correction out")
-    if chain.landmarks is not None and not plain:
-        yield "landmarks", f"{chain.kernel.name} has no landmarks", "use kernel gower, or leave landmarks out"
+    if chain.landmarks is not None and chain.kernel.kind != "distances":
+        yield ("landmarks", f"{chain.kernel.name} is not made of distances to some of the points",
+               "use kernel gower, gaussian or laplacian, or leave landmarks out")
     if chain.paths is not None and chain.paths.store == "streamed" and not plain:
         yield "paths.store", f"{chain.kernel.name} needs paths that are stored", "use memory or disk, or kernel gower"
 
