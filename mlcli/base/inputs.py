@@ -39,6 +39,11 @@ class Given:
         """The unit of the values."""
         return self.unit**self.power
 
+    @property
+    def number_unit(self) -> Unit:
+        """The unit of the numbers that a run may keep of the data: lengths, or affinities of edges."""
+        return self.unit
+
     def normalized(self, reach: int = 0) -> Self:
         """The same data with its largest size in [0.25, 1), in another unit: squares cannot overflow.
 
@@ -190,7 +195,7 @@ class WeightedGraph(Given):
 
     def over(self, factor: Unit) -> Self:
         """The same graph with smaller numbers."""
-        return replace(self, weights=factor.measured(self.weights), unit=self.unit * factor)
+        return replace(self, weights=factor.measured(self.weights), unit=self.unit * self.length_unit(factor))
 
     @property
     def numbers(self) -> Array:
@@ -214,8 +219,14 @@ class LengthGraph(WeightedGraph):
 class AffinityGraph(WeightedGraph):
     """A graph whose edges have affinities, above zero."""
 
+    power: ClassVar[int] = 2  # their inverses are squares of distances
     apart: ClassVar[bool] = False
     needs: ClassVar[str] = "affinities of the edges; give --set input.edges=affinities"
+
+    @property
+    def number_unit(self) -> Unit:
+        """That of affinities."""
+        return self.value_unit
 
 
 Input = Features | Dissimilarities | Similarities | Covariance | WeightedGraph

@@ -17,6 +17,11 @@ class Carries:
     power: int
 
 
+@frozen
+class Adapts:
+    """Says of an option that its default depends on the data: one that was not chosen may be another value in a run."""
+
+
 class Options(BaseModel):
     """A frozen set of options; each field states its default, its range and one sentence."""
 
@@ -25,6 +30,11 @@ class Options(BaseModel):
     def chosen(self, name: str) -> bool:
         """Whether the user gave this field, as against its default."""
         return name in self.model_fields_set
+
+    def adapts_to_data(self, name: str) -> bool:
+        """Whether this field has a default that depends on the data."""
+        info = type(self).model_fields[name]
+        return Adapts() in info.metadata and not self.chosen(name) and getattr(self, name) == info.default
 
     def replace(self, **values: Any) -> Self:
         """A copy with some fields changed; what the user chose stays marked as chosen."""
@@ -61,12 +71,15 @@ class Options(BaseModel):
         return {}
 
 
-def option(default: Any, help: str, power: int = 0, **limits: Any) -> Any:
+def option(default: Any, help: str, power: int = 0, *, adapts: bool = False, **limits: Any) -> Any:
     """A field of `Options`: its default, one sentence, and its range (`ge`, `gt`, `le`, `lt`).
 
     One that carries a power of the data's unit is given in the user's units; a fit has it in those of the computation.
+    One that `adapts` has a default that depends on the data.
     """
     field = Field(default=default, description=help, validate_default=True, **limits)
     if power:
         field.metadata.append(Carries(power))
+    if adapts:
+        field.metadata.append(Adapts())
     return field

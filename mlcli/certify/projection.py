@@ -169,8 +169,8 @@ def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
 
 
 def _median(subject: Subject, rate: float) -> Check:
-    """Half of the squared distances between different points are below one over the default rate of squares."""
-    size, whole = subject.size, subject.size <= PAIRS
+    """Half of the squared distances between different points, or landmarks, are below one over the default rate."""
+    size, whole = len(subject.fit), len(subject.fit) <= PAIRS
     generator = np.random.default_rng(subject.plan.seed + 4)
     chosen = np.arange(size) if whole else generator.choice(size, PAIRS, replace=False)
     squares = _squares(subject, chosen)[np.triu_indices(len(chosen), 1)]

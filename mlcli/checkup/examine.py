@@ -22,6 +22,7 @@ from mlcli.checkup.kernel import kernel_of
 from mlcli.checkup.metric import metric_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
+from mlcli.data.categories import require_unchanged
 from mlcli.data.prepare import Prepare
 from mlcli.data.read import as_found
 from mlcli.data.square import look_like_similarities
@@ -60,6 +61,7 @@ def check(config: RunConfig) -> Report:
 
 def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
     """The table as it is in the file; then, prepared as asked and without incomplete rows, its geometry."""
+    require_unchanged(config.prepare, table.categories)
     features = features_of(table)
     report = replace(report, features=features)
     if features.missing.rows == len(table.ids) and config.prepare.missing != "mean":

@@ -25,7 +25,8 @@ def features_of(table: Table) -> Features:
     deviations, unit, constant = spreads(values)
     rows, columns = repeats(values, 1), repeats(values, 0)
     columns = columns[~constant[columns[:, 0]]]  # constant ones are reported as such
-    spread, scales = scales_of(deviations, unit, constant, names)
+    texts = np.array([name in table.categories for name in names])  # their numbers stand for texts, and have no scale
+    spread, scales = scales_of(deviations, unit, constant | texts, names)
     return Features(rows=len(values), columns=len(names), missing=missing_of(values, names),
                     constant_columns=int(constant.sum()),
                     constant_column_names=tuple(names[j] for j in np.flatnonzero(constant)[:NAMED].tolist()),
@@ -50,10 +51,10 @@ def missing_of(values: Array, names: Sequence[str]) -> Missing:
                    worst=tuple((names[j], int(by_column[j])) for j in worst.tolist() if by_column[j]))
 
 
-def scales_of(deviations: Array, unit: Unit, constant: AnyArray,
+def scales_of(deviations: Array, unit: Unit, without: AnyArray,
               names: Sequence[str]) -> tuple[float | None, Scales | None]:
     """The largest and the smallest standard deviation, their ratio, and the largest one's share of the variance."""
-    varying = np.flatnonzero(~constant)
+    varying = np.flatnonzero(~without)
     if len(varying) == 0:
         return None, None
     high, low = varying[deviations[varying].argmax()], varying[deviations[varying].argmin()]

@@ -22,7 +22,8 @@ from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, UsageError
 
-Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=False, help="YAML files.")]
+Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=False,
+                                              help="YAML files, or - for standard input.")]
 
 
 @with_flags("output", "format", "seed", "threads", "memory_limit")
@@ -35,6 +36,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     mlcli run configs/isomap-swiss-roll.yaml
     mlcli run configs/isomap-swiss-roll.yaml --set method.neighbors.count=12 -o runs/twelve
     mlcli run configs/*.yaml --quiet
+    mlcli methods isomap --yaml | mlcli run - --set input.path=data.csv
 
     All files are checked before the first run. A run that fails does not stop the ones after it;
     the exit code is that of the first failure.
@@ -42,6 +44,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     outside = from_outside(os.environ, assignments or [], layer_of(flags))
     layers = [layer for path in configs for layer in layers_of(Path(path), outside)]
     runs = [Planned(build(layer), layer) for layer in layers]
+    refuse_read_twice(configs, [planned.config for planned in runs])
     refuse_shared([planned.config for planned in runs], len(configs), flags["output"])
     manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict)
     if len(runs) == 1:
@@ -59,6 +62,13 @@ class Planned:
 
     config: RunConfig
     layer: Layer
+
+
+def refuse_read_twice(configs: list[str], runs: list[RunConfig]) -> None:
+    """Refuses data from standard input, where the configuration is read from it; raises UsageError."""
+    if "-" in configs and any("-" in (config.input.path, config.input.view.path) for config in runs):
+        raise UsageError("STDIN-TWICE", "standard input can be read once", where="CONFIG",
+                         hint="write the configuration, or the data, to a file")
 
 
 def refuse_shared(runs: list[RunConfig], files: int, output: str | None) -> None:

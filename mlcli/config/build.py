@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from re import MULTILINE, sub
 from typing import Any
 
 from pydantic import ValidationError
@@ -22,6 +23,8 @@ from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
 
+COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
+
 
 def from_outside(environment: Mapping[str, str], assignments: Iterable[str], flags: Layer) -> Layer:
     """The layers above the file: environment < `--set` < flags."""
@@ -30,7 +33,7 @@ def from_outside(environment: Mapping[str, str], assignments: Iterable[str], fla
 
 def layers_of(path: Path, outside: Layer) -> list[Layer]:
     """The runs that a YAML file describes under the layers from outside, not yet checked: one, or a sweep's."""
-    return expanded(from_file(path), outside, f"runs/{path.stem}")
+    return expanded(from_file(path), outside, f"runs/{'stdin' if str(path) == '-' else path.stem}")
 
 
 def build(layer: Layer) -> RunConfig:
@@ -101,8 +104,18 @@ def chain_document(method: Method, kind: str = "features") -> str:
         chains = [name for name, other in METHODS.items() if other.model_validate({TAG: name}).chain()]
         raise ConfigError("NO-CHAIN", f"{method.name} is no chain of stages", where="--yaml",
                           hint=f"these are: {', '.join(chains)}")
-    stages = chain.model_dump(include=set(Stages.model_fields))
-    return dump({"method": {TAG: tag_of(Chain), **stages}})
+    stages = {name: value for name, value in written_out(chain).items() if name in Stages.model_fields}
+    text = dump({"method": {TAG: tag_of(Chain), **stages}})
+    return COMMENTED + sub("^( *)'# (\\w+)':", r"\1# \2:", text, flags=MULTILINE)
+
+
+def written_out(options: Options, mark: str = "") -> dict[str, Any]:
+    """All values of some options; a default that depends on the data stands behind the mark of a comment."""
+    values = {}
+    for name in type(options).model_fields:
+        value, own = getattr(options, name), "# " if options.adapts_to_data(name) else mark
+        values[own + name] = written_out(value, own) if isinstance(value, Options) else value
+    return values
 
 
 def taken(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[str, Any]]:

@@ -1,7 +1,8 @@
-"""Reading a YAML file strictly: plain data, each key once, and the place of every value."""
+"""Reading a YAML file, or standard input, strictly: plain data, each key once, and the place of every value."""
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import field
 from pathlib import Path
@@ -11,6 +12,7 @@ import yaml
 
 from mlcli.base.frozen import frozen
 from mlcli.config import scalars
+from mlcli.data.source import require_piped
 from mlcli.errors import ConfigError, InputMissing
 
 Keys = tuple[str | int, ...]
@@ -65,17 +67,20 @@ StrictLoader.yaml_implicit_resolvers = {None: list(scalars.RESOLVERS.items())}
 
 def read_document(path: Path) -> Document:
     """The mapping that a YAML file holds; raises ConfigError with file:line:column."""
-    document = parse(read_text(path), lambda mark: f"{path}:{mark.line + 1}:{mark.column + 1}")
+    name = "standard input" if str(path) == "-" else path
+    document = parse(read_text(path), lambda mark: f"{name}:{mark.line + 1}:{mark.column + 1}")
     if not isinstance(document.value, dict):
         content = "is empty" if document.value is None else "does not hold a mapping"
-        raise ConfigError("YAML", f"the file {content}", where=f"{path}:1:1",
+        raise ConfigError("YAML", f"the file {content}", where=f"{name}:1:1",
                           hint="write sections such as input: {...}")
     return document
 
 
 def read_text(path: Path) -> str:
-    """The text of a configuration file; raises InputMissing or ConfigError."""
+    """The text of a configuration file, or of standard input (-); raises InputMissing, ConfigError or UsageError."""
     try:
+        if str(path) == "-":
+            return decoded(standard_input(), path)
         if not stat.S_ISREG(path.stat().st_mode):
             raise InputMissing("NO-CONFIG", "the configuration is not a file", where=str(path))
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:  # some files of /proc never end
@@ -83,6 +88,17 @@ def read_text(path: Path) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a file name"
         raise InputMissing("NO-CONFIG", f"the configuration cannot be read: {reason}", where=str(path)) from error
+    return decoded(content, path)
+
+
+def standard_input() -> bytes:
+    """What is piped in, as far as a configuration may reach; raises UsageError at a terminal."""
+    require_piped()
+    return sys.stdin.buffer.read(LARGEST + 1)
+
+
+def decoded(content: bytes, path: Path) -> str:
+    """The text that is read; raises ConfigError where it is too large, or not UTF-8."""
     if len(content) > LARGEST:
         raise ConfigError("YAML", "the file is larger than 1 MiB", where=str(path))
     try:

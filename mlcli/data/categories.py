@@ -1,12 +1,12 @@
 """Columns of text as categories: a number for each text, the same for new rows."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from mlcli.base.types import Array
-from mlcli.data.input import Input
+from mlcli.data.input import Input, WithCategories
 from mlcli.data.prepare import Prepare
 from mlcli.data.sheet import Sheet
 from mlcli.errors import ConfigError
@@ -14,13 +14,9 @@ from mlcli.errors import ConfigError
 Categories = Mapping[str, tuple[str, ...]]  # the texts that occur in each column of text, sorted
 
 
-def as_texts(input: Input, names: Sequence[str]) -> Input:
+def as_texts(input: Input, names: Iterable[str]) -> Input:
     """How to read the file with some of the chosen columns as text."""
-    columns = tuple(column for column in input.columns if column not in names)
-    if not columns:
-        raise ConfigError("CATEGORIES", "all chosen columns hold text", where="input.columns",
-                          hint="choose a column of numbers as well")
-    return input.replace(columns=columns, label_columns=(*input.label_columns, *names))
+    return WithCategories(**dict(input), categories=tuple(names))
 
 
 def categories_of(sheet: Sheet, names: Sequence[str]) -> Categories:

@@ -89,9 +89,9 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     choice = choose_columns(file, input)
     require_numeric(file.types, choice, opened.path)
     columns = len(choice.values)
-    require_content(file.rows, columns, opened.path)
+    require_content(file.rows, choice.width, opened.path)
     wanted = _wanted(choice)
-    texts = file.require([choice.names[column] for column in (choice.id, *choice.labels) if column is not None])
+    texts = file.require([choice.names[column] for column in (choice.id, *choice.texts) if column is not None])
     compute.require(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
                     + (f" with {texts:,} bytes of ids and labels" if texts else ""),
                     "choose fewer columns")
@@ -102,7 +102,7 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     if taken.cells != file.rows * len(wanted):
         raise corrupt(opened.path, "columnar", ValueError(f"{file.rows} rows announced, and some are missing"))
     taken.warn()
-    labels = {choice.names[column]: tuple(taken.texts[choice.names[column]]) for column in choice.labels}
+    labels = {choice.names[column]: tuple(taken.texts[choice.names[column]]) for column in choice.texts}
     ids = None if choice.id is None else tuple(taken.texts[choice.id_name])
     id_name = "" if choice.id_name == PANDAS_INDEX else choice.id_name
     return Sheet(taken.values, choice.columns, True, ids, id_name, labels)
@@ -119,7 +119,7 @@ def choose_columns(file: Columnar, input: Input) -> Choice:
 
 def _wanted(choice: Choice) -> list[str]:
     """The names of the columns that are read."""
-    texts = [column for column in (choice.id, *choice.labels) if column is not None]
+    texts = [column for column in (choice.id, *choice.texts) if column is not None]
     return [choice.names[column] for column in dict.fromkeys((*choice.values, *texts))]
 
 
@@ -148,7 +148,7 @@ def require_numeric(types: list[Any], choice: Choice, path: str) -> None:
                         f"{counted(len(bad), 'column')} cannot be used as numbers: {joined(parts, len(bad))}",
                         where=place(path), columns=[choice.names[column] for column in bad] if texts else (),
                         hint="name it with --id-column or --label-column, or choose others with --columns")
-    for column in (choice.id, *choice.labels):
+    for column in (choice.id, *choice.texts):
         if column is not None and not _has_text_form(types[column]):
             raise DataError("COLUMN-TYPE", f"column {shown(choice.names[column])} of type {types[column]} "
                             "cannot be an id or a label", where=place(path), hint="text, numbers and dates can")
@@ -178,7 +178,7 @@ class Taken:
         numbers = {position: columns[name] for name, position in self.positions.items() if name in columns}
         fill(self.values[start:stop], {position: as_doubles(column) for position, column in numbers.items()})
         self.inexact |= {self.choice.columns[position] for position, column in numbers.items() if is_inexact(column)}
-        for text in (self.choice.id, *self.choice.labels):
+        for text in (self.choice.id, *self.choice.texts):
             name = "" if text is None else self.choice.names[text]
             if name in columns:
                 self.texts.setdefault(name, []).extend(as_texts(columns[name], name, path))

@@ -38,7 +38,7 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     compute.require(8.0 * text.survey.lines * columns, f"a table of {text.survey.lines:,} x {columns:,} numbers",
                     "choose fewer columns")
     filled = _filled(text, layout, compute)
-    require_content(filled.rows, columns, text.path)
+    require_content(filled.rows, layout.choice.width, text.path)
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
     return _sheet(layout, filled)
@@ -78,7 +78,7 @@ def _batches(arrow: Any, text: Text, layout: Layout, compute: Compute) -> Iterat
 
     choice, longest = layout.choice, text.survey.longest
     block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)
-    texts = sorted({column for column in (choice.id, *choice.labels) if column is not None})
+    texts = sorted({column for column in (choice.id, *choice.texts) if column is not None})
     types = dict.fromkeys(map(str, choice.values), arrow.float64()) | dict.fromkeys(map(str, texts), arrow.string())
     with csv.open_csv(
             arrow_text(text, layout.skip, compute),
@@ -99,10 +99,11 @@ def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
     if stop > len(filled.values):
         raise changed(text.path)
     block = filled.values[filled.rows:stop]
-    numbers = batch.select(list(range(columns)))
-    block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
-    missing = sum(column.null_count for column in numbers.columns)
-    filled.doubtful |= _doubtful(block, missing, text.survey.tiny)
+    if columns:
+        numbers = batch.select(list(range(columns)))
+        block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
+        missing = sum(column.null_count for column in numbers.columns)
+        filled.doubtful |= _doubtful(block, missing, text.survey.tiny)
     _take_texts(batch, layout, filled)
     filled.rows = stop
 
@@ -120,7 +121,7 @@ def _take_texts(batch: Any, layout: Layout, filled: Rows) -> None:
     choice = layout.choice
     if choice.id is not None:
         filled.ids += batch.column(str(choice.id)).to_pylist()
-    for column in choice.labels:
+    for column in choice.texts:
         filled.labels.setdefault(choice.names[column], []).extend(batch.column(str(column)).to_pylist())
 
 

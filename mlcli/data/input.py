@@ -75,6 +75,12 @@ def require_bare(input: Input) -> None:
                               where=f"input.{name}", hint="leave it out, or give a file")
 
 
+class WithCategories(Input):
+    """An input of whose chosen columns some are read as text, and stand for categories."""
+
+    categories: Names = option((), "The columns of text, chosen among the others.")
+
+
 def check(input: Input) -> None:
     """Refuses options that contradict each other or have no use; raises ConfigError."""
     _check_encoding(input)

@@ -93,6 +93,6 @@ def _headless(head: Head, choice: Choice) -> Layout:
 
 def require_numbers(layout: Layout, path: str) -> None:
     """Refuses a layout without any numeric column."""
-    if not layout.choice.values:
+    if not layout.choice.width:
         raise DataError("EMPTY", "no column is left for the numbers", where=place(path),
                         hint="check input.columns, --id-column, --label-column and input.header")

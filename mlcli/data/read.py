@@ -79,8 +79,8 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
              categories: Categories | None = None) -> Table:
     """Rows to bring into a finished run: features by the run's columns, or numbers to each of its points."""
     compute = compute or Compute()
-    input = input.replace(label_columns=(*input.label_columns, *categories)) if categories else input
-    check(input)
+    check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
+    input = as_texts(input, categories) if categories else input
     points = tuple(ids)
     with opened(input.path, compute) as file:
         format = format_of(file, input)

@@ -16,6 +16,17 @@ class Choice:
     id: int | None
     labels: tuple[int, ...]
     values: tuple[int, ...]
+    categories: tuple[int, ...] = ()  # columns of text that are as good as numbers
+
+    @property
+    def width(self) -> int:
+        """How many columns the table will have."""
+        return len(self.values) + len(self.categories)
+
+    @property
+    def texts(self) -> tuple[int, ...]:
+        """The columns that are read as text, without the ids."""
+        return (*self.labels, *self.categories)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -37,7 +48,9 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None) -> 
     others = {column for column in (id, row_names, *labels) if column is not None}
     values = (_listed_columns(input.columns, names, positions, others) if input.columns
               else tuple(column for column in range(len(names)) if column not in others))
-    return Choice(tuple(names), id, labels, values)
+    texts = getattr(input, "categories", ())
+    categories = tuple(_position(name, positions, "input.columns") for name in texts)
+    return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories), categories)
 
 
 def _require_names(names: Sequence[str], row_names: int | None, path: str) -> None:

@@ -117,11 +117,16 @@ def _not_regular(path: str) -> InputMissing:
                         hint="give one file, or pipe the data in and read it with -")
 
 
-def standard_input(compute: Compute) -> Opened:
-    """All of standard input, held in memory; raises UsageError at a terminal."""
+def require_piped() -> None:
+    """Raises UsageError where nothing can be read from standard input but what is typed."""
     if sys.stdin is None or sys.stdin.isatty():
         raise UsageError("STDIN-TERMINAL", "standard input is a terminal",
-                         hint="pipe the data in, or give the name of a file")
+                         hint="pipe the data or the configuration in, or give the name of a file")
+
+
+def standard_input(compute: Compute) -> Opened:
+    """All of standard input, held in memory; raises UsageError at a terminal."""
+    require_piped()
     content = bytearray()
     while chunk := sys.stdin.buffer.read(CHUNK):
         content += chunk

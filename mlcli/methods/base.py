@@ -23,8 +23,6 @@ from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
 from mlcli.stages.graph.pieces import graph_steps
 
-OF_SEARCH = ("neighbors.radius", "neighbors.count", "graph")  # options of the search for neighbors
-
 
 class Method(Options):
     """A method: a frozen declaration of its stages, and `solve`, which composes them."""
@@ -166,7 +164,8 @@ class Method(Options):
         if "neighbors" not in type(self).model_fields:
             return {}
         if isinstance(data, WeightedGraph):
-            return self.refuse_unused("the graph is given", *(path for path in OF_SEARCH if path.partition(
+            searching = "neighbors.radius", "neighbors.count", "graph"
+            return self.refuse_unused("the graph is given", *(path for path in searching if path.partition(
                 ".")[0] in type(self).model_fields))
         return {"neighbors": self.neighbors.resolved(len(data.values))}
 

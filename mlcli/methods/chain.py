@@ -4,13 +4,13 @@ from typing import Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Dissimilarities, Features, Input, Similarities
+from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph, Similarities
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
-from mlcli.stages.chain.refusals import placed_in_chains, require_sense
+from mlcli.stages.chain.refusals import placed_in_chains, placed_steps, require_sense
 from mlcli.stages.chain.stages import Stages
 
 NINE: dict[str, Any] = {"neighbors": {"count": 9}}
@@ -28,7 +28,7 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
     and Müller, 1998; Ham, Lee, Mika and Schölkopf, "A kernel view of the dimensionality reduction of manifolds", 2004.
     """
 
-    accepts: ClassVar = (Features, Dissimilarities, Similarities)
+    accepts: ClassVar = (Features, Dissimilarities, Similarities, LengthGraph, AffinityGraph)
     decodes: ClassVar = "linear kernel, or gower of features without paths and correction"
     digits: ClassVar = 1e-5  # what the weights of a reconstruction leave
     ways: ClassVar = (
@@ -62,6 +62,11 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         with placed_in_chains(self.kernel):
             return super().fit(data, compute)
 
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """As of any method, with errors and remedies that name a chain's options."""
+        with placed_in_chains(self.kernel):
+            return placed_steps(super().steps(data, compute, share), self.kernel)
+
     def limit(self, data: Input) -> int:
         """One less than there are points or landmarks where the kernel is centered; of columns, their number."""
         return self.most(data) or (self.landmark_count(data) or len(data.values)) - (self.centering == "double")
@@ -76,19 +81,14 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors, at most n - 1 of them; a choice that another one makes void is refused."""
-        return self.refuse_void() or {"graph": self.graph and self.graph.resolved(len(data.values))}
+        return self.refuse_void() or self.resolved_graph(data)
 
     def powers_of(self, data: Input) -> Powers:
         """The kernel's; an axis of a given length carries none."""
         return Powers(self.power if self.coordinates.scale == "roots" else 0, 2 * self.power)
 
-    def reproduces(self) -> bool:
-        """Not where paths lead along a mutual graph, which joins a training row to fewer points than a new one."""
-        return self.paths is None or self.graph is None or self.graph.rule == "union"
-
     def identities(self, data: Any, model: Model) -> list[Check]:
         """L y = λ D y with weights computed again, of a graph's Laplacian."""
-        kernel: Any = self.kernel
-        return [] if kernel.kind != "laplacian" else of_laplacian(
+        return [] if self.kernel.kind != "laplacian" else of_laplacian(
             existing(model.projector).similarity, self.coordinates.of_variance(model.embedding, model.ranks),
-            model.ranks, kernel.normalized)
+            model.ranks, getattr(self.kernel, "normalized", True))

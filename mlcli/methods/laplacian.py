@@ -49,14 +49,15 @@ class Laplacian(Method):
     neighbors: Neighbors = Neighbors()
     graph: Literal["union", "mutual"] = option(
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
-    weights: Affinity = option(Binary(), "Weights of the edges.")
+    weights: Affinity = option(Binary(), "Weights of the edges.", adapts=True)
     normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:
         """The Laplacian of the neighbor graph; coordinates of unit variance."""
+        kernel = GraphLaplacian(normalized=self.normalized)  # its weights depend on the data where none are chosen
         return Stages(metric=self.metric, graph=NeighborGraph(neighbors=self.neighbors, rule=self.graph),
-                      kernel=GraphLaplacian(weights=self.weights, normalized=self.normalized),
+                      kernel=kernel.replace(weights=self.weights) if self.chosen("weights") else kernel,
                       eigensolve=self.eigensolve, coordinates=Coordinates(scale="variance"))
 
     def identities(self, data: Any, model: Model) -> list[Check]:
@@ -69,5 +70,4 @@ class Laplacian(Method):
 
     def powers_of(self, data: Input) -> Powers:
         """Costs carry the unit of given weights, unless these are shares of their sums."""
-        given = self.weights.of == "affinities" and not self.normalized
-        return Powers(coordinates=0, spectrum=-1 if given else 0)
+        return Powers(coordinates=0, spectrum=2 * self.chain().power)

@@ -122,7 +122,7 @@ class Model:
         if np.isfinite(largest_of(self.embedding)) and not in_range(embedding, self.embedding):
             raise NumericalError("RANGE", "coordinates in the data's unit leave the range of double precision",
                                  hint="give the data in another unit, features with --scale standard")
-        units = {"none": Unit(), "input": data.unit, "spectrum": data.unit**powers.spectrum}
+        units = {"none": Unit(), "input": data.number_unit, "spectrum": data.unit**powers.spectrum}
         products = {name: product.plain(units[product.carried]) for name, product in self.products.items()}
         return replace(self, embedding=embedding, spectrum=spectrum, fit=plain_figures(self.fit, data.units),
                        projector=self.projector and self.projector.in_units(data.value_unit, unit),

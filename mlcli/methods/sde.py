@@ -66,5 +66,5 @@ class SDE(Method):
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Neighbors; of a given graph only the pairs that it joins have distances, and no new point has any."""
         if isinstance(data, LengthGraph):
-            self.refuse_unused("the graph is given", "common_neighbors", "ridge")
+            self.refuse_unused("the graph is given", *UnfoldingKernel.of_points)
         return super().resolved_stages(data)

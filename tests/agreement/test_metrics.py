@@ -17,7 +17,7 @@ from tests.agreement.tables import TABLES, read
 METRIC: TypeAdapter[Any] = TypeAdapter(AnyMetric)
 NAMES = {"bray": "braycurtis", "jaccard": "ruzicka", "jaccard_binary": "jaccard", "bray_binary": "dice",
          "hellinger": "hellinger", "aitchison": "aitchison", "manhattan": "cityblock"}
-PAIRS = {name: read(f"metrics/{name}_pairs.csv") for name in ("dune", "bci20")}
+PAIRS = {name: read(f"metrics/{name}_pairs.csv") for name in ("dune", "bci")}
 HEADER = (TABLES / "metrics/dune_pairs.csv").read_text(encoding="utf-8").splitlines()[0].split(",")[1:]
 
 

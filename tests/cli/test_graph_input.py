@@ -69,6 +69,64 @@ def test_given_affinities_are_kept_as_they_were_given(mlcli: Caller) -> None:
         assert np.array_equal(sparse.load_npz(f"first/{name}.npz").toarray(), given.toarray())
 
 
+@pytest.mark.parametrize(("method", "edges"), [("isomap", "lengths"), ("sde", "lengths"), ("laplacian", "lengths"),
+                                               ("laplacian", "affinities")])
+def test_a_method_written_out_takes_the_graph_that_it_takes(mlcli: Caller, points: Array, method: str,
+                                                            edges: str) -> None:
+    kept(mlcli, "laplacian", "--keep", "weights", "--set", "method.weights.name=heat")
+    given = ("--set", f"input.path=first/{'graph' if edges == 'lengths' else 'weights'}.npz", "--set",
+             "input.kind=graph", "--set", f"input.edges={edges}", "-q", "--force")
+    Path("chain.yaml").write_text(made(mlcli("methods", method, "--yaml")).out, encoding="utf-8")
+    Path("named.yaml").write_text(f"method: {{name: {method}}}", encoding="utf-8")
+    made(mlcli("run", "chain.yaml", *given, "-o", "second"))
+    made(mlcli("run", "named.yaml", *given, "-o", "named"))
+    for name in ("embedding.csv", "spectrum.csv"):
+        assert Path("second", name).read_bytes() == Path("named", name).read_bytes()
+    made(mlcli("verify", "--full", "second"))
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplacian"])
+def test_a_function_of_path_lengths_is_the_same_of_the_graph(mlcli: Caller, kernel: str) -> None:
+    chain = ("--set", "method.paths={}", "--set", f"method.kernel.name={kernel}", "--set", "method.centering=none")
+    kept(mlcli, "chain", *chain)
+    made(mlcli("embed", "--graph", "first/graph.npz", "-m", "chain", "-o", "second", "-q", *chain))
+    same("embedding.csv", "spectrum.csv")
+    made(mlcli("verify", "--full", "second"))
+    assert "features" in mlcli("project", "second", "points.npy").err
+
+
+@pytest.mark.parametrize(("options", "edges", "path"), [
+    ({}, "lengths", "method.paths"), ({"kernel": {"name": "linear"}}, "lengths", "method.kernel.name"),
+    ({"kernel": {"name": "reconstruction"}}, "lengths", "method.kernel.name"),
+    ({"paths": {}}, "affinities", "input"), ({"metric": "cosine", "paths": {}}, "lengths", "method.metric"),
+    ({"paths": {}, "graph": {"neighbors": {"count": 3}}}, "lengths", "method.graph.neighbors.count"),
+    ({"paths": {}, "graph": {"rule": "mutual"}}, "lengths", "method.graph.rule"),
+    ({"kernel": {"name": "unfolding", "ridge": 0.5}}, "lengths", "method.kernel.ridge"),
+    ({"paths": {}, "graph": {"neighbors": {"pieces": "connect"}}}, "lengths", "method.graph.neighbors.pieces"),
+    ({"kernel": {"name": "graph_laplacian", "weights": {"name": "given"}}}, "lengths", "method.kernel.weights.name")])
+def test_a_chain_says_what_it_cannot_do_with_a_graph(mlcli: Caller, options: dict[str, Any], edges: str,
+                                                     path: str) -> None:
+    sparse.save_npz("graph.npz", sparse.csr_array([[0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 2], [0, 0, 2, 0.0]]))
+    given = json.dumps({"name": "chain", **options})
+    called = mlcli("embed", "--graph", "graph.npz", "--set", f"input.edges={edges}", "--set", f"method={given}")
+    assert called.code == 78 and path in called.err
+
+
+@pytest.mark.parametrize("normalized", [True, False])
+def test_commute_times_carry_the_unit_of_affinities(normalized: bool) -> None:
+    """Of affinities a times as large, distances of commuting times are the root of a times smaller (L⁺ over a)."""
+    chain = METHODS["chain"].model_validate({"name": "chain", "kernel": {
+        "name": "graph_laplacian", "normalized": normalized}})
+    weights = 1 / (1 + np.abs(np.subtract.outer(*2 * [np.arange(5.0) ** 2])))
+    rows, columns = np.nonzero(1 - np.eye(5))
+    graphs = [AffinityGraph(np.zeros((5, 0)), tuple("abcde"), starts=np.arange(6) * 4, indices=columns,
+                            weights=factor * weights[rows, columns]) for factor in (1.0, 2.0**41)]
+    first, second = (chain.resolve(graph).fit(graph, Compute()) for graph in graphs)
+    factor = 1.0 if normalized else 2.0**41
+    np.testing.assert_allclose(first.ranks.values, factor * second.ranks.values, rtol=1e-12)
+    np.testing.assert_allclose(first.embedding, factor**0.5 * second.embedding, rtol=1e-12)
+
+
 @pytest.mark.parametrize("normalized", [True, False])
 def test_costs_carry_the_unit_of_given_affinities_unless_they_are_shares(normalized: bool) -> None:
     options: dict[str, Any] = {"normalized": normalized, "weights": {"name": "given"}}

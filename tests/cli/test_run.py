@@ -1,11 +1,12 @@
 """`run` carries out files and sweeps; all are checked first, and one failure does not stop the rest."""
 
+import io
 import json
 from pathlib import Path
 
 import pytest
 
-from tests.cli.support import Caller
+from tests.cli.support import Called, Caller
 
 
 def config(name: str, text: str) -> str:
@@ -22,6 +23,19 @@ def test_a_file_and_the_layers_above_it(mlcli: Caller) -> None:
     assert json.loads(called.out)["run"] == "nine"
     assert "count: 9" in Path("nine/config.yaml").read_text()
     assert Path("nine/embedding.npy").exists()
+
+
+def test_a_configuration_is_read_from_standard_input(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    def piped(text: bytes, *more: str) -> Called:
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text)))
+        return mlcli("run", "-", "-q", *more)
+
+    assert piped(b"method: {name: mds}\n", "--set", "input.path=data.csv").code == 0
+    assert Path("runs/data-mds/embedding.csv").exists()
+    assert "standard input:1:10" in piped(b"method: {name: none}", "--set", "input.path=data.csv").err
+    called = piped(b"input: {path: '-'}")
+    assert called.code == 2 and "E-STDIN-TWICE" in called.err
+    assert piped(b"").code == piped(b"#" * 2**20 + b"\n").code == 78
 
 
 def test_a_sweep_makes_numbered_runs(mlcli: Caller) -> None:

@@ -1,18 +1,26 @@
 """A method written out as a chain gives the same bytes, whatever way it is run in; senseless chains are refused."""
 
+import ast
+import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
 
+import mlcli
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Input
 from mlcli.config.build import build, chain_document
+from mlcli.config.describe import rows
 from mlcli.config.layers import Layer, assignment, from_file
-from mlcli.errors import ConfigError
+from mlcli.config.run_config import RunConfig
+from mlcli.errors import ConfigError, GeometryError, MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.report.spectrum_table import spectrum_table
+from mlcli.stages.chain.kernels import ChainKernel
+from mlcli.stages.chain.refusals import in_chain
 from tests.contract.test_contract import CONFIGURATIONS, POINTS
 from tests.support import Notes, dissimilarities, distances, features, fit, similarities
 
@@ -50,6 +58,29 @@ def test_a_method_written_out_gives_the_same_bytes(name: str, kind: str, tmp_pat
     assert [note.code for note in told.notes] == [note.code for note in again.notes]
 
 
+def outcome(model: Callable[[], Model]) -> tuple[Any, ...]:
+    """What a fit gives and notes, or the code and place of its error."""
+    with Notes() as told:
+        try:
+            made = model()
+        except MlcliError as error:
+            return error.code, error.where
+    return made.embedding.tobytes(), made.ranks.values.tobytes(), [note.code for note in told.notes]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 8])
+@pytest.mark.parametrize("method", sorted({method for method, _ in CHAINED.values()}))
+def test_of_few_rows_a_method_written_out_does_what_the_method_does(method: str, rows: int, tmp_path: Path) -> None:
+    data = features(POINTS[:rows, :2])
+    assert outcome(lambda: fit(method, data)) == outcome(lambda: written_out(tmp_path, method, {}, data))
+
+
+def test_what_is_chosen_is_written_out() -> None:
+    text = chain_document(METHODS["isomap"](neighbors={"count": 10}, eigensolve={"components": 2}))
+    assert "\n      count: 10\n" in text and "\n    components: 2\n" in text
+    assert chain_document(METHODS["laplacian"]()).count("\n      # name: binary\n") == 1
+
+
 def test_methods_that_are_no_chains_say_so() -> None:
     with pytest.raises(ConfigError) as caught:
         chain_document(METHODS["fa"]())
@@ -69,7 +100,8 @@ REFUSED: list[tuple[dict[str, Any], str, str]] = [
     ({}, "kernel", "kernel.name"),
     ({"kernel": {"name": "gaussian"}, "correction": "lingoes"}, "features", "correction"),
     ({"graph": GRAPH, "paths": {}, "correction": "lingoes"}, "features", "correction"),
-    ({"kernel": {"name": "laplacian"}, "landmarks": 20}, "features", "landmarks"),
+    ({"kernel": {"name": "polynomial"}, "landmarks": 20}, "features", "landmarks"),
+    ({"kernel": {"name": "graph_laplacian"}, "graph": GRAPH, "landmarks": 20}, "features", "landmarks"),
     ({"kernel": {"name": "gaussian"}, "graph": GRAPH, "paths": {"store": "streamed"}}, "features", "paths.store"),
     ({"centering": "columns"}, "features", "centering"),
     ({"centering": "none"}, "features", "centering"),
@@ -89,10 +121,61 @@ def test_a_chain_without_sense_is_refused_by_its_path(options: dict[str, Any], k
     assert caught.value.hint
 
 
+@pytest.mark.parametrize("paths", [{}, {"graph": GRAPH, "paths": {}}])
+@pytest.mark.parametrize("centering", ["double", "none"])
+@pytest.mark.parametrize(("kernel", "kind"), [("gaussian", "features"), ("laplacian", "features"),
+                                              ("gaussian", "dissimilarities")])
+def test_landmarks_that_are_all_points_change_nothing(kernel: str, kind: str, centering: str,
+                                                      paths: dict[str, Any]) -> None:
+    options = {"kernel": {"name": kernel}, "centering": centering, **paths}
+    whole, landmarks = (fit("chain", INPUTS[kind], **options, **more) for more in ({}, {"landmarks": len(POINTS)}))
+    np.testing.assert_allclose(landmarks.ranks.values, whole.ranks.values, atol=1e-12)
+    np.testing.assert_allclose(landmarks.embedding, whole.embedding, atol=1e-10)
+    few = fit("chain", INPUTS[kind], **options, landmarks=20)
+    np.testing.assert_allclose(few.project(INPUTS[kind].values), few.embedding, atol=1e-10)
+    assert np.abs(few.embedding - whole.embedding).max() > 1e-4
+
+
 def test_options_are_named_where_they_stand_in_a_chain() -> None:
     with pytest.raises(ConfigError) as caught:
         fit("chain", POINTS, graph={"neighbors": {"count": 99}}, paths={})
     assert (caught.value.code, caught.value.where) == ("E-NEIGHBORS", "method.graph.neighbors.count")
+
+
+def test_a_plan_names_the_options_of_a_chain() -> None:
+    apart = features(np.concatenate([POINTS[:9], POINTS[:9] + 1e3]))
+    chain = METHODS["chain"].model_validate({"name": "chain", "graph": {"neighbors": {"count": 3}}, "paths": {}})
+    with pytest.raises(GeometryError) as caught:
+        chain.resolve(apart).steps(apart, Compute(), None)
+    assert caught.value.code == "E-PIECES" and "method.graph.neighbors.pieces" in caught.value.hint
+    unfolding = METHODS["chain"].model_validate(
+        {"name": "chain", "graph": GRAPH, "kernel": {"name": "unfolding", "basis": 5}})
+    steps = unfolding.resolve(features(POINTS)).steps(features(POINTS), Compute(), None)
+    assert "set method.kernel.basis lower" in [step.remedy for step in steps]
+
+
+ROOMS = [path for path in (Path(mlcli.__file__).parent / "stages").rglob("*.py")
+         if path.parent.name not in ("latent", "linear") and path.name != "axes.py"]  # of methods that are no chains
+OF_CHAINS = {row.path for row in rows(RunConfig) if row.only.get("method") == "chain"}
+KERNELS: list[Any] = list(get_args(get_args(ChainKernel)[0]))
+
+
+def named_in(tree: ast.AST) -> set[str]:
+    """The paths of options that texts in a part of a program name."""
+    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    return {path for text in texts for path in re.findall(r"method\.[a-z_]+(?:\.[a-z_]+)*", text)}
+
+
+def test_paths_of_options_in_messages_are_those_of_a_chain() -> None:
+    """In errors once they are placed in the chain of a kernel; in notes, which caches repeat, as they stand."""
+    trees = [ast.parse(path.read_text()) for path in ROOMS]
+    named = set.union(*map(named_in, trees))
+    assert len(named) > 15
+    for path in named:
+        assert OF_CHAINS & {in_chain(path, kernel.model_construct()) for kernel in KERNELS}, path
+    notes = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.Call)
+             and getattr(node.func, "id", "") == "note"]
+    assert len(notes) > 20 and not set.union(*map(named_in, notes)) - OF_CHAINS
 
 
 def test_flags_reach_the_options_of_a_chain() -> None:

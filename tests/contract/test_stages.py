@@ -33,6 +33,11 @@ FEATURES: dict[str, tuple[str, dict[str, Any], tuple[str, ...]]] = {  # what the
     "mds by cailliez": ("mds", {"correction": "cailliez"}, ("distances", "correction", "kernel")),
     "kpca streamed": ("kpca", {}, ("rate", "eigensolve")),
     "kpca at a given rate": ("kpca", {"kernel": {"name": "gaussian", "rate": 0.1}}, ("kernel", "centering")),
+    "chain of landmarks": ("chain", {"kernel": {"name": "gaussian"}, "landmarks": 20, "centering": "none"},
+                           ("distances", "kernel", "coordinates")),
+    "chain of landmarks on paths": (
+        "chain", {"graph": NINE, "paths": {}, "kernel": {"name": "laplacian"}, "landmarks": 20},
+        ("paths", "kernel", "centering", "coordinates")),
     "fa of more columns than rows": ("fa", {}, ("centering", "iterate", "coordinates")),
     "pca of more columns than rows": ("pca", {}, ("centering", "kernel", "eigensolve")),
     "ppca of more columns than rows": ("ppca", {"solver": "em"}, ("centering", "kernel", "iterate", "coordinates"))}

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from mlcli import pipeline, reuse
+from mlcli import pipeline, planning, reuse
 from mlcli.base.compute import Compute
+from mlcli.checkup import examine
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
 from mlcli.data.read import read
@@ -103,6 +104,39 @@ def test_text_is_refused_where_it_is_not_named_or_the_metric_reads_none(tmp_path
         with pytest.raises(DataError) as caught:
             pipeline.run(config)
         assert caught.value.code == "E-TEXT-COLUMN"
-    with pytest.raises(ConfigError) as alone:
-        run_of(tmp_path, columns=["Management", "Use"])
-    assert alone.value.code == "E-CATEGORIES"
+
+
+@pytest.mark.parametrize("format", ["csv", "parquet", "arrow"])
+@pytest.mark.parametrize("columns", [["shape", "color", "size"], ["color:size"]])
+def test_texts_alone_are_as_far_apart_as_they_differ(tmp_path: Path, format: str, columns: list[str]) -> None:
+    rows = np.array([["red", "round", "L"], ["red", "square", "S"], ["blue", "round", "S"], ["blue", "square", "L"],
+                     ["green", "oval", "L"], ["green", "square", "M"]])
+    path = tmp_path / f"texts.{format}"
+    if format == "csv":
+        path.write_text("\n".join(["color,shape,size,weight", *(",".join([*row, "7"]) for row in rows), ""]))
+    else:
+        arrow = pytest.importorskip("pyarrow")
+        from pyarrow import feather, parquet
+
+        table = arrow.table({"color": rows[:, 0], "shape": rows[:, 1], "size": rows[:, 2], "weight": [7.0] * len(rows)})
+        parquet.write_table(table, path) if format == "parquet" else feather.write_feather(
+            table, path, compression="uncompressed")
+    run_of(tmp_path, path, columns)
+    model = fit("mds", dissimilarities((rows[:, None] != rows).mean(axis=2)))
+    np.testing.assert_allclose(embedding(tmp_path), model.embedding, atol=1e-12)
+    assert verify(tmp_path / "out", full=True).certificate.verdict == "pass"
+    new = Input(path=str(path), columns=tuple(columns))
+    np.testing.assert_allclose(reuse.project(tmp_path / "out", new, Compute()).values, model.embedding, atol=1e-12)
+    config = RunConfig.model_validate({"input": {"path": str(path), "columns": columns},
+                                       "method": {"name": "mds", "metric": "gower"}})
+    assert planning.plan(config, None)["fits"]
+    checked = examine.check(config)
+    assert checked.features is not None and checked.features.scales is None
+    assert checked.graph is not None and checked.graph.connecting_radius == pytest.approx(2 / 3)
+
+
+def test_a_category_cannot_be_a_label_as_well(tmp_path: Path) -> None:
+    run_of(tmp_path)
+    with pytest.raises(ConfigError) as caught:
+        reuse.project(tmp_path / "out", Input(path=str(SITE), label_columns=("Use",)), Compute())
+    assert caught.value.where == "input.label_columns"

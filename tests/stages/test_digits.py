@@ -97,7 +97,7 @@ def test_a_route_that_loses_digits_says_so(route: str, tmp_path: Path) -> None:
                                   of_units(300)))
     warning = next(warning for warning in run["warnings"] if warning["code"] == "W-DIGITS")
     assert warning["eigenvalues"] == 2
-    assert "method.route" in warning["message"]
+    assert "route auto or svd" in warning["message"]
     check = next(check for check in certificate(tmp_path)["checks"] if check["name"] == "eigenvalues")
     assert check["verdict"] == "warn"
     assert "fewer than six digits" in check["how"]

@@ -85,7 +85,7 @@ def test_the_certificate_passes(method: str, metric: str, tmp_path: Path) -> Non
     assert checks["residual" if method != "laplacian" else "neighbors"]["verdict"] == "pass"
 
 
-@pytest.mark.parametrize("data", ["dune", "bci20"])
+@pytest.mark.parametrize("data", ["dune", "bci"])
 def test_principal_coordinates_of_communities_are_those_of_their_bray_curtis_matrix(data: str) -> None:
     counts = read(f"metrics/{data}.csv")
     model = fit("mds", counts, metric={"name": "braycurtis"}, components=4)

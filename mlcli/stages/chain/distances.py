@@ -155,12 +155,14 @@ class OfPaths:
         whole = chain.geodesic.kernel(graph, chain.compute, plan)
         return fitted_by(chain, solved(chain, whole, graph.size - 1), base, kept=kept, rows=whole.quick_rows)
 
-    def _by_landmarks(self, similarity: Geodesics | GivenGraph, kept: Indices | None) -> Fitted:
+    def _by_landmarks(self, base: Geodesics | GivenGraph, kept: Indices | None) -> Fitted:
         """The fit of some points, which place the others (de Silva and Tenenbaum, 2004)."""
         chain = self.chain
-        landmarks = choose_landmarks(similarity.graph.size, chain.landmarks or 0, chain.compute.generator())
-        rows = chain.geodesic.from_landmarks(similarity.graph, landmarks)
-        spectrum = solved(chain, Dense.of(rows[landmarks]), len(landmarks) - 1)
-        similarity = replace(similarity, landmarks=landmarks)
+        landmarks = choose_landmarks(base.graph.size, chain.landmarks or 0, chain.compute.generator())
+        rows = chain.geodesic.from_landmarks(base.graph, landmarks)
+        base = replace(base, landmarks=landmarks)
+        kernel, similarity = of_function(chain, rows[landmarks], base)
+        spectrum = solved(chain, kernel, len(landmarks) - (chain.centering == "double"))
         with running("coordinates"):
+            rows = rows if similarity is base else similarity.function.of_halved(rows)
             return placed(fitted_by(chain, spectrum, similarity, kept=kept), rows)

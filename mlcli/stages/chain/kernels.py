@@ -58,6 +58,7 @@ class UnfoldingKernel(Options):
     name: Literal["unfolding"] = "unfolding"
     kind: ClassVar[str] = "unfolding"
     unit_power: ClassVar[int] = 1
+    of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")  # options that a given graph has no use for
     constraints: Literal["equal", "at_most"] = option(
         "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
     common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
@@ -81,9 +82,13 @@ class GraphLaplacian(Options):
 
     name: Literal["graph_laplacian"] = "graph_laplacian"
     kind: ClassVar[str] = "laplacian"
-    unit_power: ClassVar[int] = 0
-    weights: Affinity = option(Binary(), "Weights of the edges.")
+    weights: Affinity = option(Binary(), "Weights of the edges.", adapts=True)
     normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
+
+    @property
+    def unit_power(self) -> int:
+        """The power of the data's unit that coordinates carry: of given weights, unless these are shares of sums."""
+        return -1 if self.weights.of == "affinities" and not self.normalized else 0
 
 
 ChainKernel = Annotated[

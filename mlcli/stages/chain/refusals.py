@@ -1,10 +1,12 @@
 """Chains that make no sense: each is refused with the reason, the option's path, and the nearest one that does."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from re import Match, sub
 from typing import Any
 
+from mlcli.base.steps import Step
 from mlcli.errors import ConfigError, MlcliError
 
 OF_GRAPH = ("weights", "unfolding", "laplacian")  # kernels of the neighbor graph alone
@@ -13,8 +15,8 @@ Refusal = tuple[str, str, str]  # the option, why, and what to do
 
 def require_sense(chain: Any, kind: str) -> None:
     """Raises ConfigError where stages do not fit together, would be ignored, or do not fit this kind of input."""
-    for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain), *_of_distances(chain), *_of_centering(chain),
-                              *_of_coordinates(chain)):
+    for path, why, remedy in (*_of_input(chain, kind), *_of_graph(chain, kind == "graph"), *_of_distances(chain),
+                              *_of_centering(chain), *_of_coordinates(chain)):
         raise ConfigError("CHAIN", f"this chain makes no sense: {why}", where=f"method.{path}", hint=remedy)
 
 
@@ -26,18 +28,23 @@ def _of_input(chain: Any, kind: str) -> Iterator[Refusal]:
                "choose a kernel that is computed, such as gower")
     if kind == "dissimilarities" and chain.kernel.kind == "points":
         yield "kernel.name", f"{name} needs points and dissimilarities are given", "use gower, gaussian or laplacian"
+    if kind == "graph" and chain.kernel.kind in ("points", "weights"):
+        yield ("kernel.name", f"{name} needs distances of all points or coordinates, and a graph is given",
+               "use graph_laplacian or unfolding, or gower, gaussian or laplacian with paths")
     if not chain.metric.plain and chain.kernel.kind == "points":
         yield "metric", f"{name} is made of coordinates, not of distances", "leave metric out, or use gower or gaussian"
 
 
-def _of_graph(chain: Any) -> Iterator[Refusal]:
-    kernel = chain.kernel
+def _of_graph(chain: Any, given: bool) -> Iterator[Refusal]:
+    kernel, joined = chain.kernel, given or chain.graph is not None
     if chain.paths is not None and kernel.kind != "distances":
         yield "paths", f"{kernel.name} has no use for paths", "leave paths out, or use gower, gaussian or laplacian"
-    if chain.paths is not None and chain.graph is None:
+    if chain.paths is not None and not joined:
         yield "paths", "paths need a graph", "give graph: {neighbors: {count: 10}}, or leave paths out"
-    if chain.graph is None and kernel.kind in OF_GRAPH:
+    if kernel.kind in OF_GRAPH and not joined:
         yield "graph", f"{kernel.name} needs a graph", "give graph: {neighbors: {count: 10}}"
+    if given and chain.paths is None and kernel.kind == "distances":
+        yield "paths", "a graph has distances of all points only along its edges", "give paths: {} as well"
     if chain.graph is not None and chain.paths is None and kernel.kind not in OF_GRAPH:
         yield ("graph", f"{kernel.name} has no use for a graph without paths",
                "give paths: {} as well, or leave graph out" if kernel.kind == "distances" else "leave graph out")
@@ -50,8 +57,9 @@ def _of_distances(chain: Any) -> Iterator[Refusal]:
     if chain.correction != "none" and not (plain and chain.paths is None):
         yield ("correction", "a correction makes distances Euclidean, those of all pairs and not along a graph",
                "use kernel gower without paths, or leave correction out")
-    if chain.landmarks is not None and not plain:
-        yield "landmarks", f"{chain.kernel.name} has no landmarks", "use kernel gower, or leave landmarks out"
+    if chain.landmarks is not None and chain.kernel.kind != "distances":
+        yield ("landmarks", f"{chain.kernel.name} is not made of distances to some of the points",
+               "use kernel gower, gaussian or laplacian, or leave landmarks out")
     if chain.paths is not None and chain.paths.store == "streamed" and not plain:
         yield "paths.store", f"{chain.kernel.name} needs paths that are stored", "use memory or disk, or kernel gower"
 
@@ -76,16 +84,26 @@ def _of_coordinates(chain: Any) -> Iterator[Refusal]:
                "use roots, or leave landmarks out")
 
 
-@contextmanager
-def placed_in_chains(kernel: Any) -> Iterator[None]:
-    """Names the options of stages in errors by where they stand in a chain, not in the methods that have them."""
+def in_chain(text: str, kernel: Any) -> str:
+    """A text that names options of methods, with the paths of the same options in a chain with this kernel."""
 
     def path(place: Match[str]) -> str:
         inside = "graph." if place[1] == "neighbors" else "kernel." * (place[1] in type(kernel).model_fields)
         return f"method.{inside}{place[1]}"
 
+    return sub(r"method\.(\w+)", path, text)
+
+
+def placed_steps(steps: Sequence[Step], kernel: Any) -> list[Step]:
+    """Steps whose remedies name a chain's options."""
+    return [replace(step, remedy=in_chain(step.remedy, kernel)) for step in steps]
+
+
+@contextmanager
+def placed_in_chains(kernel: Any) -> Iterator[None]:
+    """Names the options of stages in errors by where they stand in a chain, not in the methods that have them."""
     try:
         yield
     except MlcliError as error:
-        where, hint = (sub(r"method\.(\w+)", path, text) for text in (error.where, error.hint))
+        where, hint = in_chain(error.where, kernel), in_chain(error.hint, kernel)
         raise type(error)(error.code.removeprefix("E-"), error.what, where=where, hint=hint) from error

@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Given
+from mlcli.base.inputs import Given, WeightedGraph
 from mlcli.base.options import Options, option
 from mlcli.base.products import Name
 from mlcli.base.steps import Step
+from mlcli.errors import ConfigError
 from mlcli.stages.algebra.metrics import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.compose import composition_of
 from mlcli.stages.chain.kernels import ChainKernel, GowerKernel
@@ -15,6 +16,7 @@ from mlcli.stages.chain.options import Centered, Coordinates, NeighborGraph
 from mlcli.stages.chain.points import limit_of_columns
 from mlcli.stages.chain.setting import Composition, Setting
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.affinities import weights_for
 from mlcli.stages.graph.pieces import graph_steps
 from mlcli.stages.kernels.corrections import Rule
 from mlcli.stages.paths.paths import OF_LANDMARKS, Paths
@@ -57,6 +59,21 @@ class Stages(Options):
         if self.landmarks is not None and self.paths is not None:
             self.refuse_unused("landmarks have one way", *OF_LANDMARKS)
         return {}
+
+    def resolved_graph(self, data: Given) -> dict[str, Any]:
+        """The graph with at most n - 1 neighbors; raises ConfigError for options that a given graph has no use for."""
+        if not isinstance(data, WeightedGraph):
+            return {"graph": self.graph and self.graph.resolved(len(data.values))}
+        joining = self.graph or NeighborGraph()
+        kernel: Any = self.kernel
+        joining.refuse_unused("the graph is given", "neighbors.radius", "neighbors.count", "rule", where="method.graph")
+        kernel.refuse_unused("the graph is given", *getattr(kernel, "of_points", ()), where="method.kernel")
+        if kernel.kind == "laplacian":
+            kernel = kernel.replace(weights=weights_for(data, kernel.weights, kernel.chosen("weights")))
+        elif not data.apart:
+            raise ConfigError("NEEDS", f"{kernel.name} needs lengths of the edges", where="input",
+                              hint="give --set input.edges=lengths, or use kernel graph_laplacian")
+        return {"graph": joining, "kernel": kernel}
 
     def makes(self) -> tuple[Name, ...]:
         """What is made on the way to coordinates, of what a run may keep; of landmarks not of all pairs."""
@@ -102,6 +119,10 @@ class Stages(Options):
     def scaleless(self) -> bool:
         """Whether coordinates have no scale."""
         return self.coordinates.scale != "roots" or self.kernel.kind in ("weights", "laplacian")
+
+    def reproduces(self) -> bool:
+        """Not where paths lead along a mutual graph, which joins a training row to fewer points than a new one."""
+        return self.paths is None or self.graph is None or self.graph.rule == "union"
 
     @property
     def columns_model(self) -> str:

@@ -17,7 +17,8 @@ class Demand(Kept):
 
     where: ClassVar[str] = "method.eigensolve"
     components: Count | Share | Literal["all"] = option(
-        2, "Axes to keep: a count, a share of the variance such as 0.95, or all with a positive eigenvalue (all).")
+        2, "Axes to keep: a count, a share of the variance such as 0.95, or all with a positive eigenvalue (all).",
+        adapts=True)
     solver: Literal["auto", "dense", "krylov"] = option(
         "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
     tolerance: float | None = option(

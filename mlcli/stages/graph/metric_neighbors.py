@@ -94,23 +94,26 @@ def _by_candidates(metric: Comparison, new: Array, points: Array, own: Indices |
     """Fills in the rows whose nearest points are certain from Euclidean candidates, and returns the others.
 
     Squared Euclidean distances, and lengths that follow from them, are right to a few roundings for each column: what
-    is no candidate cannot be nearer than the last candidate less these.
+    is no candidate cannot be nearer than the bound of all others less these.
     """
     count = indices.shape[1]
-    lists = (euclidean.nearest_of_new(new, points, count + SPARE) if own is None
-             else euclidean.nearest(points, count + SPARE))
-    candidates = np.sort(lists.indices.reshape(len(new), -1), axis=1)  # so that equal lengths go by index
+    candidates_of, width = euclidean.finder(new, points, count + SPARE + 1, own)
     slack = 1 - 8 * (points.shape[1] + 8) * EPS
     unsure = np.zeros(len(new), dtype=bool)
 
     def work(block: slice) -> None:
-        found = metric.lengths(squared_at(new[block], points, candidates[block]))
+        candidates, beyond = candidates_of(block)
+        candidates = np.sort(candidates, axis=1)  # so that equal lengths go by index
+        squared = squared_at(new[block], points, candidates)
+        if own is not None:
+            squared[candidates == own[block, None]] = np.inf
+        found = metric.lengths(squared)
         order = np.argsort(found, axis=1, kind="stable")[:, :count]
-        indices[block] = np.take_along_axis(candidates[block], order, axis=1)
+        indices[block] = np.take_along_axis(candidates, order, axis=1)
         lengths[block] = np.take_along_axis(found, order, axis=1)
-        unsure[block] = ~(lengths[block][:, -1] < found.max(axis=1) * slack)
+        unsure[block] = ~(lengths[block][:, -1] < metric.lengths(np.maximum(beyond, 0.0)) * slack)
 
-    each(work, row_blocks(len(new), BLOCK, candidates.shape[1] * points.shape[1]))
+    each(work, euclidean.blocks(len(new), width), progress=True)
     return np.flatnonzero(unsure)
 
 

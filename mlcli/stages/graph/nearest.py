@@ -104,7 +104,7 @@ def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> 
     """Quick candidates, exact distances among them, and a whole row again where candidates may not suffice."""
     indices = np.empty((len(new), count), dtype=np.int64)
     squared = np.empty((len(new), count))
-    candidates_of, width = _finder(new, points, count + SPARE + 1, excluded)
+    candidates_of, width = finder(new, points, count + SPARE + 1, excluded)
 
     def work(block: slice) -> None:
         candidates, beyond = candidates_of(block)
@@ -116,11 +116,11 @@ def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> 
             again = refined(new[row : row + 1], points, everyone, count, mine)
             indices[row], squared[row] = again[0][0], again[1][0]
 
-    each(work, _blocks(len(new), width), progress=True)
+    each(work, blocks(len(new), width), progress=True)
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())
 
 
-def _blocks(rows: int, width: int) -> list[slice]:
+def blocks(rows: int, width: int) -> list[slice]:
     """Blocks of about BLOCK numbers each, and enough of them to share."""
     return row_blocks(rows, min(BLOCK, -(-rows // LEAST) * width), width)
 
@@ -138,7 +138,7 @@ def refined(new: Array, points: Array, candidates: Indices, count: int,
     return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(exact, order, axis=1)
 
 
-def _finder(new: Array, points: Array, count: int, excluded: Indices | None) -> tuple[Finder, int]:
+def finder(new: Array, points: Array, count: int, excluded: Indices | None) -> tuple[Finder, int]:
     """How candidates are found, and how many numbers a row of that needs."""
     if count >= len(points):
         everyone = np.arange(len(points))
@@ -184,7 +184,7 @@ class _Centered:
         def center(rows: slice) -> None:
             self.points[rows] = self.moved(points[rows])
 
-        each(center, _blocks(len(points), points.shape[1]))
+        each(center, blocks(len(points), points.shape[1]))
         self.norms = np.einsum("ij,ij->i", self.points, self.points)
         self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
 

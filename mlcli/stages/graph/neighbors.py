@@ -16,7 +16,7 @@ FARTHEST = 2.0**500  # the largest radius on normalized data: beyond all points,
 class Neighbors(Options):
     """Who counts as a neighbor: the nearest few, or everyone within a radius."""
 
-    count: int | None = option(USUAL, "Neighbors of each point (not counting itself).", ge=1)
+    count: int | None = option(USUAL, "Neighbors of each point (not counting itself).", adapts=True, ge=1)
     radius: float | None = option(None, "Distance within which points are neighbors, instead of a count.", gt=0)
     pieces: Literal["error", "largest", "connect"] = option(
         "error", "If the graph falls into pieces: stop, keep the largest, or connect them by their shortest links.")

@@ -47,7 +47,7 @@ class Factored:
     centered: bool = True  # whether the columns have mean zero
 
     definite, inverse, by_factor, tolerance = True, False, True, 0.0
-    remedy = "method.route auto or svd keeps them"
+    remedy = "the route auto or svd keeps them"
 
     @property
     def by_columns(self) -> bool:

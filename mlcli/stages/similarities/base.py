@@ -28,8 +28,12 @@ class Similarity:
 
     keeps_distances: ClassVar[bool] = True  # whether the axes are to keep distances, the input's or others
     in_features: ClassVar[bool] = False  # whether rows are the new points themselves
-    places: ClassVar[bool] = True  # whether new points can be compared with the training points
     alone: ClassVar[bool] = True  # whether a row does not depend on the others
+
+    @property
+    def places(self) -> bool:
+        """Whether new points can be compared with the training points."""
+        return True
 
     def rows(self, new: Array) -> Array:
         """The rows of new points (m x c)."""

@@ -24,9 +24,13 @@ from mlcli.stages.similarities.witness import Witness, of_paths
 class GivenGraph(Similarity):
     """Minus half the squared path lengths of a given graph."""
 
-    places: ClassVar[bool] = False
     graph: Graph
     landmarks: Indices | None = None  # the points that count; None: all
+
+    @property
+    def places(self) -> bool:
+        """No new point can be compared with them."""
+        return False
 
     def rows(self, new: Array) -> Array:
         """There are none: raises ConfigError."""
@@ -60,9 +64,13 @@ class EdgeAffinities(Similarity):
     """Affinities of the edges of a given graph."""
 
     keeps_distances: ClassVar[bool] = False
-    places: ClassVar[bool] = False
     graph: Graph
     affinity: Affinity
+
+    @property
+    def places(self) -> bool:
+        """No new point can be compared with them."""
+        return False
 
     def rows(self, new: Array) -> Array:
         """There are none: raises ConfigError."""

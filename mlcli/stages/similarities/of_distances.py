@@ -19,6 +19,7 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.functions import Gaussian
 from mlcli.stages.kernels.laplacian import LaplacianKernel
 from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.given_graph import GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances
 from mlcli.stages.similarities.spaces import Rows, Space
 from mlcli.stages.similarities.witness import Witness
@@ -29,8 +30,13 @@ from mlcli.stages.similarities.witness import Witness
 class OfDistances(Similarity):
     """A function of distances that another similarity finds, whose rows are -δ²/2."""
 
-    base: Distances | GivenDistances | Geodesics
+    base: Distances | GivenDistances | Geodesics | GivenGraph
     function: Gaussian | LaplacianKernel
+
+    @property
+    def places(self) -> bool:
+        """Where the distances of new points can be found."""
+        return self.base.places
 
     def rows(self, new: Array) -> Array:
         """k(δ) (m x n)."""

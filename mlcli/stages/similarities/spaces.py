@@ -118,9 +118,12 @@ class UnderMetric:
         return COLUMN * self.data.values.shape[1]
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """Squares of distances to all points, which are represented once."""
-        values = self.data.values
-        rows = against(self.data.metric, values)
+        """Squares of distances to all points, which are represented once; by Euclidean ones where these say them."""
+        metric, values = self.data.metric, self.data.values
+        if metric.embeds:
+            apart = Euclidean(metric.represented(values)).rows_of(anchors)
+            return lambda part: np.square(metric.lengths(apart(part).copy()))
+        rows = against(metric, values)
         return lambda part: np.square(rows(values[anchors[part]]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:

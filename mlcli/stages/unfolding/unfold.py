@@ -82,7 +82,7 @@ class Unfolding:
         count = self._vectors(len(pairs))
         if count and self.basis is None:
             note("N-BASIS", f"with {len(pairs)} pairs the kernel is spanned by {count} vectors of the graph's "
-                 "Laplacian; method.basis changes that")
+                 "Laplacian; the option basis asks for another number")
         if not count and self.softness != SOFTNESS:
             self._refuse_softness()
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():

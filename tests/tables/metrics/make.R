@@ -2,7 +2,8 @@
 library(vegan)
 library(cluster)
 options(digits = 17)
-write <- function(table, name) write.csv(format(table, digits = 17, trim = TRUE), name, quote = FALSE)
+write <- function(table, name, digits = 17)
+  write.csv(format(table, digits = digits, trim = TRUE), name, quote = FALSE)
 pairs <- function(counts, amounts) {
   shown <- lapply(list(
     bray = vegdist(counts, "bray"), jaccard = vegdist(counts, "jaccard"),
@@ -13,11 +14,10 @@ pairs <- function(counts, amounts) {
   as.data.frame(shown)  # the lower triangle, column by column
 }
 data(dune); data(dune.env); data(BCI)
-some <- BCI[1:20, ]
 write.csv(dune, "dune.csv", quote = FALSE)
-write.csv(some, "bci20.csv", quote = FALSE)
+write.csv(BCI, "bci.csv", quote = FALSE)
 write(pairs(dune, dune + 1), "dune_pairs.csv")
-write(pairs(some, some + 1), "bci20_pairs.csv")
+write(pairs(BCI, BCI + 1), "bci_pairs.csv", 15)
 for (name in c("total", "normalize", "pa")) write(decostand(dune, name)[1:6, ], paste0("dune_", name, ".csv"))
 write(decostand(dune + 1, "clr")[1:6, ], "dune_clr.csv")
 site <- data.frame(A1 = dune.env$A1, Moisture = as.numeric(as.character(dune.env$Moisture)),

@@ -18,8 +18,8 @@ class Gower(Metric):
 
     Ranges are those of the training data; they scale new rows too, which may lie outside. It is `daisy` of R's package
     cluster for numbers and nominal categories. A column that is constant in the training data counts as a category.
-    Columns of text that `input.columns` names are categories, beside at least one column of numbers; no other metric
-    reads text. A text that no training row has differs from all of them.
+    Columns of text that `input.columns` names are categories, and may be all that there is; no other metric reads
+    text. A text that no training row has differs from all of them.
     """
 
     name: Literal["gower"] = "gower"
