@@ -158,7 +158,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
         if correction.rule != "none":
             yield _correction(subject, correction.rule, correction.constant)
     if chain is not None:
-        rows = len(subject.spectrum.vectors)
+        rows = len(subject.fit)
         asked_divisor = {"none": 1, "n": rows, "n-1": max(rows - 1, 1)}[chain.coordinates.divisor]
         wrong += ["divisor"] if subject.spectrum.divisor != asked_divisor else []
     heat = getattr(getattr(similarity, "affinity", None), "rate", None)
@@ -207,7 +207,7 @@ def _median(subject: Subject, rate: float) -> Check:
 
 def _heat(rate: float, lengths: Array) -> Check:
     """The default rate of heat weights is one over the median squared length of an edge."""
-    gap = abs(float(np.median(lengths[lengths > 0])) * np.sqrt(rate) - 1)
+    gap = abs(float(np.median(lengths[lengths > 0] ** 2)) * rate - 1)
     return ratio("rate", gap, OWN, "rate times the median squared length of an edge is one")
 
 
