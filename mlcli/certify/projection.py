@@ -97,7 +97,7 @@ def _equal(subject: Subject, row: int) -> AnyArray:
     if isinstance(subject.data, Dissimilarities):
         return np.asarray(values[row] == 0)
     if metric.plain:
-        return np.asarray((values == values[row]).all(axis=1))
+        return np.asarray(((values - values[row]) ** 2).sum(axis=1) == 0)  # or so near that squares vanish
     found = apart(metric, values[row : row + 1], values)
     return np.asarray((found.distances <= found.errors)[0])
 
