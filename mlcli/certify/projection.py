@@ -14,9 +14,10 @@ from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.algebra.metrics import Fitted
+from mlcli.stages.algebra.metrics.gower import RangedGower
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighbors import FARTHEST
-from mlcli.stages.similarities.metric_witness import Apart, apart
+from mlcli.stages.similarities.metric_witness import apart
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
@@ -24,6 +25,7 @@ FEW = 1  # rows from which the size of an entry is estimated
 ROW = 3e-5  # seconds for a row of few columns
 PAIRS = 400  # points whose distances show whether a rate is one over their median
 LOST = 1e-6  # of the largest coordinate: a larger difference is reported
+AT_ONE = 2e-8  # how near to one a cost is where new points have no coordinate
 OWN = 1e-9  # relative rounding of coordinates in general
 CARRIED = {"gaussian": -2, "laplacian": -1}  # powers of the data's unit that rates carry
 Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some rows' coordinates, of each axis or all
@@ -41,7 +43,7 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
     coordinates = subject.projector.project(subject.data.values[rows])
     if coordinates.shape != subject.embedding[rows].shape:
         return ratio("projection", float("inf"), 1.0, "there is a coordinate for every axis")
-    gap = _from_any_twin(subject, rows, coordinates)
+    gap = _from_any_twin(subject, rows, coordinates) * ~_without_place(subject)
     how = f"{len(rows)} training rows, projected, against their coordinates"
     check = ratio("projection", worst(gap, tolerance(subject, rows)), 1.0, how, exact=len(rows) == subject.size)
     apart, size = float(gap.max(initial=0.0)), most(subject.embedding)
@@ -74,20 +76,30 @@ def _rows(subject: Subject) -> Indices:
 
 def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
     """How far rows are from their coordinates; where weights place a row on an equal one, from that one's."""
-    values, gap = subject.data.values, np.abs(coordinates - subject.embedding[rows])
-    metric = metric_of(subject.data)
-    for place in np.flatnonzero(gap.max(axis=1) > 0) if hasattr(subject.similarity, "ridge") else ():
-        row = values[rows[place] : rows[place] + 1]
-        equal = (values == row).all(axis=1) if metric.plain else _at_none(apart(metric, row, values))
-        twins = np.flatnonzero(equal)
+    gap = np.abs(coordinates - subject.embedding[rows])
+    for place in () if subject.similarity.keeps_distances else np.flatnonzero(gap.max(axis=1) > 0):
+        twins = np.flatnonzero(_equal(subject, rows[place]))
         gaps = np.abs(subject.embedding[twins] - coordinates[place])
         gap[place] = gaps[gaps.max(axis=1).argmin()]
     return gap
 
 
-def _at_none(found: Apart) -> AnyArray:
-    """Which points are at no distance from one, but for rounding."""
-    return (found.distances <= found.errors)[0]
+def _without_place(subject: Subject) -> AnyArray:
+    """The axes on which the formula of Nyström gives new points no coordinate: those of a cost of one (p)."""
+    values = subject.spectrum.solved[: subject.embedding.shape[1]]
+    ones = np.abs(values - 1) <= AT_ONE
+    return ones & ~subject.projector.axes.any(axis=0) & subject.spectrum.of_inverse
+
+
+def _equal(subject: Subject, row: int) -> AnyArray:
+    """Which points are at no distance from one of them, but for a metric's rounding (n)."""
+    values, metric = subject.data.values, metric_of(subject.data)
+    if isinstance(subject.data, Dissimilarities):
+        return np.asarray(values[row] == 0)
+    if metric.plain:
+        return np.asarray(((values - values[row]) ** 2).sum(axis=1) == 0)  # or so near that squares vanish
+    found = apart(metric, values[row : row + 1], values)
+    return np.asarray((found.distances <= found.errors)[0])
 
 
 def by_rows(subject: Subject, rows: Indices) -> Array | float:
@@ -145,8 +157,18 @@ def parameters(subject: Subject) -> Iterator[Check]:
         wrong += [] if correction.rule == chain.correction else ["correction"]
         if correction.rule != "none":
             yield _correction(subject, correction.rule, correction.constant)
-    asked_divisor = 1.0 if chain is None else chain.coordinates.over(len(subject.spectrum.vectors))
-    wrong += ["divisor"] if chain is not None and subject.spectrum.divisor != asked_divisor else []
+    if chain is not None:
+        rows = len(subject.fit)
+        asked_divisor = {"none": 1, "n": rows, "n-1": max(rows - 1, 1)}[chain.coordinates.divisor]
+        wrong += ["divisor"] if subject.spectrum.divisor != asked_divisor else []
+    heat = getattr(getattr(similarity, "affinity", None), "rate", None)
+    if heat is not None:
+        asked = _in_units(kernel.weights, unit)["rate"]
+        wrong += ["rate of the weights"] if asked not in (None, heat) else []
+        if asked is None:
+            yield _heat(heat, similarity.graph.lengths)
+    if isinstance(asked_metric := metric_of(subject.given), RangedGower):
+        yield _ranges(subject.given, asked_metric)
     asked_metric = metric_of(subject.data)
     wrong += [] if same_metric(getattr(similarity, "metric", asked_metric), asked_metric) else ["metric"]
     landmarks = getattr(chain, "landmarks", None)
@@ -181,6 +203,21 @@ def _median(subject: Subject, rate: float) -> Check:
     slack = 1.0 / len(squares) if whole else 0.1
     wrong = not (below <= 0.5 + slack and upto >= 0.5 - slack)
     return count("rate", int(wrong), f"{below:.3f} of the squared distances are below one over the rate", exact=whole)
+
+
+def _heat(rate: float, lengths: Array) -> Check:
+    """The default rate of heat weights is one over the median squared length of an edge."""
+    gap = abs(float(np.median(lengths[lengths > 0] ** 2)) * rate - 1)
+    return ratio("rate", gap, OWN, "rate times the median squared length of an edge is one")
+
+
+def _ranges(given: Any, metric: RangedGower) -> Check:
+    """The ranges of Gower's coefficient are those of the columns; constant ones and those of texts have none."""
+    low, high = given.values.min(axis=0), given.values.max(axis=0)
+    numeric = np.setdiff1d(np.flatnonzero(low < high), given.categories)
+    wrong = len(np.setxor1d(numeric, metric.numeric)) or int(
+        np.sum((metric.low != low[numeric]) | (metric.ranges != high[numeric] - low[numeric])))
+    return count("ranges", wrong, "columns whose ranges in Gower's coefficient are not the input's")
 
 
 def _squares(subject: Subject, chosen: Indices) -> Array:

@@ -25,6 +25,7 @@ from mlcli.rundir import archive
 
 ID = 1e-7  # seconds for the comparison of an id
 NUMBER = 2e-8  # seconds for a number that is prepared back
+LEAST = 1e-300  # numbers as small as this have few digits, or none
 SAMPLE = 256  # rows that are checked in any case
 
 
@@ -122,7 +123,7 @@ def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: In
     size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin) * (not preparation.unscaled)
     size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
     allowed = 0.0 if preparation.unscaled and not preparation.transform else 1e-9
-    wrong = int(np.sum(there & (np.abs(back - original) > allowed * size)))
+    wrong = int(np.sum(there & (np.abs(back - original) > allowed * (size + LEAST))))
     return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=exact)
 
 

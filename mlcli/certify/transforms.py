@@ -6,6 +6,8 @@ import numpy as np
 
 from mlcli.base.types import Array
 
+SERIES = 1e-5  # up to which three terms of a logarithm's series are enough
+
 
 def transformed(values: Array, names: Sequence[str]) -> Array:
     """Rows (m x d) after the transforms, in their order."""
@@ -16,7 +18,8 @@ def transformed(values: Array, names: Sequence[str]) -> Array:
 
 def _log1p(x: Array) -> Array:
     near = np.clip(x, None, 1.0)
-    return np.where(x > 1, np.log(x.clip(1.0) + 1), 2 * np.arctanh(near / (2 + near)))
+    found = np.where(x > 1, np.log(x.clip(1.0) + 1), 2 * np.arctanh(near / (2 + near)))
+    return np.where(np.abs(x) < SERIES, near * (1 - near * (0.5 - near / 3)), found)  # halves of the smallest are none
 
 
 def _over(x: Array, order: int) -> Array:

@@ -7,12 +7,13 @@ import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, WeightedGraph
+from mlcli.base.inputs import WeightedGraph
 from mlcli.base.types import Array
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import apart, given_edges, joined_in, neighbors
 from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
+from mlcli.stages.algebra.metrics.points import straight
 from mlcli.stages.unfolding.unfolded import Unfolded
 
 FACE = 1e-9  # share of the points' size that rounding may leave outside a face
@@ -46,7 +47,17 @@ class Again:
     @cached_property
     def held(self) -> Array:
         """The squared distances of the pairs in the input (m)."""
-        return apart(self.subject, self.unfolded.left, self.unfolded.right)[0] ** 2
+        return self._apart[0] ** 2
+
+    @property
+    def rough(self) -> float:
+        """How far a metric's rounding may move a squared distance."""
+        distances, errors = self._apart
+        return most(errors * (2 * distances + errors))
+
+    @cached_property
+    def _apart(self) -> tuple[Array, Array | float]:
+        return apart(self.subject, self.unfolded.left, self.unfolded.right)
 
     @cached_property
     def excess(self) -> Array:
@@ -100,6 +111,7 @@ def unfolding_checks(subject: Subject, unfolded: Unfolded) -> Iterator[Check]:
     mean = float(again.held.mean())
     violation = float(again.excess.max(initial=0.0)) / mean
     scale = EPS * (16 + np.sqrt(subject.data.values.shape[1])) * (float(again.held.max()) / mean + violation)
+    scale += again.rough / mean
     yield ratio("violation", abs(violation - float(fit["constraint_violation"])), scale,
                 f"distances of neighbors: squared, off by {violation:.2g} of their mean at most, as stated")
     if subject.chain.kernel.constraints != "equal":
@@ -125,7 +137,7 @@ def _basis(again: Again, basis: Array) -> Check:
     outside = factor - basis @ (basis.T @ factor)
     error = max(most(basis.T @ basis - np.eye(basis.shape[1])), most(basis.sum(axis=0)),
                 most(outside) / np.sqrt(again.trace))
-    if again.unfolded.penalty is None and isinstance(subject.data, Features):
+    if again.unfolded.penalty is None and straight(subject.data):
         points = subject.data.values - subject.data.values.mean(axis=0)
         error = max(error, most(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
     return ratio("basis", float(error), subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")

@@ -129,7 +129,8 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
         size = LARGEST
     report = replace(report, rows_compared=size)
     data = data.normalized()
-    if size < 2 or not np.ptp(comparison_of(data).represented(data.values), axis=0).any():
+    rows = comparison_of(data).represented(data.values)
+    if size < 2 or (rows == rows[0]).all():
         return _without_geometry(report, "all points are equal" if size > 1 else "there is one point")
     neighbors = neighbors.resolved(size)
     with running("neighbors"):

@@ -5,11 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array, save_npz
+from scipy.spatial.distance import cdist
 
 from mlcli import pipeline
 from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
+from mlcli.data.transforms import TRANSFORMS
 from mlcli.errors import MlcliError
+from mlcli.stages.algebra.metrics import KINDS
 from mlcli.verification import verify
 from tests.certificate.support import certificate
 from tests.theorems.families import FAMILIES
@@ -40,8 +44,29 @@ SQUARES: list[dict[str, Any]] = [
     {"name": "mds"}, {"name": "mds", "correction": "lingoes"}, {"name": "mds", "correction": "cailliez"},
     {"name": "mds", "landmarks": 3}, {"name": "isomap", "neighbors": CONNECT}, {"name": "kpca"},
 ]
+GRAPH: dict[str, Any] = {"neighbors": {"count": 6, **CONNECT}}
+COMPARED: list[dict[str, Any]] = [
+    {"name": "mds"}, {"name": "mds", "correction": "lingoes"}, {"name": "mds", "landmarks": 4}, {"name": "kpca"},
+    {"name": "isomap", "neighbors": CONNECT}, {"name": "lle", "neighbors": CONNECT},
+    {"name": "laplacian", "neighbors": CONNECT},
+    {"name": "laplacian", "neighbors": CONNECT, "weights": {"name": "heat"}},
+]
+CHAINS: list[dict[str, Any]] = [{"name": "chain", **stages} for stages in (
+    {}, {"coordinates": {"scale": "unit"}}, {"coordinates": {"divisor": "n-1"}, "landmarks": 4},
+    {"correction": "cailliez"}, {"kernel": {"name": "laplacian"}, "centering": "none"},
+    {"kernel": {"name": "sigmoid", "gamma": 0.05}},
+    {"kernel": {"name": "cosine"}, "coordinates": {"scale": "variance"}},
+    {"kernel": {"name": "polynomial", "degree": 2}, "centering": "none"},
+    {"kernel": {"name": "linear"}, "centering": "none"}, {"kernel": {"name": "linear"}, "centering": "columns"},
+    {"graph": GRAPH, "paths": {}, "kernel": {"name": "gaussian"}}, {"graph": GRAPH, "paths": {"algorithm": "floyd"}},
+    {"graph": GRAPH, "paths": {}, "landmarks": 4}, {"graph": {**GRAPH, "rule": "mutual"}, "paths": {}},
+    {"graph": GRAPH, "kernel": {"name": "reconstruction"}, "coordinates": {"scale": "roots"}},
+    {"graph": GRAPH, "kernel": {"name": "graph_laplacian", "normalized": False}, "coordinates": {"scale": "unit"}})]
+OF_COORDINATES = ("sigmoid", "cosine", "polynomial", "linear")  # kernels that no metric is compared by
+GRAPHED = ("isomap", "laplacian")
 COVARIANCES: list[dict[str, Any]] = [{"name": "pca"}, {"name": "fa"}, {"name": "fa", "noise": "equal"}]
 FIRST_LATENT = 10_000  # numbers from here on are of latent models
+FIRST_CHAIN = 20_000  # and from here on of chains and of methods under metrics, after transforms, and of graphs
 SCALES = ("none", "center", "standard", "range", "robust")
 POWERS = (0, 0, 0, 100, -100)  # of ten
 MOST = 2000
@@ -49,8 +74,10 @@ MOST = 2000
 
 def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     """The run of a number: what it is given, and what it does with it."""
-    methods, squares = (METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
     generator = np.random.default_rng([77, number])
+    if number >= FIRST_CHAIN:
+        return compared(number, generator, folder, most)
+    methods, squares = (METHODS, SQUARES) if number < FIRST_LATENT else (LATENT, COVARIANCES)
     size = int(np.exp(generator.uniform(np.log(3), np.log(most))))
     family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
     width = int(generator.integers(1, 7 if family == "lattice" else 40))
@@ -71,6 +98,44 @@ def drawn(number: int, folder: Path, most: int = MOST) -> RunConfig:
     np.save(folder / "data.npy", values)
     return RunConfig.model_validate({**sections, "input": {"path": str(folder / "data.npy"), **sections.get(
         "input", {})}, "method": method, "output": str(folder / "out")})
+
+
+def compared(number: int, generator: np.random.Generator, folder: Path, most: int) -> RunConfig:
+    """A chain, or a method under a metric, of numbers over zero after a transform, or of the graph of near points."""
+    size, columns = int(np.exp(generator.uniform(np.log(8), np.log(min(most, 400))))), int(generator.integers(2, 20))
+    family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
+    values = np.abs(FAMILIES[family](generator, size, min(columns, 6) if family == "lattice" else columns)) + 1e-3
+    metrics = [kind.model_fields["name"].default for kind in KINDS]
+    method = [*COMPARED, *CHAINS][int(generator.integers(len(COMPARED) + len(CHAINS)))]
+    metric = metrics[int(generator.integers(len(metrics)))]
+    values = np.degrees(np.arctan(values[:, :2])) if metric == "haversine" else values
+    if method.get("kernel", {}).get("name") not in OF_COORDINATES:
+        method = {**method, "metric": metric}
+    sections: dict[str, Any] = {"input": {"path": str(folder / "data.npy")}, "report": {"quality": None}}
+    if metric != "haversine" and generator.random() < 0.4:
+        sections["prepare"] = {"transform": [list(TRANSFORMS)[int(generator.integers(len(TRANSFORMS)))]]}
+    if method["name"] in GRAPHED and generator.random() < 0.3:
+        method, sections["input"] = graphed(method), {"path": str(folder / "data.npz"), "kind": "graph"}
+        sections.pop("prepare", None)
+        save_npz(folder / "data.npz", near(values / np.abs(values).max()))
+    np.save(folder / "data.npy", values)
+    return RunConfig.model_validate({**sections, "method": method, "compute": {"seed": number},
+                                     "output": str(folder / "out")})
+
+
+def graphed(method: dict[str, Any]) -> dict[str, Any]:
+    """A method without what a given graph leaves no choice of."""
+    return {name: value for name, value in method.items() if name not in ("metric", "neighbors")}
+
+
+def near(values: Array) -> csr_array:
+    """The graph of the nearest points, and a path through all."""
+    apart, reached = cdist(values, values), np.zeros((len(values), len(values)), dtype=bool)
+    nearest = np.argsort(apart, axis=1)[:, 1:5]
+    reached[np.arange(len(values))[:, None], nearest] = True
+    reached |= np.eye(len(values), k=1, dtype=bool)
+    rows, columns = np.nonzero((reached | reached.T) & ~np.eye(len(values), dtype=bool))
+    return csr_array((apart[rows, columns], (rows, columns)), shape=apart.shape)
 
 
 def square(generator: np.random.Generator, points: Array, method: str) -> tuple[Array, str]:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.sparse import save_npz
 
 from mlcli import pipeline
 from mlcli.base.types import Array
@@ -22,14 +23,18 @@ def write_csv(path: Path, values: Array, label: bool = False) -> None:
     path.write_text("\n".join(",".join(row) for row in [names, *rows]) + "\n")
 
 
-def configured(folder: Path, method: dict[str, Any], values: Array = POINTS, **sections: Any) -> RunConfig:
-    """A run of points with ids and a label, or of a square matrix."""
+def configured(folder: Path, method: dict[str, Any], values: Any = POINTS, **sections: Any) -> RunConfig:
+    """A run of points with ids and a label, of a square matrix, or of a graph."""
     path = folder / "data.csv"
     square = sections.get("input", {}).get("kind") in ("dissimilarities", "kernel", "covariance")
-    if square:
+    if sections.get("input", {}).get("kind") == "graph":
+        path = folder / "data.npz"
+        save_npz(path, values)
+        given: dict[str, Any] = {"path": str(path)}
+    elif square:
         path = folder / "data.npy"
         np.save(path, values)
-        given: dict[str, Any] = {"path": str(path)}
+        given = {"path": str(path)}
     else:
         write_csv(path, values, label=True)
         given = {"path": str(path), "id_column": "id", "label_columns": ["kind"]}

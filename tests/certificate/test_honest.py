@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.certificate.honest import FIRST_LATENT, verdict
+from tests.certificate.honest import FIRST_CHAIN, FIRST_LATENT, verdict
 from tests.certificate.support import POINTS, configured, judged
 
 
@@ -29,6 +29,13 @@ def alarms(found: Counter[str]) -> list[str]:
 @pytest.mark.filterwarnings("ignore")
 def test_honest_runs_pass(first: int, tmp_path: Path) -> None:
     found = verdicts(range(first, first + 15), tmp_path, 200)
+    assert not alarms(found)
+    assert found["pass"] >= 10
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_honest_runs_of_chains_and_metrics_pass(tmp_path: Path) -> None:
+    found = verdicts(range(FIRST_CHAIN, FIRST_CHAIN + 20), tmp_path, 200)
     assert not alarms(found)
     assert found["pass"] >= 10
 
@@ -57,3 +64,14 @@ def test_a_thousand_honest_runs_pass(first: int, tmp_path: Path) -> None:
     found = verdicts(range(first, first + 100), tmp_path, 2000)
     assert not alarms(found)
     assert found["pass"] >= 84
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("first", range(FIRST_CHAIN, FIRST_CHAIN + 1000, 100))
+def test_a_thousand_honest_runs_of_chains_and_metrics_pass(first: int, tmp_path: Path) -> None:
+    """Those without a result lie outside of a metric's domain, or all points are equal."""
+    found = verdicts(range(first, first + 100), tmp_path, 2000)
+    assert not alarms(found)
+    assert found["pass"] >= 60

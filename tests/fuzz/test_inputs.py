@@ -92,28 +92,34 @@ def test_all_damages_of_inputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     assert peak() < MEMORY
 
 
-def config_faults(folder: Path, count: int, seed: int) -> list[str]:
+CONFIGS = {"pca-iris": "iris.csv", "chain-geodesic-gaussian": "helix.npy"}
+
+
+def config_faults(folder: Path, name: str, count: int, seed: int) -> list[str]:
     """The same of configurations that `plan` and `run` are given."""
     path, found = folder / "run.yaml", []
-    tried("run", str(SAMPLES.parent / "configs" / "pca-iris.yaml"), "--set",
-          f"input.path={SAMPLES / 'iris.csv'}", "-o", str(folder / "whole"), "-q")
+    tried("run", str(SAMPLES.parent / "configs" / f"{name}.yaml"), "--set",
+          f"input.path={SAMPLES / CONFIGS[name]}", "-o", str(folder / "whole"), "-q")
     every = of_yaml((folder / "whole" / "config.yaml").read_bytes())
     for told, content in random.Random(seed).sample(every, min(count, len(every))):
         path.write_bytes(content())
         for arguments in (("plan", str(path)), ("run", str(path), "-o", str(folder / "again"), "--force", "-q")):
             trial = tried(*arguments)
             if trial.fault:
-                found.append(f"config, {told}: {arguments[0]}: {trial.fault}: {trial.err[:300]}")
+                found.append(f"{name}, {told}: {arguments[0]}: {trial.fault}: {trial.err[:300]}")
     return found
 
 
-def test_damaged_configurations_are_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", CONFIGS)
+def test_damaged_configurations_are_refused_by_name(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert config_faults(tmp_path, 12, seed=0) == []
+    assert config_faults(tmp_path, name, 12, seed=0) == []
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(7200)
-def test_all_damages_of_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", CONFIGS)
+def test_all_damages_of_configurations(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert config_faults(tmp_path, EACH, seed=1) == []
+    assert config_faults(tmp_path, name, EACH, seed=1) == []

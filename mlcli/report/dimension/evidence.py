@@ -81,7 +81,7 @@ def of_factors(evidence: Evidence, points: Array, most: int) -> Evidence:
     if evidence.width > WIDEST:
         return replace(evidence, distances=None, no_eigenvalues=f"there are more than {WIDEST} columns")
     deviations = points.std(axis=0)
-    varying = np.ptp(points, axis=0) > 0
+    varying = points.max(axis=0) > points.min(axis=0)
     if not varying.any():
         return replace(evidence, distances=None, no_eigenvalues="no column varies")
     points = (points[:, varying] - points[:, varying].mean(axis=0)) / deviations[varying]

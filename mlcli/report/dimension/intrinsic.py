@@ -10,6 +10,7 @@ EXACT = 2000  # points that are used; of more, so many at random
 WORK = 4e8  # multiplications that their distances may take
 FEWEST = 100  # points that are used however many columns they have
 NEIGHBORS = 10
+MOST = 1e9  # dimensions: distances to neighbors then differ by rounding only
 
 
 def estimates(evidence: Evidence) -> dict[str, Verdict | LeftOut]:
@@ -39,6 +40,6 @@ def by_likelihood(nearest: Array, seen: dict[str, int | bool]) -> Verdict | Left
 
 def rounded(value: float, rule: str, detail: str, figures: dict[str, float | int | bool]) -> Verdict | LeftOut:
     """An estimate as a whole number of axes, one at least."""
-    if not math.isfinite(value):
+    if not value < MOST:
         return LeftOut("the distances to neighbors have no ratios to go by: too many are equal")
     return Verdict(max(round(value), 1), rule, detail, figures)

@@ -40,7 +40,7 @@ def maximum_likelihood(nearest: Array) -> float:
     terms = int(np.maximum(near.sum(axis=1) - 1, 0).sum())
     rows = near[:, -1]
     positive = np.where(near[rows], nearest[rows], nearest[rows, -1:])
-    logs = np.log(nearest[rows, -1:] / positive)
+    logs = _log_quotients(nearest[rows, -1:], positive)
     return _over(terms, float(logs.sum())) if terms else float("nan")
 
 
@@ -48,7 +48,14 @@ def _log_ratios(nearest: Array) -> Array:
     """log(r₂ / r₁) of the first two distances above zero, for every point that has them."""
     first = (nearest == 0).sum(axis=1)
     rows = np.flatnonzero(first + 2 <= nearest.shape[1])
-    return np.asarray(np.log(nearest[rows, first[rows] + 1] / nearest[rows, first[rows]]))
+    return _log_quotients(nearest[rows, first[rows] + 1], nearest[rows, first[rows]])
+
+
+def _log_quotients(far: Array, near: Array) -> Array:
+    """log(s / r), also where s / r is larger than any double."""
+    with np.errstate(over="ignore"):
+        quotients = far / near
+    return np.where(np.isfinite(quotients), np.log(quotients), np.log(far) - np.log(near))
 
 
 def _over(count: int, total: float) -> float:

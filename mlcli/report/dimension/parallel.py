@@ -34,6 +34,8 @@ def parallel_analysis(evidence: Evidence) -> Verdict | LeftOut:
     count, kind, replicate = chosen(evidence, rows)
     if replicate is None:
         return LeftOut(f"{FEWEST} replicates of {rows} x {columns} numbers cost more than a report may")
+    if not evidence.spectrum.solved_trace > 0:
+        return LeftOut("the squares of these numbers vanish")
     generator = evidence.generator()
     null = np.percentile([replicate(generator) for _ in range(count)], PERCENTILE, axis=0)
     values = evidence.spectrum.solved[: len(null)]

@@ -72,7 +72,7 @@ class Evidence:
         if self.points is None:
             return np.zeros((0, 0))
         points = self.points
-        varying = np.ptp(points, axis=0) > 0 if len(points) else np.zeros(points.shape[1], dtype=bool)
+        varying = points.max(axis=0) > points.min(axis=0) if len(points) else np.zeros(points.shape[1], dtype=bool)
         return points[:, varying] - points[:, varying].mean(axis=0)
 
     @cached_property
@@ -81,7 +81,8 @@ class Evidence:
         if self.moments is not None:
             return np.sqrt(np.diag(self.moments)[np.diag(self.moments) > 0])
         norms = np.linalg.norm(self.columns, axis=0)
-        return norms * np.sqrt(self.spectrum.solved_trace) / np.linalg.norm(norms) if len(norms) else norms
+        size = float(np.linalg.norm(norms))  # zero where all squares vanish
+        return norms * np.sqrt(self.spectrum.solved_trace) / size if size else norms
 
     @property
     def correlations(self) -> Array:

@@ -9,6 +9,7 @@ from mlcli.stages.algebra.costs import WHOLE, eigensolve_step
 from mlcli.stages.algebra.krylov import SPARE
 from mlcli.stages.eigen.axes import Count, Kept, Share, clipped
 
+LEAST = 2  # axes by default
 GUESS = 8  # eigenvalues among which a share of the variance is first searched for
 
 
@@ -17,7 +18,7 @@ class Demand(Kept):
 
     where: ClassVar[str] = "method.eigensolve"
     components: Count | Share | Literal["all"] = option(
-        2, "Axes to keep: a count, a share of the variance such as 0.95, or all with a positive eigenvalue (all).",
+        LEAST, "Axes to keep: a count, a share of the variance such as 0.95, or all with a positive eigenvalue (all).",
         adapts=True)
     solver: Literal["auto", "dense", "krylov"] = option(
         "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
@@ -49,9 +50,12 @@ class Demand(Kept):
                                held=held, remedy=remedy, square=square)
 
     def wanted(self, size: int) -> int:
-        """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess."""
+        """Eigenvalues that a solver of the top of a spectrum of `size` must find; for a share, a first guess.
+
+        Never fewer than by default: where only one axis has a positive eigenvalue, its run is repeated as it was.
+        """
         count = size if self.components == "all" else self.components if isinstance(self.components, int) else GUESS
-        return min(max(count, self.report or 0), size)
+        return min(max(count, self.report or 0, LEAST), size)
 
     def reported(self, computed: int) -> int:
         """How many of the eigenvalues computed are written."""

@@ -148,7 +148,8 @@ Neighborhood = Nearest | Within
 
 def require_apart(data: Spatial) -> None:
     """Raises GeometryError where all points are equal."""
-    if not np.ptp(metric_of(data).represented(data.values), axis=0).any():
+    rows = metric_of(data).represented(data.values)
+    if (rows == rows[0]).all():
         raise GeometryError("ALL-EQUAL", f"all {len(data.values)} points are equal, so none is nearer than another",
                             hint="check that the right columns were read")
 

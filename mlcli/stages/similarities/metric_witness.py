@@ -14,6 +14,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.metrics import Fitted
 
 RADIUS = 6371.0088  # kilometers
+SMALL, LARGE = 1e-15, 2.0**600  # distances whose powers may vanish, and what keeps them in range
 HIGH = 15.0  # a power that a small difference beside a large one survives
 Formula = Callable[[Any, Array, Array], Array]
 FORMULAS: dict[str, Formula] = {}
@@ -49,7 +50,7 @@ def _formula(*names: str) -> Callable[[Formula], Formula]:
     return declare
 
 
-@_formula("euclidean", "cityblock", "chebyshev", "braycurtis", "canberra", "hamming", "jensenshannon")
+@_formula("euclidean", "cityblock", "chebyshev", "braycurtis", "canberra", "hamming")
 def _by_scipy(metric: Any, left: Array, right: Array) -> Array:
     from scipy.spatial.distance import cdist
 
@@ -62,7 +63,11 @@ def _minkowski(metric: Any, left: Array, right: Array) -> Array:
     from scipy.special import logsumexp
 
     if metric.p <= HIGH:
-        return _cdist(left, right, "minkowski", p=metric.p)
+        found = _cdist(left, right, "minkowski", p=metric.p)
+        if (found > SMALL).all():
+            return found
+        with np.errstate(over="ignore"):  # of other pairs
+            return np.where(found > SMALL, found, _cdist(left * LARGE, right * LARGE, "minkowski", p=metric.p) / LARGE)
     with np.errstate(divide="ignore"):
         return np.array([np.exp(logsumexp(metric.p * np.log(np.abs(x - right)), axis=1) / metric.p) for x in left])
 
@@ -74,7 +79,8 @@ def _cosine(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("correlation")
 def _correlation(metric: Any, left: Array, right: Array) -> Array:
-    return _cosine(metric, left - left.mean(axis=1)[:, None], right - right.mean(axis=1)[:, None])
+    one, other = (_sized(points) for points in (left, right))
+    return _cosine(metric, one - one.mean(axis=1)[:, None], other - other.mean(axis=1)[:, None])
 
 
 @_formula("jaccard", "dice")
@@ -85,6 +91,16 @@ def _of_presence(metric: Any, left: Array, right: Array) -> Array:
 @_formula("ruzicka")
 def _ruzicka(metric: Any, left: Array, right: Array) -> Array:
     return np.array([np.abs(x - right).sum(axis=1) / np.maximum(x, right).sum(axis=1) for x in left])
+
+
+@_formula("jensenshannon")
+def _jensenshannon(metric: Any, left: Array, right: Array) -> Array:
+    """SciPy's own gives no number where rounding makes the sum negative."""
+    from scipy.special import rel_entr
+
+    one, other = (points / points.sum(axis=1, keepdims=True) for points in (left, right))
+    sums = [(rel_entr(x, (x + other) / 2) + rel_entr(other, (x + other) / 2)).sum(axis=1) for x in one]
+    return np.sqrt(np.maximum(np.array(sums), 0.0) / 2)
 
 
 @_formula("hellinger")
@@ -122,7 +138,13 @@ def _on_sphere(points: Array) -> Array:
 
 
 def _directions(rows: Array) -> Array:
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+    sized = _sized(rows)
+    return np.asarray(sized / np.linalg.norm(sized, axis=1, keepdims=True))
+
+
+def _sized(rows: Array) -> Array:
+    """Each row in units of its largest number, so that squares do not vanish."""
+    return np.asarray(rows / np.abs(rows).max(axis=1, keepdims=True))
 
 
 def _cdist(left: AnyArray, right: AnyArray, name: str, **parameters: float) -> Array:
@@ -133,14 +155,16 @@ def _cdist(left: AnyArray, right: AnyArray, name: str, **parameters: float) -> A
 
 def _of_variation(distances: Array, points: Array) -> Array:
     """Rows less their means lose digits where the means are large."""
-    sizes = np.abs(points).max(axis=1) / np.linalg.norm(points - points.mean(axis=1)[:, None], axis=1)
-    return np.asarray(np.sqrt(distances) * max(float(sizes.max(initial=1.0)), 1.0) ** 2)
+    sized = _sized(points)
+    sizes = 1 / np.linalg.norm(sized - sized.mean(axis=1)[:, None], axis=1)
+    size = max(float(sizes.max(initial=1.0)), 1.0) ** 2
+    return np.asarray(np.sqrt(distances) * size + EPS * size**2)
 
 
 # What of a distance's error does not shrink with the distance, in roundings: of rows of unit length, of logarithms, of
 # a sum whose terms cancel, of the angle of opposite directions.
 SLACK: dict[str, Callable[[Array, Array], Array]] = {
-    "cosine": lambda distances, points: np.sqrt(distances),
+    "cosine": lambda distances, points: np.sqrt(distances) + EPS,
     "correlation": _of_variation,
     "hellinger": lambda distances, points: np.ones_like(distances),
     "aitchison": lambda distances, points: np.full_like(distances, 1 + float(np.abs(np.log(points)).max(initial=0.0))),
