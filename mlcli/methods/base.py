@@ -143,9 +143,9 @@ class Method(Options):
     def require_decoder(self, kind: str, where: str) -> None:
         """Raises ConfigError where something was chosen that needs a way back to features and there is none."""
         if not self.leads_back(kind):
+            condition = f"; {self.name} has one with: {self.decodes}" if self.decodes else ""
             raise ConfigError("NO-DECODER", f"{self.name} has no way from coordinates back to features here",
-                              where=where, hint="leave it out" if self.decodes is None else
-                              f"leave it out; {self.name} has one{self.decodes and f' with: {self.decodes}'}")
+                              where=where, hint=f"leave it out{condition}")
 
     def requires(self) -> Mapping[str, str]:
         """The extras that these options need, each with the module that it brings."""
