@@ -25,7 +25,8 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-          strict: behavior.Strict = False, debug: behavior.Debug = False, **flags: Any) -> None:
+          strict: behavior.Strict = False, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
+          **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
     \b
@@ -37,7 +38,8 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     """
     outside = from_outside(os.environ, assignments or [], layer_of(flags))
     runs = planned(inputs(data, outside, flags["output"]))
-    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict)
+    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict,
+                    cache="none" if no_cache else "chosen")
     finish(runs, manner, debug=debug)
 
 

@@ -20,7 +20,8 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
 @with_flags("output", "format", "seed", "threads", "memory_limit")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-        strict: behavior.Strict = False, debug: behavior.Debug = False, **flags: Any) -> None:
+        strict: behavior.Strict = False, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
+        **flags: Any) -> None:
     """Run what YAML files describe; a sweep makes several runs.
 
     \b
@@ -36,5 +37,6 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
         raise UsageError("ONE-OUTPUT", f"{len(configs)} files cannot share one output", where="-o",
                          hint="set `output` in each file")
     runs = planned([variant for path in configs for variant in variants_of(Path(path), outside)])
-    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict)
+    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict,
+                    cache="none" if no_cache else "chosen")
     finish(runs, manner, debug=debug)

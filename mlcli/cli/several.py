@@ -1,7 +1,8 @@
 """Several runs, one after another: all checked before the first, and a failure does not stop the others."""
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any, NoReturn
 
 import typer
 
+from mlcli.base.drafts import drafted
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import forget_peak_memory
 from mlcli.cli.failure import Form, attempt, understood
@@ -20,8 +22,11 @@ from mlcli.config.layers import Layer
 from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
 from mlcli.config.sweep import Variant
+from mlcli.engine.cache import Folder
 from mlcli.errors import ConfigError
+from mlcli.methods.base import Method
 from mlcli.rundir.runs_table import Row, failed_row, finished_row, write_runs
+from mlcli.stages.graph.neighborhoods import searching_for
 
 
 @frozen
@@ -60,6 +65,11 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list
 
     Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
     """
+    with sharing(runs, manner) as sharing_manner:
+        return _each(runs, sharing_manner, form)
+
+
+def _each(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
     documents: list[dict[str, Any]] = []
     tables: dict[Path, list[Row]] = defaultdict(list)
     codes = []
@@ -71,6 +81,28 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list
             tables[output.parent].append(_row(output.name, run, documents[-1]))
             codes.append(attempt(partial(write_runs, output.parent, tables[output.parent], _parameters(runs)), form))
     return documents, next((code for code in codes if code), 0)
+
+
+@contextmanager
+def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
+    """Lets the runs of one input share results of stages in a hidden folder beside them, which vanishes at the end.
+
+    Neighbors are searched for once, for the run that needs the most of them.
+    """
+    first = runs[0].config
+    alike = len(runs) > 1 and all(run.config.input == first.input and run.values for run in runs)
+    if not alike or manner.cache == "none":
+        yield manner
+        return
+    most, folder = max(neighbors_of(run.config.method) for run in runs), Path(first.output or "").parent
+    with searching_for(most), drafted(folder / "cache", "folder") as draft:
+        yield replace(manner, cache=Folder(draft.path))
+
+
+def neighbors_of(method: Method) -> int:
+    """How many neighbors a method searches for, where it says so; 1 where it does not."""
+    stated = getattr(method, "neighbors", None) or getattr(getattr(method, "graph", None), "neighbors", None)
+    return getattr(stated, "count", None) or 1
 
 
 def launched(run: Planned, manner: Manner) -> dict[str, Any]:

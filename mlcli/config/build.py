@@ -42,6 +42,7 @@ def build(layer: Layer) -> RunConfig:
         raise explain(error, RunConfig, complete) from error
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
+    parse_bytes(config.compute.cache_limit, "compute.cache_limit")
     require_room(config.compute.thread_count())
     for extra, module in config.method.requires().items():
         if find_spec(module) is None:

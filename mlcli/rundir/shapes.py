@@ -103,6 +103,14 @@ class Known(Shape):
     sha256: str
 
 
+class Answered(Shape):
+    """Whether a stage was taken from a cache, and what made it differ where it was not."""
+
+    stage: str
+    taken: bool
+    differs: list[str] = []
+
+
 class Manifest(Shape):
     """run.json."""
 
@@ -118,6 +126,7 @@ class Manifest(Shape):
     threads: Count | None = None
     seconds: Number = 0.0
     stages: list[Stage] = []
+    cache: list[Answered] | None = None  # where there was one
     warnings: list[Noted] = []
     notes: list[Noted] = []
     versions: dict[str, str | None] = {}
