@@ -1,8 +1,6 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -13,7 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Input
 from mlcli.base.publish import writing
 from mlcli.base.scaling import all_finite
-from mlcli.base.stage import listening, note, running, stage
+from mlcli.base.stage import note, running, stage
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.certify.certificate import Certificate
@@ -25,7 +23,7 @@ from mlcli.data.prepare import Dropped, Preparation
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.data.write import text_names, write_csv, write_table
-from mlcli.engine.cache import Folder, StageCache
+from mlcli.engine.cache import Folder
 from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
@@ -35,11 +33,11 @@ from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
 from mlcli.report.quality import Measured, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
+from mlcli.rundir.cached import answers_of, caching
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.kept import require_room, write_kept
-from mlcli.rundir.machine import environment
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.stages.algebra.metrics.points import alike
@@ -69,7 +67,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
     """
     output = Path(config.output or "")
     with (recording() as journal, draft(output, force=force) as folder,
-          threads_limited(config.compute.thread_count()), caching(cache, config) as cached):
+          threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached):
         result = compute(config)
         findings = assess(result)
         with writing(output):
@@ -88,22 +86,6 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
                 show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
                 write_manifest(folder, manifest, files)
     return summary(result, journal, certificate, str(output), findings)
-
-
-@contextmanager
-def caching(folder: Folder | None, config: RunConfig) -> Iterator[StageCache | None]:
-    """Has a cache answer for stages, where there is a folder for it."""
-    if folder is None:
-        yield None
-        return
-    cache = StageCache(folder, environment(config.compute.thread_count()))
-    with listening(cache):
-        yield cache
-
-
-def answers_of(cache: StageCache | None) -> dict[str, Any]:
-    """What run.json says of a cache: which stages were taken from it, and what the others differ in."""
-    return {} if cache is None else {"cache": [asdict(answer) for answer in cache.answers]}
 
 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:

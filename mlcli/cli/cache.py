@@ -23,7 +23,7 @@ Clear = Annotated[bool, typer.Option("--clear", help="Remove all results.")]
 
 def cache(run: Run = None, *, folder: Where = None, clear: Clear = False, json: behavior.Json = False,
           debug: behavior.Debug = False) -> None:
-    """Show what the cache of stages holds, or what a run took from it.
+    """Show what a cache of stages holds, or gave to a run.
 
     \b
     mlcli cache
