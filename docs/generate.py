@@ -92,7 +92,7 @@ def config_page() -> str:
     intro = ("One YAML file holds all options of a run: sections `input`, `prepare`, `method`, `compute`, "
              "`report` and the key `output`. Later sources win: defaults, the file, the environment "
              "(`MLCLI__COMPUTE__THREADS=4`), `--set compute.threads=4`, flags. Unknown and repeated keys are errors. "
-             "A top-level `sweep:` maps option paths to lists and makes one numbered run of each combination.\n\n"
+             "A top-level `sweep:` makes several runs, see [sweeps.md](sweeps.md).\n\n"
              "[prepare.md](prepare.md) says what the preparation does, and in which order. The method's options are on "
              "the pages in [methods](methods/).")
     general = [row for row in rows(RunConfig) if not row.path.startswith("method") and row.type != "a section"]

@@ -20,6 +20,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped
 from mlcli.data.table import Table, coordinates
 from mlcli.data.write import text_names, write_csv, write_table
+from mlcli.engine.cache import Folder
 from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
@@ -30,6 +31,7 @@ from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
 from mlcli.report.quality import Measured, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
+from mlcli.rundir.cached import answers_of, caching
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.journal import Journal, recording
@@ -64,11 +66,14 @@ class Run:
         return self.start.prepared.table
 
 
-def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict[str, Any]:
-    """Runs a configuration, writes its run directory and returns the summary; `strict` makes warnings errors."""
+def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: Folder | None = None) -> dict[str, Any]:
+    """Runs a configuration, writes its run directory and returns the summary; `strict` makes warnings errors.
+
+    Results of stages are taken from a folder, and kept there, where one is given.
+    """
     output = Path(config.output or "")
     with (recording() as journal, draft(output, force=force) as folder,
-          threads_limited(config.compute.thread_count())):
+          threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached):
         result = compute(config)
         findings = assess(result)
         with writing(output):
@@ -82,7 +87,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False) -> dict
             require_passed(certificate, output)
             if strict:
                 refuse_warnings(journal)
-            manifest = manifest_of(facts(result, journal, certificate))
+            manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached)})
             with running("write"):
                 show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
                 write_manifest(folder, manifest, files)

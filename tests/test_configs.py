@@ -1,6 +1,7 @@
 """Every file of configs/ runs as it stands, and editors have the schema for it."""
 
 import csv
+import itertools
 import json
 from pathlib import Path
 
@@ -39,7 +40,15 @@ def content(path: Path) -> dict:
 
 
 def runs_of(path: Path) -> int:
-    return int(np.prod([len(values) for values in content(path).get("sweep", {}).values()], dtype=int))
+    return len(names_of(path))
+
+
+def names_of(path: Path) -> list[str]:
+    """The directories of a sweep over lists; one empty name where there is none."""
+    lists = content(path).get("sweep", {})
+    labels = [name.rpartition(".")[2] for name in lists]
+    return [",".join(f"{label}={value}" for label, value in zip(labels, values, strict=True))
+            for values in itertools.product(*lists.values())]
 
 
 def embedding(folder: Path, format: str) -> int:
@@ -68,7 +77,7 @@ def test_runs_and_leaves_a_complete_directory(
     documents = json.loads(told.out)
     documents = documents.get("runs", [documents])
     assert [Path(document["run"]) for document in documents] == (
-        [output] if runs_of(path) == 1 else [output / f"{number:03}" for number in range(1, runs_of(path) + 1)])
+        [output] if runs_of(path) == 1 else [output / name for name in names_of(path)])
     formats = content(path).get("report", {}).get("formats", ["csv"])
     always = ALWAYS if METHODS[content(path)["method"]["name"]].ranked_by else ALWAYS - {"spectrum.csv", "scree.svg"}
     if content(path)["input"].get("kind") == "covariance":

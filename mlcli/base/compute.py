@@ -1,6 +1,9 @@
 """What a run may use of the machine: seed, threads, memory."""
 
-from typing import Annotated, Literal
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field
@@ -18,6 +21,7 @@ ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
 class Compute(Options):
     """What a run may use of the machine."""
 
+    unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit")
     seed: int = option(0, "Seed of every random choice.", ge=0)
     threads: ThreadCount | Literal["auto"] = option(
         "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, else the smallest of what the batch job, "
@@ -25,6 +29,10 @@ class Compute(Options):
     memory_limit: int | str = option(
         "auto", "Memory the run may use, as 8G or 500M (auto: the smallest of what the batch job, control groups, "
         "`ulimit` and the machine allow).")
+    cache: str | None = option(
+        None, "Folder that keeps results of stages for later runs (default: MLCLI_CACHE, else none).", min_length=1)
+    cache_limit: int | str = option(
+        "10G", "Size of that folder, as 8G or 500M; results that were used longest ago are removed first.")
 
     def generator(self) -> np.random.Generator:
         """A fresh random generator; every call gives the same stream."""
@@ -51,6 +59,11 @@ class Compute(Options):
                   else [Memory(parse_bytes(self.memory_limit), "compute.memory_limit")])
         return min([*chosen, *limits.memory(self.thread_count())], key=lambda limit: limit.bytes)
 
+    def cache_folder(self, environment: Mapping[str, str] = os.environ) -> Path | None:
+        """The folder that keeps results of stages: as chosen, else MLCLI_CACHE; None where there is none."""
+        chosen = self.cache or environment.get("MLCLI_CACHE", "")
+        return Path(chosen) if chosen else None
+
     def require(self, needed: float, purpose: str, hint: str = "") -> None:
         """Refuses work whose predicted memory is over the limit; raises RefusedByPlan.
 
@@ -64,7 +77,7 @@ class Compute(Options):
                 where=limit.source, hint=", or ".join(filter(None, (hint, fewer, limit.remedy))))
 
 
-def parse_bytes(text: int | str) -> int:
+def parse_bytes(text: int | str, where: str = "compute.memory_limit") -> int:
     """Bytes from 8G, 500M, 1024; raises ConfigError."""
     digits = str(text).strip().upper().removesuffix("IB").removesuffix("B")
     unit = digits[-1:] if digits[-1:].isalpha() else ""
@@ -73,6 +86,6 @@ def parse_bytes(text: int | str) -> int:
     except (KeyError, ValueError, OverflowError):
         size = 0
     if size <= 0:
-        raise ConfigError("MEMORY-LIMIT", f"{text!r} is not a size of memory", where="compute.memory_limit",
+        raise ConfigError("MEMORY-LIMIT", f"{text!r} is not a size in bytes", where=where,
                           hint="write it as 8G, 500M or a number of bytes")
     return size

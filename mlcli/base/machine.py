@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from mlcli.base import scheduler
@@ -47,6 +48,12 @@ def cpu_quota(root: Path = ROOT) -> int:
         if quota.isdecimal() and period.isdecimal() and int(period) > 0:
             shares.append(max(1, math.ceil(int(quota) / int(period))))
     return min(shares, default=0)
+
+
+def forget_peak_memory() -> None:
+    """Lets the peak of this process's memory begin anew, where the system can do that (Linux)."""
+    with suppress(OSError):
+        (ROOT / "proc/self/clear_refs").write_bytes(b"5")
 
 
 def memory_limits(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> list[Memory]:

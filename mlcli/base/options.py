@@ -1,7 +1,7 @@
 """Options: frozen declarations from which flags, YAML schema, help and pages are made."""
 
 from functools import reduce
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -26,6 +26,8 @@ class Options(BaseModel):
     """A frozen set of options; each field states its default, its range and one sentence."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False, protected_namespaces=())
+
+    unkeyed: ClassVar[tuple[str, ...]] = ()  # fields that no result depends on
 
     def chosen(self, name: str) -> bool:
         """Whether the user gave this field, as against its default."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import NumericalError
 
@@ -74,6 +75,7 @@ def _blocks(values: AnyArray) -> list[slice]:
     return row_blocks(len(values), BLOCK, values.size // len(values))
 
 
+@result("unit")
 @frozen
 class Unit:
     """A power of two that numbers are measured in: x in this unit stands for 2**exponent * x.

@@ -15,11 +15,13 @@ from dataclasses import field
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import result
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
+@result("note")
 @frozen
 class Note:
     """A warning or a fact about the run; it stands in `run.json` and in the report."""

@@ -1,4 +1,7 @@
-"""Which values can be stored in a model: each declares its tag and the shapes of its arrays where it is defined."""
+"""Which values can be stored: in a model, with the shapes of their arrays, or as results of stages in a cache.
+
+Each declares its tag where it is defined.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -22,6 +25,7 @@ class Storable:
     within: Mapping[str, str]  # arrays of places, from 0 to below the length of the letter
 
 
+RESULTS: dict[str, type[Any]] = {}  # by tag
 BY_TAG: dict[str, Storable] = {}
 BY_KIND: dict[type[Any], Storable] = {}
 
@@ -34,6 +38,19 @@ def stored(tag: str, *, within: Mapping[str, str] | None = None, **shapes: str) 
         if tag in BY_TAG:
             raise ValueError(f"two kinds of values are stored as {tag!r}")
         BY_TAG[tag] = BY_KIND[kind] = Storable(tag, kind, shapes, within or {})
+        return kind
+
+    return declare
+
+
+def result(tag: str) -> Callable[[type[T]], type[T]]:
+    """Declares a class whose values a cache may keep as results of stages; raises ValueError for a tag that is taken.
+    """
+
+    def declare(kind: type[T]) -> type[T]:
+        if tag in RESULTS:
+            raise ValueError(f"two kinds of results are stored as {tag!r}")
+        RESULTS[tag] = kind
         return kind
 
     return declare

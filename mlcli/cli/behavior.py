@@ -14,5 +14,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on s
 Progress = Annotated[Mode | None, typer.Option("--progress", show_default=False, help=(
     "How progress is shown on standard error [default: MLCLI_PROGRESS, else auto]."))]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help="Take no results of stages from a cache, and keep none.")]
 Strict = Annotated[bool, typer.Option("--strict", help=(
     "Make warnings errors: exit code 80 where an iteration did not converge, else 65."))]

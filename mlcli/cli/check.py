@@ -6,7 +6,6 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.cli import behavior
-from mlcli.cli.embed import Data
 from mlcli.cli.failure import escaped
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.output import print_json
@@ -19,6 +18,8 @@ from mlcli.rundir.journal import recording
 
 FLAGS = ("dissimilarities", "graph", "id_column", "label_column", "columns", "transpose", "transform", "top_variance",
          "scale", "reduce", "metric", "neighbors", "radius", "seed", "threads", "memory_limit")
+Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
+                                     help="The file or finished run to read; - is standard input.")]
 GRAPH = "isomap"  # the method whose neighbors are examined
 Strict = Annotated[bool, typer.Option("--strict", help="Exit with 65 where anything was found.")]
 

@@ -1,27 +1,32 @@
 """`mlcli embed`: the main job, as flags."""
 
 import os
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from mlcli.cli import behavior
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
-from mlcli.cli.launch import Manner, launch
-from mlcli.cli.output import print_json
+from mlcli.cli.launch import Manner
 from mlcli.cli.progress import mode_of
-from mlcli.config.build import build, from_outside
-from mlcli.config.explain import located
-from mlcli.config.layers import assignment
+from mlcli.cli.several import finish, planned
+from mlcli.config.build import from_outside
+from mlcli.config.layers import Layer, assignment
+from mlcli.config.run_names import INPUT, directory_names
+from mlcli.config.sweep import Variant
+from mlcli.errors import UsageError
 
-Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False,
-                                         help="The file or finished run to read; - is standard input.")]
+Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False, help=(
+    "The file or finished run to read, - for standard input; several make a run each, named after them."))]
 
 
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-          strict: behavior.Strict = False, debug: behavior.Debug = False, **flags: Any) -> None:
+          strict: behavior.Strict = False, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
+          **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
     \b
@@ -32,10 +37,23 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
 
     Values also come from the environment: MLCLI__COMPUTE__THREADS=4 sets compute.threads.
     """
-    given = layer_of(flags).over(assignment("input.path", data, "DATA"))
-    layer = from_outside(os.environ, assignments or [], given)
-    config = build(layer)
-    with located(layer):
-        summary = launch(config, Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict))
-    if json:
-        print_json(summary)
+    outside = from_outside(os.environ, assignments or [], layer_of(flags))
+    runs = planned(inputs(data, outside, flags["output"]))
+    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict,
+                    cache="none" if no_cache else "chosen")
+    finish(runs, manner, debug=debug)
+
+
+def inputs(files: Sequence[str], outside: Layer, output: str | None) -> list[Variant]:
+    """A run of each file; several are written to OUTPUT/NAME, or where each would be written alone."""
+    given = [outside.over(assignment("input.path", file, "DATA")) for file in files]
+    if len(files) == 1:
+        return [Variant(given[0], {})]
+    values = [{INPUT: file} for file in files]
+    if output is None:
+        return [Variant(layer, value) for layer, value in zip(given, values, strict=True)]
+    if output == "-":
+        raise UsageError("ONE-OUTPUT", f"{len(files)} embeddings cannot share standard output", where="-o -",
+                         hint="give a directory with -o")
+    return [Variant(assignment("output", str(Path(output) / name), "-o").over(layer), value)
+            for layer, name, value in zip(given, directory_names(values), values, strict=True)]

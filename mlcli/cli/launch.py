@@ -1,6 +1,6 @@
 """Carrying out one run: its streams checked, its progress shown, its end reported."""
 
-from typing import Any
+from typing import Any, Literal
 
 from mlcli.base.frozen import frozen
 from mlcli.cli.ending import ending
@@ -9,6 +9,7 @@ from mlcli.cli.output import standard_output
 from mlcli.cli.progress import Mode, watching
 from mlcli.cli.streams import require_standard_output
 from mlcli.config.run_config import RunConfig
+from mlcli.engine.cache import Folder, folder_of
 from mlcli.errors import UsageError
 
 
@@ -21,11 +22,19 @@ class Manner:
     json: bool = False
     progress: Mode = "auto"
     strict: bool = False
+    cache: Literal["none", "chosen"] | Folder = "chosen"  # none, the one that options name, or that of a sweep
 
     @property
     def for_people(self) -> bool:
         """Whether the end of a run is reported in words."""
         return not (self.quiet or self.json or self.progress == "json")
+
+
+    def folder(self, config: RunConfig) -> Folder | None:
+        """Where results of stages are kept; the folder that the run's options name stands before a sweep's."""
+        if self.cache == "none":
+            return None
+        return folder_of(config.compute) or (None if self.cache == "chosen" else self.cache)
 
 
 def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
@@ -37,7 +46,8 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
         if config.output == "-":
             summary = pipeline.stream(config, standard_output(), strict=manner.strict)
         else:
-            summary = pipeline.run(config, force=manner.force, strict=manner.strict)
+            summary = pipeline.run(config, force=manner.force, strict=manner.strict,
+                                   cache=manner.folder(config))
     if manner.for_people:
         for line in ending(summary):
             say(line)

@@ -11,7 +11,7 @@ from mlcli.cli import behavior
 from mlcli.cli.failure import escaped
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
-from mlcli.config.build import build, from_outside, layers_of
+from mlcli.config.build import build, from_outside, variants_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
 from mlcli.errors import UsageError
@@ -53,11 +53,11 @@ def _layer(what: str, assignments: list[str], flags: dict[str, Any]) -> Layer:
     if Path(what).suffix not in (".yaml", ".yml"):
         given = layer_of(flags).over(assignment("input.path", what, "DATA"))
         return from_outside(os.environ, assignments, given)
-    runs = layers_of(Path(what), from_outside(os.environ, assignments, layer_of(flags)))
+    runs = variants_of(Path(what), from_outside(os.environ, assignments, layer_of(flags)))
     if len(runs) > 1:
         raise UsageError("ONE-RUN", f"the file describes {len(runs)} runs", where=what,
                          hint="plan one of them, with the swept options given by --set in a file without `sweep`")
-    return runs[0]
+    return runs[0].layer
 
 
 def _told(document: dict[str, Any]) -> list[str]:

@@ -30,6 +30,7 @@ COMMANDS = {
     "methods": "List the methods, or show one with its options.",
     "schema": "Print the JSON schema of the YAML files, for editors.",
     "sample": "Write a generated data set.",
+    "cache": "Show what a cache of stages holds, or gave to a run.",
     "doctor": "Show libraries, threads and memory; test the eigensolver.",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}

@@ -15,9 +15,9 @@ from mlcli.config.describe import TAG, alternatives, rows, tag_of
 from mlcli.config.explain import applies, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
 from mlcli.config.run_config import RunConfig
-from mlcli.config.sweep import expanded
+from mlcli.config.run_names import file_name
+from mlcli.config.sweep import Variant, expanded
 from mlcli.config.yaml_write import dump
-from mlcli.data.formats import ENDINGS
 from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain
@@ -31,7 +31,7 @@ def from_outside(environment: Mapping[str, str], assignments: Iterable[str], fla
     return flags.over(from_assignments(assignments).over(from_environment(environment)))
 
 
-def layers_of(path: Path, outside: Layer) -> list[Layer]:
+def variants_of(path: Path, outside: Layer) -> list[Variant]:
     """The runs that a YAML file describes under the layers from outside, not yet checked: one, or a sweep's."""
     return expanded(from_file(path), outside, f"runs/{'stdin' if str(path) == '-' else path.stem}")
 
@@ -45,6 +45,7 @@ def build(layer: Layer) -> RunConfig:
         raise explain(error, RunConfig, complete) from error
     if config.compute.memory_limit != "auto":
         parse_bytes(config.compute.memory_limit)
+    parse_bytes(config.compute.cache_limit, "compute.cache_limit")
     require_room(config.compute.thread_count())
     for extra, module in config.method.requires().items():
         if find_spec(module) is None:
@@ -59,10 +60,7 @@ def build(layer: Layer) -> RunConfig:
 
 def default_output(config: RunConfig) -> str:
     """runs/DATA-METHOD, where DATA is the input's name without its endings."""
-    name = Path(config.input.path).name
-    while Path(name).suffix.lower() in ENDINGS:
-        name = Path(name).stem
-    return f"runs/{'stdin' if config.input.path == '-' else name or 'data'}-{config.method.name}"
+    return f"runs/{file_name(config.input.path)}-{config.method.name}"
 
 
 def named(options: type[Options], values: Any) -> Any:

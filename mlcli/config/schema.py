@@ -8,7 +8,7 @@ from pydantic.fields import FieldInfo
 from mlcli.base.options import Options
 from mlcli.config.describe import TAG, alternatives
 from mlcli.config.run_config import RunConfig
-from mlcli.config.sweep import SWEEP
+from mlcli.config.sweep import GRID, LIST, SWEEP, ZIP
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 NAMED = ("properties", "$defs")  # objects whose keys are names, not words of the schema language
@@ -18,9 +18,19 @@ def schema() -> dict[str, Any]:
     """The schema of a configuration file: a run, and the sweep over it."""
     tree = draft7(RunConfig.model_json_schema())
     require_names(RunConfig, tree["$defs"])
-    sweep = {"type": "object", "additionalProperties": {"type": "array", "minItems": 1},
-             "description": "Config paths, each with a list of values: every combination is a run of its own."}
-    return {"$schema": DRAFT, "title": "A run of mlcli", **tree, "properties": {**tree["properties"], SWEEP: sweep}}
+    return {"$schema": DRAFT, "title": "A run of mlcli", **tree, "properties": {**tree["properties"], SWEEP: sweep()}}
+
+
+def sweep() -> dict[str, Any]:
+    """The schema of a sweep."""
+    files = {"type": "object", "properties": {"glob": {"type": "string"}}, "required": ["glob"],
+             "additionalProperties": False}
+    values = {"anyOf": [{"type": "array", "minItems": 1}, files]}
+    several = {"type": "object", "additionalProperties": values}
+    rows = {"type": "array", "items": {"type": "object"}, "minItems": 1}
+    return {"type": "object", "properties": {GRID: several, ZIP: several, LIST: rows}, "additionalProperties": values,
+            "description": "Config paths, each with a list of values: every combination is a run of its own. `zip` "
+            "takes its lists together, `list` holds the values of each run."}
 
 
 def draft7(node: Any) -> Any:

@@ -1,34 +1,50 @@
-"""A `sweep:` section: lists of values for config paths, expanded to numbered runs."""
+"""A `sweep:` section: values for config paths, all combinations or one after another, expanded to named runs."""
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from glob import glob
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.frozen import frozen
 from mlcli.config.layers import Layer, assignment
-from mlcli.errors import ConfigError
+from mlcli.config.run_names import directory_names
+from mlcli.errors import ConfigError, InputMissing
 
 SWEEP = "sweep"
+GRID, ZIP, LIST = "grid", "zip", "list"
 MOST_RUNS = 10_000
 
+Values = Mapping[str, Any]  # by config path
 
-def expanded(file: Layer, upper: Layer, output: str) -> list[Layer]:
-    """The runs that a file describes under the layers above it: one, or one for each combination of swept values.
 
-    Runs of a sweep are written to OUTPUT/001, OUTPUT/002, ..., the last path of the sweep varying fastest.
+@frozen
+class Variant:
+    """One of the runs that a file describes."""
+
+    layer: Layer
+    values: Values  # that make it differ from the others; none where there is one run only
+
+
+def expanded(file: Layer, upper: Layer, output: str) -> list[Variant]:
+    """The runs that a file describes under the layers above it: one, or all of a sweep.
+
+    Runs of a sweep are written to OUTPUT/NAME, NAME made of the swept values; the last path varies fastest.
     """
-    lists = swept(file)
+    factors = swept(file)
     base = Layer({key: value for key, value in file.values.items() if key != SWEEP}, file.origins)
-    if not lists:
-        return [upper.over(base)]
-    for path in lists:
-        refuse_if_set(path, upper, file)
+    if not factors:
+        return [Variant(upper.over(base), {})]
+    for path, place in ((path, factor.place) for factor in factors for path in factor.paths):
+        refuse_if_set(path, place, upper)
+    combinations = [{path: value for part in parts for path, value in part.items()}
+                    for parts in itertools.product(*(factor.rows for factor in factors))]
+    layers = [upper.over(one(base, values, file)) for values in combinations]
     directory = directory_of(upper.over(base), output)
-    combinations = list(itertools.product(*lists.values()))
-    width = max(3, len(str(len(combinations))))
-    layers = (upper.over(one(base, dict(zip(lists, values, strict=True)), file)) for values in combinations)
-    return [numbered(layer, directory / f"{number:0{width}}") for number, layer in enumerate(layers, start=1)]
+    names = directory_names(combinations)
+    return [Variant(Layer({"output": str(directory / name)}, {("output",): SWEEP}).over(layer), values)
+            for layer, name, values in zip(layers, names, combinations, strict=True)]
 
 
 def directory_of(layer: Layer, otherwise: str) -> Path:
@@ -40,42 +56,110 @@ def directory_of(layer: Layer, otherwise: str) -> Path:
     return Path(output or otherwise)
 
 
-def swept(file: Layer) -> dict[str, list[Any]]:
-    """The lists of a file's sweep by config path, checked; empty where there is no sweep."""
-    lists = file.values.get(SWEEP, {})
-    if not isinstance(lists, dict):
+@frozen
+class Factor:
+    """Values that are taken one row after another; a sweep is the product of its factors."""
+
+    paths: Sequence[str]
+    rows: Sequence[Values]
+    place: str  # in the file
+
+
+def swept(file: Layer) -> list[Factor]:
+    """The factors of a file's sweep, checked; none where there is no sweep."""
+    section = file.values.get(SWEEP, {})
+    if not isinstance(section, dict):
         raise ConfigError("SWEEP", "sweep must be a section of config paths", where=file.origin((SWEEP,)),
                           hint="write sweep: {method.neighbors.count: [5, 10]}")
-    for path, values in lists.items():
-        problem = problem_with(path, values, lists)
-        if problem:
-            raise ConfigError("SWEEP", f"sweep of {path[:80]!r}: {problem}", where=file.origin((SWEEP, path)))
-    runs = math.prod(len(values) for values in lists.values())
+    factors = [factor for key, value in section.items() for factor in factors_of(key, value, file)]
+    repeated = [factor for place, factor in enumerate(factors) for other in factors[:place]
+                if set(factor.paths) & set(other.paths)]
+    for factor in repeated:
+        raise ConfigError("SWEEP", f"sweep of {factor.paths[0][:80]!r}: it is swept twice", where=factor.place)
+    require_apart(factors)
+    runs = math.prod(len(factor.rows) for factor in factors)
     if runs > MOST_RUNS:
         raise ConfigError("SWEEP", f"the sweep makes {runs} runs, more than {MOST_RUNS}", where=file.origin((SWEEP,)))
-    return lists
+    return factors
 
 
-def problem_with(path: str, values: Any, lists: dict[str, Any]) -> str:
-    """What is wrong with one entry of a sweep, or nothing."""
+def factors_of(key: str, value: Any, file: Layer) -> Iterator[Factor]:
+    """What one entry of a sweep stands for: a path's values, or a `grid`, `zip` or `list` of several paths."""
+    where = file.origin((SWEEP, key))
+    if key not in (GRID, ZIP, LIST):
+        yield Factor((key,), [{key: one} for one in values_at(key, value, where)], where)
+    elif key == LIST:
+        yield Factor(*listed(value, where), where)
+    elif not isinstance(value, dict) or not value:
+        raise ConfigError("SWEEP", f"{key} must be a section of config paths, each with a list", where=where)
+    else:
+        lists = {path: values_at(path, values, file.origin((SWEEP, key, path))) for path, values in value.items()}
+        if key == GRID:
+            yield from (Factor((path,), [{path: one} for one in values], file.origin((SWEEP, key, path)))
+                        for path, values in lists.items())
+        else:
+            yield Factor((*lists,), together(lists, where), where)
+
+
+def values_at(path: str, values: Any, where: str) -> list[Any]:
+    """The values of one path: a list, or the files that a pattern matches; raises ConfigError and InputMissing."""
+    require_path(path, where)
+    if isinstance(values, dict) and set(values) == {"glob"} and isinstance(values["glob"], str):
+        files = sorted(glob(values["glob"], recursive=True))  # noqa: PTH207 - a pattern may begin at the root
+        if not files:
+            raise InputMissing("GLOB", f"no file matches {values['glob'][:80]!r}", where=where,
+                               hint="patterns are relative to the working directory, as input.path is")
+        return files
     if not isinstance(values, list) or not values:
-        return "give a list of at least one value"
+        raise ConfigError("SWEEP", f"sweep of {path[:80]!r}: give a list of at least one value", where=where)
+    return values
+
+
+def listed(rows: Any, where: str) -> tuple[Sequence[str], Sequence[Values]]:
+    """The paths and the rows of a `list`, every row with the same paths."""
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and row for row in rows):
+        raise ConfigError("SWEEP", "list must hold sections of config paths, one for each run", where=where)
+    for path in (path for row in rows for path in row):
+        require_path(path, where)
+        if path not in rows[0] or any(path not in row for row in rows):
+            raise ConfigError("SWEEP", f"list: {path[:80]!r} is not in every one of its sections", where=where)
+    return (*rows[0],), rows
+
+
+def together(lists: Mapping[str, list[Any]], where: str) -> list[Values]:
+    """The first values of all paths, then the second ones, ...; raises ConfigError for lists of different lengths."""
+    if len({len(values) for values in lists.values()}) > 1:
+        counts = ", ".join(f"{len(values)} of {path[:40]}" for path, values in lists.items())
+        raise ConfigError("SWEEP", f"zip needs lists of one length, and there are {counts}", where=where)
+    return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
+
+
+def require_path(path: str, where: str) -> None:
+    """Refuses a path that cannot be swept."""
     if path == "output":
-        return "the runs are numbered below one output"
-    if any(other != path and path.startswith(f"{other}.") for other in lists):
-        return "a section above it is swept too"
-    return ""
+        raise ConfigError("SWEEP", "sweep of 'output': the runs are named by their values below one output",
+                          where=where)
 
 
-def refuse_if_set(path: str, upper: Layer, file: Layer) -> None:
+def require_apart(factors: Sequence[Factor]) -> None:
+    """Refuses to sweep a section and something in it."""
+    paths = [path for factor in factors for path in factor.paths]
+    for factor in factors:
+        for path in factor.paths:
+            if any(other != path and path.startswith(f"{other}.") for other in paths):
+                raise ConfigError("SWEEP", f"sweep of {path[:80]!r}: a section above it is swept too",
+                                  where=factor.place)
+
+
+def refuse_if_set(path: str, place: str, upper: Layer) -> None:
     """A swept option may not be set from outside as well: every run would be the same."""
     keys = tuple(path.split("."))
     if any(keys[:len(chosen)] == chosen for chosen in leaves(upper.values)):
-        raise ConfigError("SWEEP", f"{path} is swept in {file.origin((SWEEP, path))} and also set",
-                          where=upper.origin(keys), hint="leave one of the two out")
+        raise ConfigError("SWEEP", f"{path} is swept in {place} and also set", where=upper.origin(keys),
+                          hint="leave one of the two out")
 
 
-def leaves(values: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+def leaves(values: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
     """The paths of the values that are not sections."""
     for key, value in values.items():
         if isinstance(value, dict):
@@ -84,11 +168,17 @@ def leaves(values: dict[str, Any], above: tuple[str, ...] = ()) -> Iterator[tupl
             yield (*above, key)
 
 
-def one(base: Layer, values: dict[str, Any], file: Layer) -> Layer:
+def one(base: Layer, values: Values, file: Layer) -> Layer:
     """The file's layer with one combination of swept values in place."""
     for path, value in values.items():
-        base = assignment(path, value, file.origin((SWEEP, path))).over(without(base, path))
+        base = assignment(path, value, origin_of(path, file)).over(without(base, path))
     return base
+
+
+def origin_of(path: str, file: Layer) -> str:
+    """Where the values of a swept path stand in the file."""
+    places = ((SWEEP, path), (SWEEP, GRID, path), (SWEEP, ZIP, path), (SWEEP, LIST))
+    return next(file.origins[place] for place in places if place in file.origins)
 
 
 def without(layer: Layer, path: str) -> Layer:
@@ -100,8 +190,3 @@ def without(layer: Layer, path: str) -> Layer:
     if not isinstance(inside, dict):
         return layer
     return Layer({**layer.values, key: without(Layer(inside), rest).values}, layer.origins)
-
-
-def numbered(layer: Layer, directory: Path) -> Layer:
-    """The layer of a run that is written to its own directory."""
-    return Layer({"output": str(directory)}, {("output",): SWEEP}).over(layer)

@@ -4,12 +4,14 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels, owned
 
 Precision = Literal["float32", "float64"]
 
 
+@result("elimination")
 class Elimination:
     """The analysis of a graph in compressed rows for one order of elimination; a zero length is an edge."""
 
@@ -69,6 +71,7 @@ class Elimination:
         return Weights(self, precision)
 
 
+@result("weights")
 class Weights:
     """The weights of an elimination in one precision. Methods may run at the same time in several threads."""
 

@@ -4,6 +4,9 @@ import platform
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+import mlcli
+from mlcli import native
+
 PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
 
 
@@ -25,6 +28,13 @@ def system() -> str:
     parts = [platform.system(), platform.release(), platform.machine(), *(["-".join(platform.libc_ver())]
                                                                           if platform.libc_ver()[0] else [])]
     return "-".join(parts)
+
+
+def environment(threads: int) -> dict[str, Any]:
+    """What the last digits of results depend on besides their input: versions, kernels, threads."""
+    return {"mlcli": mlcli.__version__, "numpy": installed("numpy"), "scipy": installed("scipy"),
+            "processor": platform.machine(), "kernels": native.describe(), "threads": threads,
+            "blas": sorted({f"{info['library']} {info['kernel']}" for info in libraries()})}
 
 
 def installed(name: str) -> str | None:

@@ -113,6 +113,14 @@ class Library(Shape):
     threads: Count
 
 
+class Answered(Shape):
+    """Whether a stage was taken from a cache, and what made it differ where it was not."""
+
+    stage: str
+    taken: bool
+    differs: list[str] = []
+
+
 class Manifest(Shape):
     """run.json."""
 
@@ -129,6 +137,7 @@ class Manifest(Shape):
     threads: Count | None = None
     seconds: Number = 0.0
     stages: list[Stage] = []
+    cache: list[Answered] | None = None  # where there was one
     warnings: list[Noted] = []
     notes: list[Noted] = []
     versions: dict[str, str | None] = {}

@@ -61,7 +61,8 @@ class Keys:
         if isinstance(value, Mapping):
             return value
         if isinstance(value, Options):
-            return {"": sorted(value.model_fields_set), **dict(value)}
+            keyed = {name: part for name, part in value if name not in value.unkeyed}
+            return {"": sorted(value.model_fields_set & keyed.keys()), **keyed}
         if getattr(value, "format", None) == "csr":  # a sparse matrix of SciPy
             return {"shape": value.shape, "starts": value.indptr, "indices": value.indices, "values": value.data}
         return parts_of(value)

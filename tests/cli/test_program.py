@@ -72,7 +72,7 @@ def test_every_command_has_help_that_starts_with_its_sentence(mlcli: Caller, nam
     (["embed"], ["Missing argument", "see mlcli embed --help"]),
     (["embed", "data.csv", "--neighbrs", "3"], ["--neighbrs", "--neighbors"]),
     (["embed", "data.csv", "-k"], ["Option '-k' requires an argument"]),
-    (["embed", "a", "b"], ["unexpected extra argument", "(b)"]),
+    (["check", "a", "b"], ["unexpected extra argument", "(b)"]),
     (["embed", "data.csv", "--progress", "foo"], ["'foo' is not one of 'auto', 'bar', 'log', 'json', 'none'"]),
     (["sample", "torus", "--rows", "x"], ["E-NUMBER", "'x' is not a whole number; --rows; write it as 500"]),
     (["sample", "torus", "--noise", "x"], ["E-NUMBER", "'x' is not a number; --noise; write it as 0.1"]),

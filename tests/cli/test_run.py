@@ -1,5 +1,6 @@
 """`run` carries out files and sweeps; all are checked first, and one failure does not stop the rest."""
 
+import csv
 import io
 import json
 from pathlib import Path
@@ -38,12 +39,40 @@ def test_a_configuration_is_read_from_standard_input(mlcli: Caller, monkeypatch:
     assert piped(b"").code == piped(b"#" * 2**20 + b"\n").code == 78
 
 
-def test_a_sweep_makes_numbered_runs(mlcli: Caller) -> None:
+def rows(path: str) -> list[dict[str, str]]:
+    """The rows of a table of runs."""
+    with Path(path).open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_a_sweep_makes_runs_named_by_their_values_with_a_table(mlcli: Caller) -> None:
     path = config("sweep.yaml", "output: out\nsweep:\n  method.name: [pca, mds]\n")
     called = mlcli("run", path, "--json")
     assert called.code == 0, called.err
-    assert [run["run"] for run in json.loads(called.out)["runs"]] == ["out/001", "out/002"]
-    assert sorted(path.name for path in Path("out").iterdir()) == ["001", "002"]
+    documents = json.loads(called.out)["runs"]
+    assert [run["run"] for run in documents] == ["out/name=pca", "out/name=mds"]
+    assert sorted(path.name for path in Path("out").iterdir()) == ["name=mds", "name=pca", "runs.csv"]
+    for row, document in zip(rows("out/runs.csv"), documents, strict=True):
+        assert (row["run"], row["method.name"]) == (f"name={document['method']}", document["method"])
+        assert (row["exit"], row["error"], row["certificate"]) == ("0", "", "pass")
+        quality = json.loads((Path(document["run"]) / "quality.json").read_text())
+        for name in ("trustworthiness", "continuity", "residual_variance"):
+            assert float(row[name]) == quality[name]
+        assert [float(row["share_1"]), float(row["share_2"])] == document["proportions"]
+        assert float(row["seconds"]) == document["seconds"] and 30 < float(row["memory_mib"]) < 2000
+
+
+def test_several_inputs_make_a_run_each(mlcli: Caller) -> None:
+    Path("more.csv").write_bytes(Path("data.csv").read_bytes())
+    called = mlcli("embed", "data.csv", "absent.csv", "more.csv", "-o", "out", "-q")
+    assert called.code == 66 and called.err.endswith("; in the run out/absent\n") and called.err.count("\n") == 1
+    assert sorted(path.name for path in Path("out").iterdir()) == ["data", "more", "runs.csv"]
+    assert Path("out/data/embedding.csv").read_bytes() == Path("out/more/embedding.csv").read_bytes()
+    assert [(row["run"], row["input.path"], row["exit"]) for row in rows("out/runs.csv")] == [
+        ("data", "data.csv", "0"), ("absent", "absent.csv", "66"), ("more", "more.csv", "0")]
+    assert mlcli("embed", "data.csv", "more.csv", "-q").code == 0
+    assert Path("runs/data-pca").exists() and Path("runs/more-pca").exists()
+    assert mlcli("embed", "data.csv", "more.csv", "-o", "-").code == 2
 
 
 def test_all_files_are_checked_before_the_first_run(mlcli: Caller) -> None:
@@ -88,8 +117,9 @@ def test_a_failing_run_of_several_says_which_and_why(mlcli: Caller) -> None:
     path = config("sweep.yaml", "output: out\nmethod: {name: isomap}\nsweep:\n  method.neighbors.count: [8, 99]\n")
     called = mlcli("run", path, "--json")
     good, bad = json.loads(called.out)["runs"]
-    assert (called.code, good["run"], bad["run"], bad["exit"]) == (78, "out/001", "out/002", 78)
+    assert (called.code, good["run"], bad["run"], bad["exit"]) == (78, "out/count=8", "out/count=99", 78)
     assert bad["error"]["where"] == "sweep.yaml:5:3: method.neighbors.count"
-    assert json.loads(called.err) == {"error": bad["error"], "run": "out/002"}
+    assert json.loads(called.err) == {"error": bad["error"], "run": "out/count=99"}
     text = mlcli("run", path, "-o", "again", "-q").err
-    assert text.startswith("mlcli: error[E-") and text.endswith("; in the run again/002\n") and text.count("\n") == 1
+    assert text.startswith("mlcli: error[E-") and text.count("\n") == 1
+    assert text.endswith("; in the run again/count=99\n")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from mlcli.config.build import build, from_outside, layers_of
+from mlcli.config.build import build, from_outside, variants_of
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import MlcliError
@@ -18,7 +18,7 @@ def configured(folder: Path, text: str, environment: dict[str, str] | None = Non
     for path, (value, name) in (flags or {}).items():
         layer = assignment(path, value, name).over(layer)
     outside = from_outside(environment or {}, sets or [], layer)
-    return [build(each) for each in layers_of(folder / "run.yaml", outside)]
+    return [build(each.layer) for each in variants_of(folder / "run.yaml", outside)]
 
 
 def refused(folder: Path, text: str, **layers: object) -> str:

@@ -12,17 +12,44 @@ BASE = "input: {path: data.csv}\nmethod: {name: isomap, neighbors: {count: 3}}\n
 def test_the_product_in_order(tmp_path: Path) -> None:
     runs = configured(tmp_path, BASE + "output: out\nsweep: {method.neighbors.count: [5, 7], compute.seed: [1, 2]}\n")
     assert [(run.output, run.method.neighbors.count, run.compute.seed) for run in runs] == [  # type: ignore[union-attr]
-        ("out/001", 5, 1), ("out/002", 5, 2), ("out/003", 7, 1), ("out/004", 7, 2)]
+        ("out/count=5,seed=1", 5, 1), ("out/count=5,seed=2", 5, 2), ("out/count=7,seed=1", 7, 1),
+        ("out/count=7,seed=2", 7, 2)]
 
 
 def test_without_an_output_the_files_name_is_taken(tmp_path: Path) -> None:
     assert [run.output for run in configured(tmp_path, BASE + "sweep: {compute.seed: [1, 2]}\n")] == [
-        "runs/run/001", "runs/run/002"]
+        "runs/run/seed=1", "runs/run/seed=2"]
 
 
-def test_numbers_are_as_wide_as_needed(tmp_path: Path) -> None:
-    runs = configured(tmp_path, BASE + f"output: out\nsweep: {{compute.seed: {list(range(1000))}}}\n")
-    assert (runs[0].output, runs[999].output) == ("out/0001", "out/1000")
+def test_lists_taken_together(tmp_path: Path) -> None:
+    text = BASE + ("output: out\nsweep:\n  zip: {method.neighbors.count: [5, 7], method.graph: [union, mutual]}\n"
+                   "  compute.seed: [1, 2]\n")
+    assert [run.output for run in configured(tmp_path, text)] == [
+        f"out/count={count},graph={graph},seed={seed}" for count, graph in ((5, "union"), (7, "mutual"))
+        for seed in (1, 2)]
+
+
+def test_a_grid_is_the_plain_form_under_a_name(tmp_path: Path) -> None:
+    lists = "{method.neighbors.count: [5, 7], compute.seed: [1, 2]}"
+    plain, grid = (configured(tmp_path, f"{BASE}sweep: {form}\n") for form in (lists, f"{{grid: {lists}}}"))
+    assert plain == grid and len(plain) == 4
+
+
+def test_runs_listed_one_by_one(tmp_path: Path) -> None:
+    text = BASE + ("sweep: {list: [{method.neighbors.count: 5, compute.seed: 1}, "
+                   "{method.neighbors.count: 9, compute.seed: 0}]}\n")
+    assert [(run.method.neighbors.count, run.compute.seed)  # type: ignore[union-attr]
+            for run in configured(tmp_path, text)] == [(5, 1), (9, 0)]
+
+
+def test_files_that_a_pattern_matches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.csv", "a.csv", "c.txt"):
+        (tmp_path / name).touch()
+    runs = configured(tmp_path, "output: out\nsweep: {input.path: {glob: '*.csv'}}\n")
+    assert [(run.input.path, run.output) for run in runs] == [("a.csv", "out/a"), ("b.csv", "out/b")]
+    assert refused(tmp_path, "sweep: {input.path: {glob: '*.parquet'}}\n").startswith(
+        "66 E-GLOB: no file matches '*.parquet'; run.yaml:1:9")
 
 
 def test_a_swept_section_replaces_the_files(tmp_path: Path) -> None:
@@ -45,9 +72,16 @@ def test_a_wrong_value_is_found_at_its_entry(tmp_path: Path) -> None:
     ("[1]", "sweep must be a section of config paths; run.yaml:3:1; write sweep: {method.neighbors.count: [5, 10]}"),
     ("{compute.seed: 1}", "sweep of 'compute.seed': give a list of at least one value; run.yaml:3:9"),
     ("{compute.seed: []}", "sweep of 'compute.seed': give a list of at least one value; run.yaml:3:9"),
-    ("{output: [a, b]}", "sweep of 'output': the runs are numbered below one output; run.yaml:3:9"),
+    ("{output: [a, b]}", "sweep of 'output': the runs are named by their values below one output; run.yaml:3:9"),
     ("{method: [{name: pca}], method.name: [pca]}",
      "sweep of 'method.name': a section above it is swept too; run.yaml:3:32"),
+    ("{zip: {compute.seed: [1, 2], method.neighbors.count: [3]}}", "zip needs lists of one length, and there are 2 of "
+     "compute.seed, 1 of method.neighbors.count; run.yaml:3:9"),
+    ("{zip: [1]}", "zip must be a section of config paths, each with a list; run.yaml:3:9"),
+    ("{list: [{compute.seed: 1}, {method.neighbors.count: 3}]}",
+     "list: 'compute.seed' is not in every one of its sections; run.yaml:3:9"),
+    ("{list: {compute.seed: 1}}", "list must hold sections of config paths, one for each run; run.yaml:3:9"),
+    ("{compute.seed: [1], grid: {compute.seed: [2]}}", "sweep of 'compute.seed': it is swept twice; run.yaml:3:35"),
     (f"{{compute.seed: {list(range(101))}, method.neighbors.count: {list(range(1, 101))}}}",
      "the sweep makes 10100 runs, more than 10000; run.yaml:3:1"),
 ])

@@ -7,10 +7,11 @@ the points: H K H with H = I - 11ᵀ/n.
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stored import stored
+from mlcli.base.stored import result, stored
 from mlcli.base.types import Array
 
 
+@result("centering")
 @stored("centering", means="c")
 @frozen
 class Centering:

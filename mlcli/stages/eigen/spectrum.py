@@ -6,11 +6,13 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import Unit
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.negative_mass import mass_of, share_of_sizes
 
 
+@result("spectrum")
 @frozen
 class Spectrum:
     """Eigenvalues of a centered kernel and the unit eigenvectors of the kept axes.

@@ -9,6 +9,7 @@ from mlcli import native
 from mlcli.base.blocks import each, one_by_one, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import Unit
+from mlcli.base.stored import result
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.distances import HELD, pair_distances, squared_distances
@@ -24,6 +25,7 @@ LEAST = 8  # blocks, where there are as many rows
 Finder = Callable[[slice], tuple[Indices, "Array | float"]]
 
 
+@result("lists")
 @frozen
 class Lists:
     """Each point's neighbors in order of (distance, index), as rows of varying length."""

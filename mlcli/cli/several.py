@@ -1,0 +1,135 @@
+"""Several runs, one after another: all checked before the first, and a failure does not stop the others."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NoReturn
+
+import typer
+
+from mlcli.base.drafts import drafted
+from mlcli.base.frozen import frozen
+from mlcli.base.machine import forget_peak_memory
+from mlcli.cli.failure import Form, attempt, understood
+from mlcli.cli.launch import Manner, launch
+from mlcli.cli.output import print_json
+from mlcli.config.build import build
+from mlcli.config.explain import located
+from mlcli.config.layers import Layer
+from mlcli.config.run_config import RunConfig
+from mlcli.config.run_names import flattened, text
+from mlcli.config.sweep import Variant
+from mlcli.engine.cache import Folder
+from mlcli.errors import ConfigError
+from mlcli.methods.base import Method
+from mlcli.rundir.runs_table import Row, failed_row, finished_row, write_runs
+from mlcli.stages.graph.neighborhoods import searching_for
+
+
+@frozen
+class Planned:
+    """A checked run, where each of its options comes from, and what it differs by, as texts by config path."""
+
+    config: RunConfig
+    layer: Layer
+    values: Mapping[str, str]
+
+
+def planned(variants: Sequence[Variant]) -> list[Planned]:
+    """The runs, checked; raises what `build` does, and ConfigError where two would write to one place."""
+    runs = [Planned(build(variant.layer), variant.layer,
+                    {path: text(value) for path, value in flattened(variant.values)}) for variant in variants]
+    place, count = Counter(run.config.output for run in runs).most_common(1)[0]
+    if count > 1:
+        raise ConfigError("ONE-OUTPUT", f"{count} of the runs would write to the same place", where=str(place)[:80],
+                          hint="set `output` in each file")
+    return runs
+
+
+def finish(runs: Sequence[Planned], manner: Manner, *, debug: bool) -> NoReturn:
+    """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
+    if len(runs) == 1 and not runs[0].values:
+        documents, code = [launched(runs[0], manner)], 0
+    else:
+        documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug))
+    if manner.json:
+        print_json(documents[0] if len(runs) == 1 and not runs[0].values else {"runs": documents})
+    raise typer.Exit(code)
+
+
+def carry_out(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
+    """The documents of all runs, and the exit code of the first that failed.
+
+    Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
+    """
+    with sharing(runs, manner) as sharing_manner:
+        return _each(runs, sharing_manner, form)
+
+
+def _each(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
+    documents: list[dict[str, Any]] = []
+    tables: dict[Path, list[Row]] = defaultdict(list)
+    codes = []
+    for run in runs:
+        forget_peak_memory()
+        codes.append(attempt(partial(_one, run, manner, documents), replace(form, run=run.config.output or "")))
+        if run.values:
+            output = Path(run.config.output or "")
+            tables[output.parent].append(_row(output.name, run, documents[-1]))
+            codes.append(attempt(partial(write_runs, output.parent, tables[output.parent], _parameters(runs)), form))
+    return documents, next((code for code in codes if code), 0)
+
+
+@contextmanager
+def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
+    """Lets the runs of one input share results of stages in a hidden folder beside them, which vanishes at the end.
+
+    Neighbors are searched for once, for the run that needs the most of them.
+    """
+    first = runs[0].config
+    alike = len(runs) > 1 and all(run.config.input == first.input and run.values for run in runs)
+    if not alike or manner.cache == "none":
+        yield manner
+        return
+    most, folder = max(neighbors_of(run.config.method) for run in runs), Path(first.output or "").parent
+    with searching_for(most), drafted(folder / "cache", "folder") as draft:
+        yield replace(manner, cache=Folder(draft.path))
+
+
+def neighbors_of(method: Method) -> int:
+    """How many neighbors a method searches for, where it says so; 1 where it does not."""
+    stated = getattr(method, "neighbors", None) or getattr(getattr(method, "graph", None), "neighbors", None)
+    return getattr(stated, "count", None) or 1
+
+
+def launched(run: Planned, manner: Manner) -> dict[str, Any]:
+    """The summary of one run; raises what went wrong, with the place of an option at fault."""
+    with located(run.layer):
+        return launch(run.config, manner)
+
+
+def _one(run: Planned, manner: Manner, documents: list[dict[str, Any]]) -> None:
+    """Carries out one run and adds its summary, or what went wrong."""
+    try:
+        documents.append(launched(run, manner))
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        known = understood(error)
+        documents.append({"run": run.config.output, "exit": known.exit_code, "error": known.fields()})
+        raise known from error
+
+
+def _row(name: str, run: Planned, document: Mapping[str, Any]) -> Row:
+    """The row of a run in `runs.csv`."""
+    if "error" in document:
+        return failed_row(name, run.values, document["error"])
+    return finished_row(name, run.values, document)
+
+
+def _parameters(runs: Sequence[Planned]) -> list[str]:
+    """What the runs differ by."""
+    return list(dict.fromkeys(path for run in runs for path in run.values))

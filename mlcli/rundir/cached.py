@@ -1,0 +1,26 @@
+"""A run with a cache of stages, and what run.json says of it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from typing import Any
+
+from mlcli.base.stage import listening
+from mlcli.engine.cache import Folder, StageCache
+from mlcli.rundir.machine import environment
+
+
+@contextmanager
+def caching(folder: Folder | None, threads: int) -> Iterator[StageCache | None]:
+    """Has a cache answer for stages, where there is a folder for it."""
+    if folder is None:
+        yield None
+        return
+    cache = StageCache(folder, environment(threads))
+    with listening(cache):
+        yield cache
+
+
+def answers_of(cache: StageCache | None) -> dict[str, Any]:
+    """What run.json says of a cache: which stages were taken from it, and what the others differ in."""
+    return {} if cache is None else {"cache": [asdict(answer) for answer in cache.answers]}

@@ -1,0 +1,60 @@
+"""`runs.csv`: the runs below one directory, one row each, with what made them differ and what came out."""
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from mlcli.base.publish import write_whole
+
+NAME = "runs.csv"
+FIGURES = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
+           "residual_variance_se")
+MOST_SHARES = 10
+
+Row = Mapping[str, Any]  # by column
+
+
+def finished_row(name: str, values: Mapping[str, Any], summary: Mapping[str, Any]) -> Row:
+    """The row of a run that ended well: its name, the values that it differs by, and its headline figures.
+
+    `memory_mib` is the most that the process held during the run; shares are those of the kept axes, ten at most.
+    """
+    shares = (summary.get("proportions") or ())[:MOST_SHARES]
+    stages = summary["stages"]
+    return {"run": name, **values, "exit": 0, "error": None, "seconds": summary["seconds"],
+            "memory_mib": max((stage["peak_memory_mib"] for stage in stages), default=None),
+            "rows": summary["embedding"]["rows"], "components": summary["embedding"]["components"],
+            **{f"share_{place}": share for place, share in enumerate(shares, start=1)},
+            **{figure: summary["quality"].get(figure) for figure in FIGURES}, "certificate": summary["certificate"]}
+
+
+def failed_row(name: str, values: Mapping[str, Any], error: Mapping[str, Any]) -> Row:
+    """The row of a run that failed: its exit code, and its error's code with what was found."""
+    return {"run": name, **values, "exit": error["exit"], "error": f"{error['code']}: {error['what']}"}
+
+
+def write_runs(folder: Path, rows: Sequence[Row], parameters: Sequence[str], name: str = NAME) -> None:
+    """Writes the table whole, in the place of an earlier one; raises StorageError and OutputRefused."""
+    text = table(rows, parameters)
+    write_whole(folder / name, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
+
+
+def table(rows: Sequence[Row], parameters: Sequence[str]) -> str:
+    """The table as CSV: the run, its parameters, exit and error, then figures in the order of their first row."""
+    shares = [f"share_{place}" for place in range(1, MOST_SHARES + 1) if any(f"share_{place}" in row for row in rows)]
+    columns = ["run", *parameters, "exit", "error", "seconds", "memory_mib", "rows", "components", *shares, *FIGURES,
+               "certificate"]
+    written = io.StringIO()
+    writer = csv.DictWriter(written, columns, restval="", lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({column: _cell(row.get(column)) for column in columns} for row in rows)
+    return written.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    """A value as a cell: nothing for null, numbers at full precision."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else repr(value) if isinstance(value, float) else value
