@@ -86,9 +86,12 @@ def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array
 
 def _without_place(subject: Subject) -> AnyArray:
     """The axes on which the formula of Nyström gives new points no coordinate: those of a cost of one (p)."""
-    values = subject.spectrum.solved[: subject.embedding.shape[1]]
+    axes = subject.embedding.shape[1]
+    if not subject.spectrum.of_inverse:
+        return np.zeros(axes, dtype=bool)
+    values = subject.spectrum.solved[:axes]
     ones = np.abs(values - 1) <= AT_ONE
-    return ones & ~subject.projector.axes.any(axis=0) & subject.spectrum.of_inverse
+    return np.asarray(ones & ~subject.projector.axes.any(axis=0))
 
 
 def _equal(subject: Subject, row: int) -> AnyArray:

@@ -178,7 +178,7 @@ def one(base: Layer, values: Values, file: Layer) -> Layer:
 def origin_of(path: str, file: Layer) -> str:
     """Where the values of a swept path stand in the file."""
     places = ((SWEEP, path), (SWEEP, GRID, path), (SWEEP, ZIP, path), (SWEEP, LIST))
-    return next(file.origins[place] for place in places if place in file.origins)
+    return next((file.origins[place] for place in places if place in file.origins), file.origin((SWEEP,)))
 
 
 def without(layer: Layer, path: str) -> Layer:

@@ -21,7 +21,8 @@ TALKING = {  # what a command needs to have something to say on standard output
     "plan": ["data.csv"], "project": ["run", "data.csv"], "reconstruct": ["run", "run/embedding.csv"],
     "route": ["run", "1", "2"],
     "compare": ["run", "run", "-o", "page.html"], "report": ["run", "--json"], "verify": ["run"], "methods": [],
-    "schema": [], "sample": ["torus"], "doctor": []}
+    "schema": [], "sample": ["torus"], "doctor": [],
+    "cache": ["--folder", "nothing"]}
 
 
 CLOSED = """
