@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
+from mlcli.errors import DataError
 from mlcli.stages.algebra.metrics.base import Metric
 from mlcli.stages.algebra.metrics.sums import differences, unequal
 
@@ -26,22 +27,31 @@ class Gower(Metric):
     categories: ClassVar[bool] = True
     scalable: ClassVar[bool] = False  # ranges are those of the data as it is
 
+    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuses a column whose range is beyond double precision."""
+        with np.errstate(over="ignore"):
+            wide = np.flatnonzero(np.isinf(np.ptp(points, axis=0)))
+        if len(wide):
+            raise DataError("METRIC", f"column {columns[wide[0]]!r}: the range of its numbers is beyond double "
+                            "precision", where="method.metric", hint="give the column in another unit")
+
     def fitted(self, points: Array, categories: Sequence[int] = ()) -> "RangedGower":
         """The comparison with the ranges of the columns."""
         low, high = points.min(axis=0), points.max(axis=0)
         nominal = high == low
         nominal[list(categories)] = True
         numeric = np.flatnonzero(~nominal)
-        return RangedGower(numeric, np.flatnonzero(nominal), high[numeric] - low[numeric])
+        return RangedGower(numeric, np.flatnonzero(nominal), low[numeric], high[numeric] - low[numeric])
 
 
-@stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", ranges="g")
+@stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", lowest="g", ranges="g")
 @frozen
 class RangedGower:
     """Gower's coefficient with the ranges of the training data."""
 
     numeric: Indices  # columns of numbers
     nominal: Indices  # columns of categories
+    lowest: Array  # number of each column of numbers, from which they are measured: far from zero they have few digits
     ranges: Array  # of the columns of numbers
     name: ClassVar[str] = "gower"
     plain: ClassVar[bool] = False
@@ -54,8 +64,8 @@ class RangedGower:
         """All numbers can be compared."""
 
     def represented(self, points: Array) -> Array:
-        """Numbers in units of their ranges, then categories."""
-        return np.hstack([points[:, self.numeric] / self.ranges, points[:, self.nominal]])
+        """Numbers above the lowest in units of their ranges, then categories."""
+        return np.hstack([(points[:, self.numeric] - self.lowest) / self.ranges, points[:, self.nominal]])
 
     def compared(self, left: Array, right: Array) -> Array:
         """Distances (m x n)."""
