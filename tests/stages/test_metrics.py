@@ -244,6 +244,15 @@ def test_a_shift_of_a_column_leaves_the_digits_of_gower() -> None:
     assert plain.tobytes() == shifted.tobytes()
 
 
+def test_shares_that_are_almost_zero_leave_the_digits_of_jensenshannon() -> None:
+    """Of (ε, 1 - ε) and (1 - ε, ε), whose squared distance is ln 2 less the entropy of either."""
+    small = 2.0 ** -np.arange(2.0, 50, 3)
+    shares = np.column_stack([small, 1 - small])
+    expected = np.sqrt(np.log(2) + small * np.log(small) + (1 - small) * np.log1p(-small))
+    found = between(ready("jensenshannon", shares), shares, shares[:, ::-1]).diagonal()
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
 @pytest.mark.parametrize("name", ["gower", "haversine"])
 @pytest.mark.parametrize("sign", [1, -1])
 def test_the_witness_of_a_metric_says_how_far_it_may_be_off_between_near_rows(name: str, sign: int) -> None:

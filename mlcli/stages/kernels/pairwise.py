@@ -1,4 +1,4 @@
-"""What a kernel function offers: values of pairs of points, whole, or from factors of blocks of them."""
+"""What a kernel says of itself, and what a function of two points offers: values, or factors of blocks of points."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
