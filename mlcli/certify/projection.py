@@ -23,11 +23,11 @@ from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 MOST = 32  # rows that are projected, unless all are
 FEW = 1  # rows from which the size of an entry is estimated
 ROW = 3e-5  # seconds for a row of few columns
+NEARLY = 1e-9  # share of the largest of numbers below which one may be zero but for rounding
 PAIRS = 400  # points whose distances show whether a rate is one over their median
 LOST = 1e-6  # of the largest coordinate: a larger difference is reported
 AT_ONE = 2e-8  # how near to one a cost is where new points have no coordinate
 OWN = 1e-9  # relative rounding of coordinates in general
-CARRIED = {"gaussian": -2, "laplacian": -1}  # powers of the data's unit that rates carry
 Tolerance = Callable[[Subject, Indices], Array | float]  # the rounding of some rows' coordinates, of each axis or all
 
 
@@ -77,7 +77,7 @@ def _rows(subject: Subject) -> Indices:
 def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
     """How far rows are from their coordinates; where weights place a row on an equal one, from that one's."""
     gap = np.abs(coordinates - subject.embedding[rows])
-    for place in () if subject.similarity.keeps_distances else np.flatnonzero(gap.max(axis=1) > 0):
+    for place in np.flatnonzero(gap.max(axis=1) > 0) if subject.similarity.on_equals else ():
         twins = np.flatnonzero(_equal(subject, rows[place]))
         gaps = np.abs(subject.embedding[twins] - coordinates[place])
         gap[place] = gaps[gaps.max(axis=1).argmin()]
@@ -155,7 +155,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
                   if value is not None and getattr(function, name, None) != value]
         wrong += ["origin"] if not getattr(function, "movable", True) and similarity.origin.any() else []
         if getattr(kernel, "rate", 0.0) is None:
-            yield _median(subject, (function.rate or 0.0) ** (-2 / CARRIED[function.name]))
+            yield _median(subject, function.rate or 0.0, kernel.exponent)
     if correction is not None:
         wrong += [] if correction.rule == chain.correction else ["correction"]
         if correction.rule != "none":
@@ -186,26 +186,29 @@ def same_metric(metric: Fitted, other: Fitted) -> bool:
 
 
 def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
-    """A kernel function's options as the computation has them: factors of squares carry the data's unit."""
-    power = CARRIED.get(kernel.name, -2)
+    """A kernel function's options as the computation has them: what multiplies lengths carries the data's unit."""
     options = {name: getattr(kernel, name) for name in type(kernel).model_fields if name != "route"}
-    return {name: (unit**-power).number(value) if name in ("rate", "gamma") and value is not None
+    return {name: (unit**kernel.exponent).number(value) if name in ("rate", "gamma") and value is not None
             else value for name, value in options.items()}
 
 
-def _median(subject: Subject, rate: float) -> Check:
-    """Half of the squared distances between different points, or landmarks, are below one over the default rate."""
+def _median(subject: Subject, rate: float, power: int) -> Check:
+    """One over the default rate is the median of d, or d², between different points, or landmarks; of a sample, about.
+    """
     size, whole = len(subject.fit), len(subject.fit) <= PAIRS
     generator = np.random.default_rng(subject.plan.seed + 4)
     chosen = np.arange(size) if whole else generator.choice(size, PAIRS, replace=False)
     squares = _squares(subject, chosen)[np.triu_indices(len(chosen), 1)]
-    squares = squares[squares > 0]
-    if not len(squares):
+    lengths = np.sqrt(squares[squares > 0]) ** power
+    if not len(lengths):
         return count("rate", int(rate != 1.0), "the rate of points that are all equal is one")
-    below, upto = float(np.mean(squares * rate < 1 - 1e-9)), float(np.mean(squares * rate <= 1 + 1e-9))
-    slack = 1.0 / len(squares) if whole else 0.1
+    below, upto = float(np.mean(lengths * rate < 1 - 1e-9)), float(np.mean(lengths * rate <= 1 + 1e-9))
+    slack = 1.0 / len(lengths) if whole else 0.1
     wrong = not (below <= 0.5 + slack and upto >= 0.5 - slack)
-    return count("rate", int(wrong), f"{below:.3f} of the squared distances are below one over the rate", exact=whole)
+    if whole and lengths.min() > NEARLY * lengths.max():  # else rounding decides which points are apart
+        wrong = wrong or abs(float(np.median(lengths)) * rate - 1) > 1e-9
+    of = "distances" if power == 1 else "squared distances"
+    return count("rate", int(wrong), f"{below:.3f} of the {of} are below one over the rate", exact=whole)
 
 
 def _heat(rate: float, lengths: Array) -> Check:

@@ -45,7 +45,7 @@ class KernelPCA(Method):
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Nothing depends on the data; but some choices have no use beside others."""
-        if not (self.distance.plain or self.kernel.of_distances):
+        if not (self.distance.plain or self.kernel.bent):
             raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
                               where="method.metric", hint="leave the metric out, or choose the gaussian kernel")
         if isinstance(data, Similarities) and self.kernel != Gaussian():

@@ -123,10 +123,11 @@ def guide(panel: Panel, x: float, top: float, text: str, y: float) -> list[Mark]
 
 
 def spots(values: Array, panel: Panel) -> Array:
-    """Points (m x 2) in pixels."""
+    """Points (m x 2) in pixels, at the edge where they lie beyond."""
     columns = []
     for column, scale in zip(values.T, (panel.x, panel.y), strict=True):
-        shares = (column / 2 - scale.low / 2) / (scale.high / 2 - scale.low / 2)
+        inside = np.clip(column, scale.low, scale.high)
+        shares = (inside / 2 - scale.low / 2) / (scale.high / 2 - scale.low / 2)
         columns.append(scale.start + shares * (scale.end - scale.start))
     return np.column_stack(columns)
 

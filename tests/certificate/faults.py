@@ -361,7 +361,11 @@ FAULTS: dict[str, Fault] = {
         {**ISOMAP, "landmarks": 30}, solving("isomap", wrong_landmarks), {"residual", "means", "projection"}),
     "the gaussian's rate is wrong": Fault(GAUSSIAN, other_rate("Gaussian", "rate", 1.01), {"parameters"}),
     "the gaussian's default rate is not the median's": Fault(
-        {"name": "kpca"}, other_rate("Gaussian", "rate", 1.5), {"rate"}),
+        {"name": "kpca"}, other_rate("Gaussian", "rate", 1.0001), {"rate"}),
+    "the default rate of distances is that of their squares": Fault(
+        {"name": "chain", "kernel": {"name": "laplacian"}}, replacing(
+            "mlcli.stages.kernels.laplacian.median_length", lambda whole, values, _: np.sqrt(whole(values, 2))),
+        {"rate"}),
     "the polynomial's degree is wrong": Fault(POLYNOMIAL, other_rate("Polynomial", "degree", 2), {"parameters"}),
     "Lingoes' constant is halved": Fault(
         {**MDS, "correction": "lingoes"}, replacing("mlcli.stages.chain.distances.correction_for", lambda whole, *a: (

@@ -4,6 +4,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.certificate.honest import FIRST_CHAIN, FIRST_LATENT, verdict
@@ -53,6 +54,28 @@ def test_points_a_hundred_roundings_apart_pass(method: dict[str, Any], tmp_path:
     """Means of 1e8 are rounded by a hundredth of what the columns vary by: the likelihood knows fewer digits."""
     checks = judged(configured(tmp_path, method, 1e-6 * POINTS + 1e8))
     assert {"pass"} == {check["verdict"] for check in checks.values()} - {"skipped"}, checks
+
+
+DOUBLED = np.repeat(POINTS[:12], 4, axis=0)
+PRESENCE = (np.random.default_rng(2).random((40, 6)) < 0.5).astype(float)
+PRESENCE[:, 0] = 1
+SHARES = np.random.default_rng(3).dirichlet(np.ones(4), 30) + 0.01
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("method", "values"), [
+    *(({"name": "laplacian", "neighbors": {"count": 4, "pieces": "connect"}, **more}, DOUBLED)
+      for more in ({}, {"weights": {"name": "heat"}}, {"normalized": False})),
+    ({"name": "laplacian", "neighbors": {"count": 8}, "metric": "jaccard"}, PRESENCE),
+    ({"name": "sde", "neighbors": {"count": 8}, "metric": "aitchison"}, SHARES),
+    ({"name": "lle", "neighbors": {"count": 8}, "metric": "gower"}, POINTS[:30] + 1.7e9),
+    ({"name": "mds", "metric": "gower"}, POINTS[:30] + 1.7e9)],
+    ids=["twins", "twins by heat", "twins of plain costs", "equal under jaccard", "aitchison", "lle far from zero",
+         "mds far from zero"])
+def test_equal_rows_and_rows_under_a_metric_pass(method: dict[str, Any], values: Any, tmp_path: Path) -> None:
+    checks = judged(configured(tmp_path, method, values))
+    assert {"pass"} == {check["verdict"] for check in checks.values()} - {"skipped"}, checks
+    assert checks["projection"]["verdict"] == "pass"
 
 
 @pytest.mark.slow

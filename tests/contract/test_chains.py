@@ -178,6 +178,16 @@ def test_paths_of_options_in_messages_are_those_of_a_chain() -> None:
     assert len(notes) > 20 and not set.union(*map(named_in, notes)) - OF_CHAINS
 
 
+def test_a_chain_refuses_weights_that_the_data_does_not_have() -> None:
+    """As the method does, by the option's own path."""
+    laplacian, given = METHODS["laplacian"], {"name": "given"}
+    for method, where in ((laplacian(weights=given), "method.weights.name"), (METHODS["chain"](
+            graph=GRAPH, kernel={"name": "graph_laplacian", "weights": given}), "method.kernel.weights.name")):
+        with pytest.raises(ConfigError) as caught:
+            method.resolve(features(POINTS))
+        assert (caught.value.code, caught.value.where) == ("E-WEIGHTS", where)
+
+
 def test_flags_reach_the_options_of_a_chain() -> None:
     flag = assignment("method.neighbors.count", 7, "-k", "method.graph.neighbors.count")
     values = {"input": {"path": "data.csv"}, "method": {"name": "chain", "paths": {}}}

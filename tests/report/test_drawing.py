@@ -31,6 +31,13 @@ def test_a_scale_holds_its_values_and_has_a_few_round_ticks(values: list[float])
     assert all(np.isfinite(tick) for tick in scale.ticks())
 
 
+@pytest.mark.filterwarnings("error")
+def test_distances_beyond_the_range_of_doubles_are_drawn_without_warnings() -> None:
+    pairs = np.array([[np.inf, 1.7e308], [np.inf, 1e308], [np.inf, 0.0]])
+    (dots,) = (mark for mark in shepard("", pairs).marks if isinstance(mark, Dots))
+    assert np.isfinite(dots.points).all()
+
+
 @pytest.mark.parametrize(("low", "high", "step"), [(0, 1, 0.2), (0, 6, 1), (-3, 4, 2), (0, 1e6, 2e5),
                                                    (1.2, 1.23, 0.005)])
 def test_steps_are_one_two_or_five(low: float, high: float, step: float) -> None:

@@ -17,6 +17,7 @@ from mlcli.stages.algebra.metrics import KINDS, AnyMetric, Metric
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import against, between, pairwise
 from mlcli.stages.algebra.metrics.haversine import RADIUS
+from mlcli.stages.similarities.metric_witness import apart
 
 METRIC: TypeAdapter[Any] = TypeAdapter(AnyMetric)
 COUNTS = np.random.default_rng(0).poisson(1.5, (40, 23)) * 1.0
@@ -223,6 +224,52 @@ def test_gower_keeps_the_ranges_of_its_training_data() -> None:
     new = np.array([[8.0, 6, 1, 8]])
     np.testing.assert_allclose(between(comparison, new, points), [[(2 + 1 + 0 + 0.5) / 4, (1 + 1 + 1 + 0.5) / 4,
                                                                    (1.5 + 1 + 0 + 0.5) / 4]], rtol=1e-15)
+
+
+def test_points_opposite_to_each_other_keep_their_digits() -> None:
+    places = np.random.default_rng(3).uniform([-89, -170], [89, 170], (50, 2))
+    opposite = places * [-1, 1] + [0, 180]
+    found = between(ready("haversine", places), places, opposite).diagonal()
+    np.testing.assert_allclose(found, np.pi * RADIUS, rtol=1e-15)
+    short = np.deg2rad(1e-5)  # of the way to the opposite point, along the equator and through a pole
+    near = np.array([[0.0, 180 - 1e-5], [1e-5, 180]])
+    np.testing.assert_allclose(between(ready("haversine", places), np.zeros((1, 2)), near)[0],
+                               (np.pi - short) * RADIUS, rtol=1e-15)
+
+
+def test_a_shift_of_a_column_leaves_the_digits_of_gower() -> None:
+    """Seconds since 1970, within five of each other: the shift is exact, so all distances are."""
+    points = np.random.default_rng(4).integers(0, 5 * 2**20, (40, 3)) / 2.0**20
+    plain, shifted = (between(ready("gower", rows), rows, rows) for rows in (points, points + [1.7e9, -3e9, 0]))
+    assert plain.tobytes() == shifted.tobytes()
+
+
+def test_shares_that_are_almost_zero_leave_the_digits_of_jensenshannon() -> None:
+    """Of (ε, 1 - ε) and (1 - ε, ε), whose squared distance is ln 2 less the entropy of either."""
+    small = 2.0 ** -np.arange(2.0, 50, 3)
+    shares = np.column_stack([small, 1 - small])
+    expected = np.sqrt(np.log(2) + small * np.log(small) + (1 - small) * np.log1p(-small))
+    found = between(ready("jensenshannon", shares), shares, shares[:, ::-1]).diagonal()
+    np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["gower", "haversine"])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_the_witness_of_a_metric_says_how_far_it_may_be_off_between_near_rows(name: str, sign: int) -> None:
+    """And between places that are nearly opposite."""
+    points = rows_of(name)[:12]
+    near = points * [sign, 1] + [0, 90 * (1 - sign)] if name == "haversine" else points.copy()
+    near *= 1 + 1e-7 * np.random.default_rng(5).random(points.shape)
+    comparison: Any = ready(name, points)
+    found = apart(comparison, points, near)
+    assert np.all(np.abs(found.distances - between(comparison, points, near)) <= found.errors)
+
+
+def test_gower_refuses_a_range_beyond_double_precision() -> None:
+    points = np.array([[1.0, 1.5e308], [2.0, -1.5e308]])
+    with pytest.raises(DataError, match="column 'b': the range") as caught:
+        metric("gower").check(points, ["r", "s"], ["a", "b"])
+    assert caught.value.code == "E-METRIC"
 
 
 REFUSED: list[tuple[str, Any, str]] = [

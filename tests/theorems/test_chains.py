@@ -52,6 +52,23 @@ def test_kernels_of_points_and_of_their_distances_are_one() -> None:
         assert np.allclose(one.embedding, other.embedding, atol=1e-9)
 
 
+@pytest.mark.parametrize(("kernel", "rate"), [("laplacian", 1 / 51.5), ("gaussian", 2 / (3**2 + 100**2))])
+def test_a_default_rate_is_one_over_the_median(kernel: str, rate: float) -> None:
+    """Of the distances 1, 2, 3, 100, 102 and 103, the two in the middle are 3 and 100."""
+    line = np.array([[0.0, 0], [1, 0], [3, 0], [103, 0]])
+    for data in (features(line), dissimilarities(distances(line))):
+        default, chosen = (fit("chain", data, kernel={"name": kernel, **more}) for more in ({}, {"rate": rate}))
+        np.testing.assert_allclose(default.ranks.values, chosen.ranks.values, rtol=1e-13)
+
+
+@pytest.mark.parametrize("size", [1e307, 1e-307])
+def test_points_at_the_ends_of_the_range_are_projected_under_metrics_without_a_unit(size: float) -> None:
+    points = size * np.random.default_rng(8).uniform(1, 9, (12, 3))
+    for metric in ("gower", "aitchison"):
+        model = fit("mds", points, metric=metric)
+        assert np.allclose(model.project(points), model.embedding, atol=1e-9)
+
+
 @pytest.mark.parametrize(("kernel", "formula"), [
     ({"name": "polynomial", "degree": 2, "gamma": 0.1, "coef0": 1.0}, lambda x: (0.1 * x @ x.T + 1) ** 2),
     ({"name": "sigmoid", "gamma": 0.05, "coef0": 0.2}, lambda x: np.tanh(0.05 * x @ x.T + 0.2)),

@@ -7,20 +7,21 @@ Given all rows, the states and the start of largest probability are one: where t
 is zero. It has no part of Kalman's recursions.
 """
 
+from typing import Any
+
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.types import Array
 from mlcli.stages.latent.kalman import StateSpace
-from mlcli.stages.similarities import Smoother
 
 NEAR = 1e-9  # relative rounding of a likelihood: it is a small difference of large sums where noise is at its floor
 SINGULAR = 1e12  # condition of the innovation beyond which its inverse has no digits to compare
 
 
-def of_states(similarity: object, points: Array, states: Array, carried: Array) -> list[Check]:
+def of_states(similarity: Any, points: Array, states: Array, carried: Array) -> list[Check]:
     """The checks of a sequence's states (n x K) with their model; `carried` is the spectrum."""
-    if not isinstance(similarity, Smoother):
+    if similarity.alone:
         return [count("model", 1, "models that are none of a sequence")]
     return [most_probable(points, similarity.means, states, similarity.model), *basis(similarity.model, carried)]
 

@@ -15,7 +15,6 @@ def composition_of(chain: Setting) -> Composition:
     """The way that the stages ask for."""
     kernel = chain.kernel
     if kernel.kind == "distances":
-        direct = chain.data.kind == "features" and hasattr(kernel, "for_points") and chain.landmarks is None
+        direct = chain.data.kind == "features" and kernel.direct and chain.landmarks is None
         return OfPaths(chain) if chain.paths is not None else OfFunction(chain) if direct else OfPairs(chain)
-    by_columns = hasattr(kernel, "route") and chain.centering != "double"
-    return OfColumns(chain) if by_columns else WAYS[kernel.kind](chain)
+    return OfColumns(chain) if kernel.by_columns and chain.centering != "double" else WAYS[kernel.kind](chain)

@@ -44,7 +44,7 @@ def placed(fit: Fitted, rows: Array) -> Fitted:
 
 def of_function(chain: Setting, halved: Array, base: Any, tolerance: float = 0.0) -> tuple[Dense, Any]:
     """The kernel of -δ²/2 (n x n), in its place, or of a function of δ, with the similarity of new points."""
-    if not hasattr(chain.kernel, "for_halved"):
+    if not chain.kernel.bent:
         return Dense.of(halved, tolerance), base
     with running("kernel"):
         function = chain.kernel.for_halved(halved, chain.data.unit)
@@ -129,7 +129,7 @@ class OfPaths:
 
     def _plan(self, graph: Graph) -> PathPlan:
         paths = self.chain.geodesic
-        if hasattr(self.chain.kernel, "for_halved") and paths.store == "auto":
+        if self.chain.kernel.bent and paths.store == "auto":
             paths = paths.replace(store="memory")  # a function of distances is not streamed
         return paths.plan(graph, self.chain.compute, self.chain.landmarks)
 
@@ -147,7 +147,7 @@ class OfPaths:
         base = GivenGraph(graph) if isinstance(data, LengthGraph) else Geodesics(neighbors, graph, *training(data))
         if chain.landmarks is not None:
             return self._by_landmarks(base, kept)
-        if hasattr(chain.kernel, "for_halved"):
+        if chain.kernel.bent:
             halved = chain.geodesic.halved(graph, plan, chain.compute)
             kernel, similarity = of_function(chain, halved, base, rounding_of(plan))
             spectrum = solved(chain, kernel, graph.size - (chain.centering == "double"))

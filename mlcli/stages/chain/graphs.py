@@ -131,8 +131,7 @@ class OfUnfolding:
         chain.require(self._solving(graph, data), data)
         found = chain.kernel.program()(graph, data, chain.compute)
         spectrum = replace(solved(chain, found.kernel, graph.size - 1), directions=None)  # of no columns
-        embedding = spectrum.coordinates() if chain.coordinates.scale == "roots" else (
-            spectrum.vectors * chain.coordinates.sizes(spectrum))
+        embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
         similarity = GivenGraph(graph) if isinstance(data, LengthGraph) else Barycenters(
             neighborhood(chain), data.values, chain.kernel.ridge, isinstance(data, Dissimilarities), metric_of(data))
         factor = found.unfolded.factor

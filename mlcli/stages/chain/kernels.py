@@ -4,15 +4,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from mlcli.base.options import Options, option
+from mlcli.base.options import option
 from mlcli.stages.graph.affinities import Affinity, Binary
 from mlcli.stages.kernels.factored import Route
 from mlcli.stages.kernels.functions import CosineKernel, Gaussian, Linear, Polynomial, Sigmoid
 from mlcli.stages.kernels.laplacian import LaplacianKernel
+from mlcli.stages.kernels.pairwise import KernelOptions
 from mlcli.stages.unfolding.unfold import SOFTNESS, Unfolding
 
 
-class GowerKernel(Options):
+class GowerKernel(KernelOptions):
     """-δ²/2 of distances δ, which centering turns into inner products."""
 
     name: Literal["gower"] = "gower"
@@ -20,12 +21,13 @@ class GowerKernel(Options):
     unit_power: ClassVar[int] = 1
 
 
-class Products(Options):
+class Products(KernelOptions):
     """⟨x, y⟩: with centered columns PCA, without centering the singular value decomposition."""
 
     name: Literal["linear"] = "linear"
     kind: ClassVar[str] = "points"
     unit_power: ClassVar[int] = 1
+    by_columns: ClassVar[bool] = True
     route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), the data (svd), by power "
                           "iteration (power), or the smaller side, and the data where that loses digits (auto).")
 
@@ -35,7 +37,7 @@ class Products(Options):
         return Linear()
 
 
-class Given(Options):
+class Given(KernelOptions):
     """The matrix that is given (`input.kind: kernel`), as it is."""
 
     name: Literal["given"] = "given"
@@ -43,7 +45,7 @@ class Given(Options):
     unit_power: ClassVar[int] = 1
 
 
-class Reconstruction(Options):
+class Reconstruction(KernelOptions):
     """((I - W)ᵀ(I - W))⁺, with W the weights that reproduce each point from its neighbors."""
 
     name: Literal["reconstruction"] = "reconstruction"
@@ -52,13 +54,13 @@ class Reconstruction(Options):
     ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
 
 
-class UnfoldingKernel(Options):
+class UnfoldingKernel(KernelOptions):
     """The kernel of the largest trace that keeps the distances of neighbors."""
 
     name: Literal["unfolding"] = "unfolding"
     kind: ClassVar[str] = "unfolding"
     unit_power: ClassVar[int] = 1
-    of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")  # options that a given graph has no use for
+    of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")
     constraints: Literal["equal", "at_most"] = option(
         "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
     common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
@@ -77,7 +79,7 @@ class UnfoldingKernel(Options):
                          accepted=self.accept_uncertified)
 
 
-class GraphLaplacian(Options):
+class GraphLaplacian(KernelOptions):
     """The inverse of the graph's Laplacian D - W, without its constant solution."""
 
     name: Literal["graph_laplacian"] = "graph_laplacian"

@@ -2,8 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
-
 from mlcli.base.frozen import frozen
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
@@ -12,7 +10,7 @@ from mlcli.stages.algebra.costs import PASSES, centering_step
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.metrics.costs import distances_cost
 from mlcli.stages.algebra.metrics.points import metric_of
-from mlcli.stages.chain.scaling import fitted_by, ratio, solved
+from mlcli.stages.chain.scaling import fitted_by, solved, stretches
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.factored import Factored
@@ -42,15 +40,10 @@ class OfColumns:
         chain, points = self.chain, self.chain.data.values
         kernel = Factored.of(points, chain.kernel.route, chain.centering == "columns").with_products()
         spectrum = solved(chain, kernel, limit_of_columns(points, chain.centering == "columns"))
-        directions, roots = spectrum.feature_directions(), np.sqrt(spectrum.kept)
-        sizes = chain.coordinates.sizes(spectrum)
-        if chain.coordinates.scale == "roots":
-            axes, features = directions, directions
-        else:
-            axes = directions * ratio(sizes, roots)
-            features = directions * ratio(roots, sizes)
-        projector = Projector(Columns(), kernel.centering, axes, Affine(kernel.centering.means, features))
-        embedding = spectrum.coordinates() if chain.coordinates.scale == "roots" else spectrum.vectors * sizes
+        directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
+        projector = Projector(Columns(), kernel.centering, directions * stretch,
+                              Affine(kernel.centering.means, directions * shrink))
+        embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
         # of columns that are not centered there are no variances to say more of
         spectrum = spectrum if chain.centering == "columns" else replace(spectrum, directions=None)
         return Fitted(embedding=embedding, spectrum=spectrum, projector=projector)
@@ -77,7 +70,7 @@ class OfFunction:
             return whole
         metric, shape = metric_of(chain.data), chain.data.values.shape
         seconds = distances_cost(metric, count, shape[1], threads)
-        rate = [rate_step(metric, shape, threads)] if getattr(chain.kernel, "adapts", False) else []
+        rate = [rate_step(metric, shape, threads)] if chain.kernel.adapts else []
         if fits_in_memory(count, chain.compute):
             return [*rate, Step("kernel", f"{count} x {count}, in memory", seconds,
                                 square + 8.0 * min(count**2, BLOCK)), *whole]
@@ -92,11 +85,11 @@ class OfFunction:
             matrix = chain.data.values.copy()
             kernel = Dense.of(matrix) if double else Dense(matrix, uncentered(len(matrix)))
             return self._fitted(solved(chain, kernel, chain.size - double), Columns())
-        function: Function = getattr(chain.kernel, "function", chain.kernel)
+        function: Function = chain.kernel.function
         similarity = KernelValues.of(function, metric_of(chain.data), chain.data)
         kernel_ = kernel_of(similarity.function, similarity.points, chain.compute, double)
         spectrum = solved(chain, kernel_, chain.size - double)
-        linear = linear_decoder(chain.data.values, spectrum) if hasattr(chain.kernel, "function") else None
+        linear = linear_decoder(chain.data.values, spectrum) if chain.kernel.by_columns else None
         return self._fitted(spectrum, similarity, linear)
 
     def _fitted(self, spectrum: Spectrum, similarity: Columns | KernelValues, decoder: Affine | None = None) -> Fitted:

@@ -53,7 +53,7 @@ def _of_graph(chain: Any, given: bool) -> Iterator[Refusal]:
 
 
 def _of_distances(chain: Any) -> Iterator[Refusal]:
-    plain = chain.kernel.kind == "distances" and not hasattr(chain.kernel, "for_halved")
+    plain = chain.kernel.kind == "distances" and not chain.kernel.bent
     if chain.correction != "none" and not (plain and chain.paths is None):
         yield ("correction", "a correction makes distances Euclidean, those of all pairs and not along a graph",
                "use kernel gower without paths, or leave correction out")
@@ -66,9 +66,9 @@ def _of_distances(chain: Any) -> Iterator[Refusal]:
 
 def _of_centering(chain: Any) -> Iterator[Refusal]:
     kernel, centering = chain.kernel, chain.centering
-    if centering == "columns" and not hasattr(kernel, "route"):
+    if centering == "columns" and not kernel.by_columns:
         yield "centering", f"{kernel.name} has no columns to center", "use double, or kernel linear"
-    if centering == "none" and kernel.kind == "distances" and not hasattr(kernel, "for_halved"):
+    if centering == "none" and kernel.kind == "distances" and not kernel.bent:
         yield "centering", "only centering turns -δ²/2 into inner products", "use double, or kernel gaussian"
     if centering == "none" and kernel.kind in OF_GRAPH:
         yield "centering", f"{kernel.name} is centered as it is", "leave centering out"

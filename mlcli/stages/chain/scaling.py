@@ -24,6 +24,14 @@ def ratio(above: Array, below: Array) -> Array:
     return np.divide(above, below, out=np.zeros_like(above), where=below > 0)
 
 
+def stretches(chain: Setting, spectrum: Spectrum) -> tuple[Array, Array]:
+    """Coordinates over V √λ for each axis (p), and the inverse; both zero for an axis without extent."""
+    if chain.coordinates.scale == "roots":
+        return np.ones(len(spectrum.kept)), np.ones(len(spectrum.kept))
+    roots, sizes = np.sqrt(spectrum.kept), chain.coordinates.sizes(spectrum)
+    return ratio(sizes, roots), ratio(roots, sizes)
+
+
 def scaled(chain: Setting, spectrum: Spectrum, plain: Array) -> Array:
     """Coordinates of one eigenvector each, given with unit variance, at the size that is asked for."""
     if chain.coordinates.scale == "variance":
@@ -37,11 +45,9 @@ def fitted_by(chain: Setting, spectrum: Spectrum, similarity: Similarity, *, dec
 
     What a run may keep is what the similarity makes, where it is not given.
     """
-    axes, embedding = spectrum.inverse_roots(), spectrum.coordinates()
-    if chain.coordinates.scale != "roots":
-        roots, sizes = np.sqrt(spectrum.kept), chain.coordinates.sizes(spectrum)
-        embedding, axes = spectrum.vectors * sizes, axes * ratio(sizes, roots)
-        decoder = decoder and replace(decoder, directions=decoder.directions * ratio(roots, sizes))
+    stretch, shrink = stretches(chain, spectrum)
+    axes, embedding = spectrum.inverse_roots() * stretch, spectrum.vectors * chain.coordinates.sizes(spectrum)
+    decoder = decoder and replace(decoder, directions=decoder.directions * shrink)
     products = similarity.products(spectrum.centering) if products is None else products
     return Fitted(embedding=embedding, spectrum=spectrum, kept=kept, rows=rows, products=products,
                   projector=Projector(similarity, spectrum.centering, axes, decoder))

@@ -61,16 +61,19 @@ class Stages(Options):
         return {}
 
     def resolved_graph(self, data: Given) -> dict[str, Any]:
-        """The graph with at most n - 1 neighbors; raises ConfigError for options that a given graph has no use for."""
-        if not isinstance(data, WeightedGraph):
-            return {"graph": self.graph and self.graph.resolved(len(data.values))}
-        joining = self.graph or NeighborGraph()
+        """The graph with at most n - 1 neighbors, and the weights of its edges, of a graph's Laplacian.
+
+        Raises ConfigError for options that a given graph has no use for, and for weights that the data does not have.
+        """
         kernel: Any = self.kernel
-        joining.refuse_unused("the graph is given", "neighbors.radius", "neighbors.count", "rule", where="method.graph")
-        kernel.refuse_unused("the graph is given", *getattr(kernel, "of_points", ()), where="method.kernel")
         if kernel.kind == "laplacian":
             kernel = kernel.replace(weights=weights_for(data, kernel.weights, kernel.chosen("weights")))
-        elif not data.apart:
+        if not isinstance(data, WeightedGraph):
+            return {"graph": self.graph and self.graph.resolved(len(data.values)), "kernel": kernel}
+        joining = self.graph or NeighborGraph()
+        joining.refuse_unused("the graph is given", "neighbors.radius", "neighbors.count", "rule", where="method.graph")
+        kernel.refuse_unused("the graph is given", *kernel.of_points, where="method.kernel")
+        if kernel.kind != "laplacian" and not data.apart:
             raise ConfigError("NEEDS", f"{kernel.name} needs lengths of the edges", where="input",
                               hint="give --set input.edges=lengths, or use kernel graph_laplacian")
         return {"graph": joining, "kernel": kernel}
@@ -94,7 +97,7 @@ class Stages(Options):
     @property
     def bent(self) -> bool:
         """Whether the kernel is a function of distances, not -δ²/2."""
-        return hasattr(self.kernel, "for_halved")
+        return self.kernel.bent
 
     def most(self, data: Given) -> int | None:
         """The most axes that the columns can have; None where the kernel is one of points."""
@@ -103,7 +106,7 @@ class Stages(Options):
     @property
     def by_columns(self) -> bool:
         """Whether the axes are directions of the columns."""
-        return hasattr(self.kernel, "route") and self.centering != "double"
+        return self.kernel.by_columns and self.centering != "double"
 
     @property
     def unscaled(self) -> int:

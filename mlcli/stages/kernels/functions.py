@@ -24,7 +24,6 @@ class Linear(OfProducts):
 
     name: Literal["linear"] = "linear"
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
-    adapts: ClassVar[bool] = False  # whether a parameter is chosen by the data
 
     @property
     def unit_power(self) -> int:
@@ -63,7 +62,6 @@ class Polynomial(OfProducts):
     name: Literal["polynomial"] = "polynomial"
     kind: ClassVar[str] = "points"  # what it is computed from
     movable: ClassVar[bool] = False  # whether a shift of all points leaves the centered kernel as it is
-    adapts: ClassVar[bool] = False  # whether a parameter is chosen by the data
     degree: int = option(3, "Degree of the polynomial.", ge=1)
     gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.", ge=0)
@@ -109,7 +107,7 @@ class Polynomial(OfProducts):
 class Gaussian(OfProducts):
     """exp(-rate d²) with d = ‖x - y‖, or the distance of another metric."""
 
-    of_distances: ClassVar[bool] = True
+    bent: ClassVar[bool] = True
     name: Literal["gaussian"] = "gaussian"
     kind: ClassVar[str] = "distances"  # what it is computed from
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
@@ -159,7 +157,6 @@ class Gaussian(OfProducts):
         """Whether single precision is good enough to begin with: its products are right to about 1e-5."""
         return (self.rate or 0.0) * float(np.einsum("ij,ij->i", points, points).max(initial=0.0)) <= NARROW
 
-
     def of_halved(self, values: Array) -> Array:
         """Values from -δ²/2 of any distances δ, in place."""
         values *= 2 * (self.rate or 0.0)
@@ -167,7 +164,7 @@ class Gaussian(OfProducts):
 
     def for_halved(self, values: Array, unit: Unit) -> "Gaussian":
         """The kernel with a default rate fixed from -δ²/2 of all pairs, which are measured in `unit`."""
-        return self if self.rate is not None else self._of_median(-2 * median_below(values), unit)
+        return self if self.rate is not None else self._of_median(median_length(values, self.exponent), unit)
 
     def _of_median(self, middle: float, unit: Unit) -> "Gaussian":
         if not middle:
@@ -184,7 +181,6 @@ class Sigmoid(OfProducts):
     name: Literal["sigmoid"] = "sigmoid"
     kind: ClassVar[str] = "points"
     movable: ClassVar[bool] = False
-    adapts: ClassVar[bool] = False
     gamma: float = option(1.0, "Factor of the inner product.", power=-2, gt=0)
     coef0: float = option(1.0, "Constant added to the inner product.")
 
@@ -227,7 +223,6 @@ class CosineKernel(OfProducts):
     name: Literal["cosine"] = "cosine"
     kind: ClassVar[str] = "points"
     movable: ClassVar[bool] = False
-    adapts: ClassVar[bool] = False
 
     @property
     def unit_power(self) -> int:
@@ -275,11 +270,12 @@ def directions(points: Array) -> Array:
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))
 
 
-def median_below(values: Array) -> float:
-    """The median of a square matrix over all pairs of points that are apart: entries below zero; zero for none."""
-    pairs = values[np.triu_indices(len(values), 1)]
-    pairs = pairs[pairs < 0]
-    return float(np.median(pairs)) if len(pairs) else 0.0
+def median_length(halved: Array, power: int) -> float:
+    """The median of δ, or δ², from -δ²/2 (n x n) over all pairs of points that are apart; zero for none."""
+    squares = halved[np.triu_indices(len(halved), 1)]
+    squares = squares[squares < 0]
+    squares *= -2
+    return float(np.median(squares if power == 2 else np.sqrt(squares))) if len(squares) else 0.0
 
 
 def note_rate(rate: float, unit: Unit) -> None:

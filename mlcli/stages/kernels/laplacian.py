@@ -4,20 +4,23 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from mlcli.base.options import Options, option
+from mlcli.base.options import option
 from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.stages.kernels.functions import median_below
+from mlcli.stages.kernels.functions import median_length
+from mlcli.stages.kernels.pairwise import KernelOptions
 
 
 @stored("laplacian")
-class LaplacianKernel(Options):
+class LaplacianKernel(KernelOptions):
     """exp(-rate d), with d the distance of two points: rougher than the gaussian kernel, and with a longer tail."""
 
     name: Literal["laplacian"] = "laplacian"
     kind: ClassVar[str] = "distances"  # what it is computed from
+    bent: ClassVar[bool] = True
+    exponent: ClassVar[int] = 1
     unit_power: ClassVar[int] = 0  # the power of the data's unit that coordinates carry
     rate: float | None = option(
         None, "Rate r of exp(-r d) (default: one over the median of d over all pairs of different points).",
@@ -27,7 +30,7 @@ class LaplacianKernel(Options):
         """The kernel with a default rate fixed from -δ²/2 of all pairs, which are measured in `unit`."""
         if self.rate is not None:
             return self
-        middle = float(np.sqrt(-2 * median_below(values)))
+        middle = median_length(values, self.exponent)
         if not middle:
             return self.replace(rate=1.0)
         note("N-RATE", f"laplacian rate {(unit**-1).shown(1 / middle)}: one over the median distance",

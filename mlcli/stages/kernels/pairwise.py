@@ -1,7 +1,7 @@
-"""What a kernel function offers: values of pairs of points, whole, or from factors of blocks of them."""
+"""What a kernel says of itself, and what a function of two points offers: values, or factors of blocks of points."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import numpy as np
 
@@ -10,13 +10,33 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.distances import inner_products
 
 
-class OfProducts(Options):
+class KernelOptions(Options):
+    """The base of all kernels: what each is computed from, where it is not what most are."""
+
+    bent: ClassVar[bool] = False  # whether values are a function of distances, and so of those of any metric
+    direct: ClassVar[bool] = False  # whether values of two points follow from these alone
+    by_columns: ClassVar[bool] = False  # whether it can be solved by the columns of the points
+    exponent: ClassVar[int] = 2  # the power of lengths that its factor, a rate or gamma, multiplies
+    of_points: ClassVar[tuple[str, ...]] = ()  # options that a given graph has no use for
+
+    @property
+    def adapts(self) -> bool:
+        """Whether a parameter is chosen by the data."""
+        return False
+
+
+class OfProducts(KernelOptions):
     """The base of all kernel functions."""
 
-    of_distances: ClassVar[bool] = False  # whether values follow from distances, and so from those of any metric
+    direct: ClassVar[bool] = True
     if TYPE_CHECKING:
         def finish(self, products: AnyArray) -> AnyArray:
             """Values from inner products of factors, in place."""
+
+    @property
+    def function(self) -> Self:
+        """The function of two points."""
+        return self
 
     def tile(self, left: AnyArray, right: AnyArray) -> Any:
         """Values from factors of two blocks of points, on one thread."""

@@ -12,7 +12,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.algebra.metrics.blocks import in_tiles, squared
 from mlcli.stages.kernels import median_distance, median_under_metric
-from mlcli.stages.kernels.functions import Function, Gaussian, note_rate
+from mlcli.stages.kernels.functions import Function, note_rate
 
 
 @stored("radial")
@@ -26,7 +26,7 @@ class Radial:
     movable: ClassVar[bool] = False
 
     @classmethod
-    def of(cls, kernel: Gaussian, metric: Fitted, points: Array, unit: Unit) -> "Radial":
+    def of(cls, kernel: Any, metric: Fitted, points: Array, unit: Unit) -> "Radial":
         """The gaussian kernel under a metric, a default rate fixed from the points; lengths are measured in `unit`."""
         if kernel.rate is not None:
             return cls(metric, kernel.rate)
@@ -66,10 +66,8 @@ class Radial:
 
 
 def fixed(kernel: Function, metric: Fitted, points: Array, unit: Unit) -> Function | Radial:
-    """A kernel function with its defaults fixed from the points, of a metric's distances where it is gaussian."""
-    if isinstance(kernel, Gaussian) and not metric.plain:
-        return Radial.of(kernel, metric, points, unit)
-    return kernel.for_points(points, unit)
+    """A kernel function with its defaults fixed from the points; the gaussian one, of a metric's distances."""
+    return kernel.for_points(points, unit) if metric.plain else Radial.of(kernel, metric, points, unit)
 
 
 def rate_step(metric: Fitted, shape: tuple[int, ...], threads: int) -> Step:

@@ -1,5 +1,7 @@
 """Similarities that are values of a kernel, of a function or of distances."""
 
+from typing import Any
+
 import numpy as np
 
 from mlcli.base.compute import Compute
@@ -22,7 +24,15 @@ from mlcli.stages.paths.paths import paths_of_new
 from mlcli.stages.paths.products import path_products
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.spaces import FeatureSpace, GeodesicSpace, Space
-from mlcli.stages.similarities.witness import Witness, of_dissimilarities, of_metric, of_paths, of_points, witness_of
+from mlcli.stages.similarities.witness import (
+    Witness,
+    of_dissimilarities,
+    of_function,
+    of_metric,
+    of_paths,
+    of_points,
+    of_radial,
+)
 
 
 @stored("kernel-values", points="cd", origin="d")
@@ -52,7 +62,11 @@ class KernelValues(Similarity):
 
     def witness(self, data: Given, fit: Indices, full: bool) -> Witness | None:
         """By the function's formula."""
-        return witness_of(self.function, data.values - self.origin) if isinstance(data, Features) else None
+        if not isinstance(data, Features):
+            return None
+        function: Any = self.function
+        points = data.values - self.origin
+        return of_function(function, points) if self.metric.plain else of_radial(self.metric, function.rate, points)
 
     @property
     def metric(self) -> Fitted:

@@ -162,12 +162,13 @@ def _of_variation(distances: Array, points: Array) -> Array:
 
 
 # What of a distance's error does not shrink with the distance, in roundings: of rows of unit length, of logarithms, of
-# a sum whose terms cancel, of the angle of opposite directions.
+# a sum whose terms cancel, of shares of a range, of an angle.
 SLACK: dict[str, Callable[[Array, Array], Array]] = {
     "cosine": lambda distances, points: np.sqrt(distances) + EPS,
     "correlation": _of_variation,
     "hellinger": lambda distances, points: np.ones_like(distances),
     "aitchison": lambda distances, points: np.full_like(distances, 1 + float(np.abs(np.log(points)).max(initial=0.0))),
     "jensenshannon": lambda distances, points: 1 / np.maximum(distances, np.sqrt(EPS)),
-    "haversine": lambda distances, points: RADIUS / np.maximum(np.cos(distances / (2 * RADIUS)), np.sqrt(EPS)),
+    "gower": lambda distances, points: np.ones_like(distances),
+    "haversine": lambda distances, points: np.full_like(distances, RADIUS),
 }

@@ -60,7 +60,7 @@ class OfDistances(Similarity):
         source = self.base.witness(data, fit, full)
         if source is None:
             return None
-        rate, power = self.function.rate or 0.0, 2 if self.function.name == "gaussian" else 1
+        rate, power = self.function.rate or 0.0, self.function.exponent
 
         def rows(chosen: Indices) -> Array:
             return np.exp(-rate * np.sqrt(-2 * source.rows(chosen)) ** power)

@@ -18,7 +18,6 @@ from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Function
-from mlcli.stages.kernels.radial import Radial
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.similarities.metric_witness import apart
 
@@ -55,13 +54,11 @@ def of_function(function: Function, points: Array) -> Witness:
                    noise=8 * getattr(function, "degree", 1) * EPS)
 
 
-def witness_of(function: Function | Radial, points: Array) -> Witness:
-    """The kernel of a function of coordinates, or of a metric's distances."""
-    if not isinstance(function, Radial):
-        return of_function(function, points)
-    some, rate = apart(function.metric, points[:SOME], points), function.rate
+def of_radial(metric: Fitted, rate: float, points: Array) -> Witness:
+    """The gaussian kernel of a metric's distances."""
+    some = apart(metric, points[:SOME], points)
     noise = 2 * rate * float((some.distances * some.errors).max(initial=0.0))
-    return Witness(lambda chosen: np.exp(-rate * apart(function.metric, points[chosen], points).distances ** 2),
+    return Witness(lambda chosen: np.exp(-rate * apart(metric, points[chosen], points).distances ** 2),
                    np.ones(len(points)), NUMBER * COLUMN * points.size, "rows of the gaussian kernel by its formula",
                    noise=8 * EPS + noise)
 

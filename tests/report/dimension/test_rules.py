@@ -8,8 +8,10 @@ from mlcli.methods import METHODS
 from mlcli.report.dimension import parallel
 from mlcli.report.dimension.residual import residual_variances
 from mlcli.report.dimension.spectral import below_chord, broken_stick_shares
+from mlcli.stages.algebra.metrics.minkowski import Cityblock
+from mlcli.stages.algebra.metrics.points import under
 from tests.report.dimension.support import counts, found, planted, roll, standardized
-from tests.support import dissimilarities, distances, similarities
+from tests.support import dissimilarities, distances, features, similarities
 
 RANDOM = np.random.default_rng(1)
 
@@ -83,6 +85,13 @@ def test_the_curve_of_a_swiss_roll_drops_at_two() -> None:
     said = counts(document)
     assert (said["residual_variance"], said["two_nn"], said["maximum_likelihood"]) == (2, 2, 2)
     assert document["recommendation"]["components"] == 2 and document["recommendation"]["by"] == "residual_variance"
+
+
+@pytest.mark.filterwarnings("error")
+def test_distances_beyond_the_range_of_doubles_have_no_curve() -> None:
+    data = under(Cityblock(), features(1e308 * np.random.default_rng(9).uniform(0.1, 1, (12, 4))))
+    left_out = found("mds", data, metric="cityblock")["left_out"]
+    assert "range of double precision" in left_out["residual_variance"]
 
 
 def test_a_sampled_curve_is_near_the_whole_one(monkeypatch: pytest.MonkeyPatch) -> None:

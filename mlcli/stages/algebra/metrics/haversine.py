@@ -44,4 +44,18 @@ class Haversine(Metric):
         (latitude, longitude, cosine), (other, across, beside) = left.T[:, :, None], right.T
         chord = np.sin((latitude - other) / 2) ** 2 + cosine * beside * np.sin((longitude - across) / 2) ** 2
         found: Array = 2 * RADIUS * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
+        rows, columns = np.nonzero(chord > 0.5)
+        found[rows, columns] = RADIUS * np.pi - self._compared_beyond(left[rows], right[columns])
+        return found
+
+    def _compared_beyond(self, left: Array, right: Array) -> Array:
+        """Distances (m) of points from those opposite to others: the arcsine of a chord near one has half the digits.
+
+        One less the squared chord is sin²((φ + φ')/2) sin²((λ - λ')/2) + cos²((φ - φ')/2) cos²((λ - λ')/2).
+        """
+        (latitude, longitude, _), (other, across, _) = left.T, right.T
+        along = (longitude - across) / 2
+        rest = (np.sin((latitude + other) / 2) * np.sin(along)) ** 2 + (
+            np.cos((latitude - other) / 2) * np.cos(along)) ** 2
+        found: Array = 2 * RADIUS * np.arcsin(np.sqrt(rest))
         return found
