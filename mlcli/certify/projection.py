@@ -16,7 +16,7 @@ from mlcli.certify.subject import Subject, most
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighbors import FARTHEST
-from mlcli.stages.similarities.metric_witness import Apart, apart
+from mlcli.stages.similarities.metric_witness import apart
 from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
 
 MOST = 32  # rows that are projected, unless all are
@@ -73,20 +73,23 @@ def _rows(subject: Subject) -> Indices:
 
 
 def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
-    """How far rows are from their coordinates; where weights place a row on an equal one, from that one's."""
-    values, gap = subject.data.values, np.abs(coordinates - subject.embedding[rows])
-    metric = metric_of(subject.data)
-    for place in np.flatnonzero(gap.max(axis=1) > 0) if hasattr(subject.similarity, "ridge") else ():
-        row = values[rows[place] : rows[place] + 1]
-        equal = (values == row).all(axis=1) if metric.plain else _at_none(apart(metric, row, values))
-        twins = np.flatnonzero(equal)
+    """How far rows are from their coordinates; where a row may be placed on an equal one, from that one's."""
+    gap = np.abs(coordinates - subject.embedding[rows])
+    for place in np.flatnonzero(gap.max(axis=1) > 0) if subject.similarity.on_equals else ():
+        twins = np.flatnonzero(_equal(subject, int(rows[place])))
         gaps = np.abs(subject.embedding[twins] - coordinates[place])
         gap[place] = gaps[gaps.max(axis=1).argmin()]
     return gap
 
 
-def _at_none(found: Apart) -> AnyArray:
-    """Which points are at no distance from one, but for rounding."""
+def _equal(subject: Subject, row: int) -> AnyArray:
+    """Which points are at no distance from one, but for the rounding of a metric."""
+    values, metric = subject.data.values, metric_of(subject.data)
+    if isinstance(subject.data, Dissimilarities):
+        return np.asarray(values[row] == 0)
+    if metric.plain:
+        return np.asarray((values == values[row]).all(axis=1))
+    found = apart(metric, values[row : row + 1], values)
     return (found.distances <= found.errors)[0]
 
 

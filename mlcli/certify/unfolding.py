@@ -7,12 +7,13 @@ import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, WeightedGraph
+from mlcli.base.inputs import WeightedGraph
 from mlcli.base.types import Array
 from mlcli.certify.eigen import worst
 from mlcli.certify.graph import apart, given_edges, joined_in, neighbors
 from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
+from mlcli.stages.algebra.metrics.points import straight
 from mlcli.stages.unfolding.unfolded import Unfolded
 
 FACE = 1e-9  # share of the points' size that rounding may leave outside a face
@@ -125,7 +126,7 @@ def _basis(again: Again, basis: Array) -> Check:
     outside = factor - basis @ (basis.T @ factor)
     error = max(most(basis.T @ basis - np.eye(basis.shape[1])), most(basis.sum(axis=0)),
                 most(outside) / np.sqrt(again.trace))
-    if again.unfolded.penalty is None and isinstance(subject.data, Features):
+    if again.unfolded.penalty is None and straight(subject.data):
         points = subject.data.values - subject.data.values.mean(axis=0)
         error = max(error, most(points - basis @ (basis.T @ points)) / subject.largest / FACE * subject.rounding)
     return ratio("basis", float(error), subject.rounding, "VᵀV = I, 1ᵀV = 0, and K = V R Vᵀ, as the points' own kernel")

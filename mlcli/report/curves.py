@@ -51,7 +51,7 @@ def shepard(title: str, pairs: Array) -> Figure:
 def comparable(pairs: Array) -> bool:
     """Whether the two distances are of one size, so that the line of equality means something."""
     across, up = pairs.max(axis=0, initial=0.0)
-    return bool(across / 5 <= up <= 5 * across)
+    return bool(across / 5 <= up and up / 5 <= across)
 
 
 def _panel(x: Sequence[float], values: Sequence[float]) -> Panel:

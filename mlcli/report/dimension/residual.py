@@ -29,7 +29,10 @@ def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
     if len(targets) < 3:
         return LeftOut("it needs three points")
     axes = evidence.axes
-    curve = residual_variances(evidence.distances(sources, targets), axes[sources], axes[targets])
+    distances = evidence.distances(sources, targets)
+    if not np.isfinite(distances).all():
+        return LeftOut("some distances are larger than any double")
+    curve = residual_variances(distances, axes[sources], axes[targets])
     if not np.isfinite(curve).all():
         return LeftOut("all distances are equal")
     figures = {"residual_variances": curve.tolist(), "from": len(sources), "to": len(targets),

@@ -75,20 +75,14 @@ class Stages(Options):
                               hint="give --set input.edges=lengths, or use kernel graph_laplacian")
         return {"graph": joining, "kernel": kernel}
 
-    def makes(self) -> tuple[Name, ...]:
+    def makes(self, kind: str = "features") -> tuple[Name, ...]:
         """What is made on the way to coordinates, of what a run may keep; of landmarks not of all pairs."""
-        kind = self.kernel.kind
-        graph: tuple[Name, ...] = () if self.graph is None else ("graph",)
-        if kind in ("weights", "laplacian"):
+        graph: tuple[Name, ...] = ("graph",) if self.graph is not None or kind == "graph" else ()
+        if self.kernel.kind in ("weights", "laplacian"):
             return (*graph, "weights")
-        if self.by_columns or self.landmarks is not None or (self.bent and self.paths is not None):
+        if self.by_columns or self.landmarks is not None:
             return graph
-        return (*graph, "distances", "kernel") if kind == "distances" and not self.bent else (*graph, "kernel")
-
-    @property
-    def bent(self) -> bool:
-        """Whether the kernel is a function of distances, not -δ²/2."""
-        return hasattr(self.kernel, "for_halved")
+        return (*graph, "distances", "kernel") if self.kernel.kind == "distances" else (*graph, "kernel")
 
     def most(self, data: Given) -> int | None:
         """The most axes that the columns can have; None where the kernel is one of points."""

@@ -1,9 +1,8 @@
 """Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
 from mlcli.base.options import option
 from mlcli.base.scaling import Unit
@@ -109,7 +108,6 @@ class Polynomial(OfProducts):
 class Gaussian(OfProducts):
     """exp(-rate d²) with d = ‖x - y‖, or the distance of another metric."""
 
-    of_distances: ClassVar[bool] = True
     name: Literal["gaussian"] = "gaussian"
     kind: ClassVar[str] = "distances"  # what it is computed from
     movable: ClassVar[bool] = True  # whether a shift of all points leaves the centered kernel as it is
@@ -261,7 +259,6 @@ class CosineKernel(OfProducts):
 
 
 Function = Linear | Polynomial | Gaussian | Sigmoid | CosineKernel
-KernelFunction = Annotated[Function, Field(discriminator="name")]
 
 
 def directions(points: Array) -> Array:

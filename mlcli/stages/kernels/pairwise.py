@@ -13,7 +13,7 @@ from mlcli.stages.algebra.distances import inner_products
 class OfProducts(Options):
     """The base of all kernel functions."""
 
-    of_distances: ClassVar[bool] = False  # whether values follow from distances, and so from those of any metric
+    kind: ClassVar[str] = "points"  # what it is computed from: of distances, it follows from those of any metric
     if TYPE_CHECKING:
         def finish(self, products: AnyArray) -> AnyArray:
             """Values from inner products of factors, in place."""

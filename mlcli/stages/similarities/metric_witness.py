@@ -102,7 +102,7 @@ def _aitchison(metric: Any, left: Array, right: Array) -> Array:
 @_formula("gower")
 def _gower(metric: Any, left: Array, right: Array) -> Array:
     numeric, nominal = metric.numeric, metric.nominal
-    sums = [(np.abs(x[numeric] - right[:, numeric]) / metric.ranges).sum(axis=1)
+    sums = [(np.abs(x[numeric] / 2 - right[:, numeric] / 2) / metric.halves).sum(axis=1)
             + (x[nominal] != right[:, nominal]).sum(axis=1) for x in left]
     return np.array(sums) / right.shape[1]
 
@@ -137,12 +137,13 @@ def _of_variation(distances: Array, points: Array) -> Array:
     return np.asarray(np.sqrt(distances) * max(float(sizes.max(initial=1.0)), 1.0) ** 2)
 
 
-# What of a distance's error does not shrink with the distance, in roundings: of rows of unit length, of logarithms, of
-# a sum whose terms cancel, of the angle of opposite directions.
+# What of a distance's error does not shrink with the distance, in roundings: of rows of unit length, of shares of a
+# range, of logarithms, of a sum whose terms cancel, of the angle of opposite directions.
 SLACK: dict[str, Callable[[Array, Array], Array]] = {
     "cosine": lambda distances, points: np.sqrt(distances),
     "correlation": _of_variation,
     "hellinger": lambda distances, points: np.ones_like(distances),
+    "gower": lambda distances, points: np.ones_like(distances),
     "aitchison": lambda distances, points: np.full_like(distances, 1 + float(np.abs(np.log(points)).max(initial=0.0))),
     "jensenshannon": lambda distances, points: 1 / np.maximum(distances, np.sqrt(EPS)),
     "haversine": lambda distances, points: RADIUS / np.maximum(np.cos(distances / (2 * RADIUS)), np.sqrt(EPS)),

@@ -23,6 +23,7 @@ class Barycenters(Similarity):
     """Weights that reproduce a new point from its training neighbors: LLE and SDE."""
 
     keeps_distances: ClassVar[bool] = False
+    on_equals: ClassVar[bool] = True
     neighbors: Neighborhood
     points: Array  # n x d, or n x n dissimilarities
     ridge: float
@@ -48,6 +49,7 @@ class Affinities(Similarity):
     """Affinities to the training neighbors as shares of their sum: Laplacian eigenmaps (Bengio et al., 2004)."""
 
     keeps_distances: ClassVar[bool] = False
+    on_equals: ClassVar[bool] = True
     neighbors: Neighborhood
     affinity: Affinity
     graph: Graph

@@ -28,21 +28,23 @@ class Gower(Metric):
 
     def fitted(self, points: Array, categories: Sequence[int] = ()) -> "RangedGower":
         """The comparison with the ranges of the columns."""
-        low, high = points.min(axis=0), points.max(axis=0)
-        nominal = high == low
+        lows = points.min(axis=0)
+        halves = points.max(axis=0) / 2 - lows / 2
+        nominal = halves == 0
         nominal[list(categories)] = True
         numeric = np.flatnonzero(~nominal)
-        return RangedGower(numeric, np.flatnonzero(nominal), high[numeric] - low[numeric])
+        return RangedGower(numeric, np.flatnonzero(nominal), lows[numeric], halves[numeric])
 
 
-@stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", ranges="g")
+@stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", lows="g", halves="g")
 @frozen
 class RangedGower:
     """Gower's coefficient with the ranges of the training data."""
 
     numeric: Indices  # columns of numbers
     nominal: Indices  # columns of categories
-    ranges: Array  # of the columns of numbers
+    lows: Array  # the least number of each column of numbers
+    halves: Array  # half of its range: the whole may be larger than any double
     name: ClassVar[str] = "gower"
     plain: ClassVar[bool] = False
     embeds: ClassVar[bool] = False
@@ -54,8 +56,12 @@ class RangedGower:
         """All numbers can be compared."""
 
     def represented(self, points: Array) -> Array:
-        """Numbers in units of their ranges, then categories."""
-        return np.hstack([points[:, self.numeric] / self.ranges, points[:, self.nominal]])
+        """Numbers in units of their ranges, then categories.
+
+        Numbers are counted from the least: those far from zero, beside their range, would lose digits otherwise.
+        """
+        shares = (points[:, self.numeric] / 2 - self.lows / 2) / self.halves
+        return np.hstack([shares, points[:, self.nominal]])
 
     def compared(self, left: Array, right: Array) -> Array:
         """Distances (m x n)."""
