@@ -160,7 +160,7 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.axes_options.report
-    texts = {names.CONFIG: build.write(_with_absolute_input(config)),
+    texts = {names.CONFIG: build.write(config),
              **({} if model.spectrum is None else {names.SPECTRUM: spectrum_table(model.spectrum, reported)}),
              **fit_texts(result)}
     if findings.quality is not None:
@@ -240,10 +240,10 @@ def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, 
     """What run.json says of a run, besides versions and file hashes."""
     source, config, spectrum = result.source, result.config, result.model.spectrum
     threads = config.compute.allowed_threads()
-    view = {} if source.view is None else {"view": source.view.facts(config.input.view.path)}
+    view = {} if source.view is None else {"view": source.view.facts(_absolute(config.input.view.path))}
     return {
         "method": config.method.name,
-        "input": {**source.facts(config.input.path), **view},
+        "input": {**source.facts(_absolute(config.input.path)), **view},
         "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
                       "dropped": len(result.dropped)},
         **({} if spectrum is None else
@@ -263,9 +263,11 @@ def summary(result: Run, journal: Journal, certificate: Certificate, output: str
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
     measured = findings.quality.figures if findings and findings.quality else {}
     ranks = {} if spectrum is None else {**leading(spectrum, kept), "scree": leading(spectrum, LEADING)}
+    told = facts(result, journal, certificate)
     return {"run": output, "components": kept, **ranks,
             "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
-            "dimension": axes["recommendation"] if axes else None, **facts(result, journal, certificate)}
+            "dimension": axes["recommendation"] if axes else None,
+            **told, "input": {**told["input"], "path": result.config.input.path}}  # as it was given
 
 
 def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
@@ -275,15 +277,8 @@ def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
             "proportions": shares.tolist() if np.isfinite(shares).all() else None}
 
 
-def _with_absolute_input(config: RunConfig) -> RunConfig:
-    view = config.input.view
-    if view.path is not None:
-        view = view.replace(path=_absolute(view.path))
-    return config.replace(input=config.input.replace(path=_absolute(config.input.path), view=view))
-
-
-def _absolute(path: str) -> str:
-    return path if path == "-" else str(Path(path).absolute())
+def _absolute(path: str | None) -> str | None:
+    return path if path in ("-", None) else str(Path(str(path)).absolute())
 
 
 def _left_out(model: Model, table: Table, dropped: tuple[Dropped, ...]) -> list[Dropped]:

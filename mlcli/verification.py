@@ -64,7 +64,7 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
     changed = tuple(name for name, known in manifest["files"].items() if not is_intact(folder / name, known))
     if changed:
         return Verified(changed, "not looked at", Certificate((), {}))
-    config = moved(config_of(folder), given, view)
+    config = moved(config_of(folder), given, view, manifest["input"])
     state = input_state(config, manifest["input"])
     with threads_limited(config.compute.thread_count()):
         stored = archive.load(folder)
@@ -81,13 +81,22 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
         return Verified((), state, certify(record, folder, full=full))
 
 
-def moved(config: RunConfig, given: str | None, view: str | None) -> RunConfig:
-    """The configuration with the files where they lie now; raises ConfigError for a view that the run has not."""
+def moved(config: RunConfig, given: str | None, view: str | None, known: dict[str, Any]) -> RunConfig:
+    """The configuration with the files where they lie now, or where run.json (`known`) says that they lay.
+
+    Raises ConfigError for a view that the run has not.
+    """
     if view is not None and config.input.view.path is None:
         raise ConfigError("NO-VIEW", "the run has no second view", where="--view", hint="leave it out")
-    first = config.input.path if given is None else given
-    second = config.input.view if view is None else config.input.view.replace(path=view)
+    first, second = lay(config.input.path, known) if given is None else given, config.input.view
+    if second.path is not None:
+        second = second.replace(path=lay(second.path, known.get("view") or {}) if view is None else view)
     return config.replace(input=config.input.replace(path=first, view=second))
+
+
+def lay(path: str, known: dict[str, Any]) -> str:
+    """Where a file lay whose path was given relative to another directory; earlier runs have it in config.yaml."""
+    return path if Path(path).is_absolute() else str(known.get("path", path))
 
 
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:

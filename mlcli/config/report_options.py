@@ -36,7 +36,7 @@ class Report(Options):
     keep: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "What the stages of the fit made that is written as files too: the neighbor graph (graph.npz), the "
         "distances that the kernel is made of (distances.npy), the weights of the edges or of the neighbors "
-        "(weights.npz), the centered kernel (kernel.npy).")
+        "(weights.npz), the kernel as it was solved (kernel.npy).")
 
     draw_graph: bool = option(False, "Whether the edges of the neighbor graph are drawn under the scatter plot; the "
                               "graph is then kept.")

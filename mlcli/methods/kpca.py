@@ -20,9 +20,10 @@ class KernelPCA(Method):
 
     With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within about 1/√r and nothing
     beyond: too large a rate makes all points equally different, too small a one gives PCA again. Its default is one
-    over the median squared distance of all pairs, those of equal points left out. The laplacian kernel, exp(-r d), falls
-    more slowly, and is held in memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows of new points are centered as the training rows were. Source: Schölkopf, Smola and
-    Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998.
+    over the median squared distance of all pairs, those of equal points left out. The laplacian kernel, exp(-r d),
+    falls more slowly, and is always held in memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
+    of new points are centered as the training rows were. Source: Schölkopf, Smola and Müller, "Nonlinear component
+    analysis as a kernel eigenvalue problem", 1998.
     """
 
     accepts: ClassVar = (Features, Similarities)
@@ -48,7 +49,7 @@ class KernelPCA(Method):
         """Nothing depends on the data; but some choices have no use beside others."""
         if not self.distance.plain and self.kernel.kind != "distances":
             raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
-                              where="method.metric", hint="leave the metric out, or choose kernel gaussian or laplacian")
+                              where="method.metric", hint="leave it out, or choose kernel gaussian or laplacian")
         if isinstance(data, Similarities) and self.kernel != Gaussian():
             raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
                               hint="leave the kernel's options out")

@@ -1,6 +1,8 @@
 """The parts of a report about the run itself: what was run, warnings, certificate, timings, how to repeat it."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from shlex import quote
 from typing import Any
 
 from mlcli.base.vocabulary import STAGES
@@ -104,8 +106,9 @@ def timings(run: Contents) -> Part:
 def repeating(run: Contents) -> Part:
     """The commands and the configuration that make this run again."""
     fed = " < DATA" if run.config.input.path == "-" else ""
+    document = quote(str(PurePath(run.config.output or "") / "config.yaml"))
     lines = [f"pip install mlcli=={run.manifest.get('mlcli')}",
-             f"mlcli run config.yaml -o again{fed}      # in the run's directory",
+             f"mlcli run {document} -o again{fed}      # in the same working directory",
              f"sha256sum DATA      # {run.manifest['input'].get('sha256') or 'unknown'}"]
     return section("How to repeat it", verbatim("\n".join(lines)), sentence("config.yaml:", "soft"),
                    joined([verbatim(run.config_text)]))

@@ -24,7 +24,7 @@ class Euclidean(Metric):
 
 @stored("cityblock-metric")
 class Cityblock(Metric):
-    """The sum of the differences of all columns, Σ |x - y|, also called Manhattan; SciPy's `cityblock`."""
+    """The sum of the differences of all columns, Σ |x - y|; SciPy's `cityblock`."""
 
     name: Literal["cityblock"] = "cityblock"
     aliases: ClassVar[tuple[str, ...]] = ("manhattan", "taxicab", "l1")
