@@ -30,6 +30,7 @@ def test_flags_reach_a_chain(mlcli: Caller, tmp_path: Path) -> None:
     arguments = ("embed", "data.csv", "-m", "chain", "-k", "7", "--paths", "floyd", "--kernel", "laplacian", "-p", "3")
     assert mlcli(*arguments, "-o", "run", "-q").code == 0
     text = (tmp_path / "run" / "config.yaml").read_text()
+    assert "method:\n  name: chain\n" in text
     assert "count: 7" in text and "algorithm: floyd" in text and "name: laplacian" in text and "components: 3" in text
     certificate = json.loads((tmp_path / "run" / "certificate.json").read_text())
     assert certificate["verdict"] == "pass"
