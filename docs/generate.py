@@ -13,7 +13,9 @@ from pathlib import Path
 
 import mlcli
 from mlcli import errors
+from mlcli.base.options import Options
 from mlcli.base.vocabulary import STAGES
+from mlcli.config.build import aliases
 from mlcli.config.describe import Row, alternatives, rows, tag_of
 from mlcli.config.run_config import RunConfig
 from mlcli.config.schema import schema
@@ -48,7 +50,7 @@ def method_page(name: str, kind: type[Method]) -> str:
     takes = f"Takes: {inputs}. {kind.holds().replace('spectrum.csv', '`spectrum.csv`')}"
     made = kind().makes()
     takes += f" A run may keep {' and '.join(f'`{name}`' for name in made)} (`--keep`)." if made else ""
-    called = [f"Also called {' or '.join(f'`{alias}`' for alias in kind.aliases)}."] if kind.aliases else []
+    called = [other_names(kind).strip()] if kind.aliases else []
     return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, *chain_of(name, kind),
                         "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
@@ -109,6 +111,12 @@ def table(described: list[Row]) -> str:
     return "\n".join(lines)
 
 
+def other_names(kind: type[Options]) -> str:
+    """What else people may type for one of several kinds, as a sentence."""
+    names = aliases(kind)
+    return f" Also called {' or '.join(f'`{name}`' for name in names)}." if names else ""
+
+
 def metrics_page() -> str:
     """How each metric is defined, and which numbers it takes."""
     owners = [name for name, kind in METHODS.items() if "metric" in kind.model_fields]
@@ -120,7 +128,7 @@ def metrics_page() -> str:
               "id, the column and a remedy. New points are held to the same, and placed under the same metric. "
               "Neighbors are exact under every metric. Rows are compared as `prepare` leaves them: a scale that "
               "centers columns makes numbers below zero of amounts.")
-    sections = [f"## `{tag_of(kind)}`\n\n{' '.join((kind.__doc__ or '').split())}" for kind in kinds]
+    sections = [f"## `{tag_of(kind)}`\n\n{' '.join((kind.__doc__ or '').split())}{other_names(kind)}" for kind in kinds]
     return "\n\n".join(["# Metrics", intro, domain, *sections]) + "\n"
 
 

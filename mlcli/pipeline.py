@@ -267,9 +267,11 @@ def summary(result: Run, journal: Journal, certificate: Certificate, output: str
     spectrum, kept = result.model.spectrum, len(result.embedding.columns)
     measured = findings.quality.figures if findings and findings.quality else {}
     ranks = {} if spectrum is None else {**leading(spectrum, kept), "scree": leading(spectrum, LEADING)}
+    told = facts(result, journal, certificate)
     return {"run": output, "components": kept, **ranks,
             "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
-            "dimension": axes["recommendation"] if axes else None, **facts(result, journal, certificate)}
+            "dimension": axes["recommendation"] if axes else None,
+            **told, "input": {**told["input"], "path": result.config.input.path}}  # as it was given
 
 
 def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:

@@ -103,6 +103,11 @@ def found(path: str, known: dict[str, Any]) -> str:
     return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
 
 
+def lay(path: str, known: dict[str, Any]) -> str:
+    """Where a file lay whose path was given relative to another directory; earlier runs have it in config.yaml."""
+    return path if Path(path).is_absolute() else str(known.get("path", path))
+
+
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:
     """Whether the input, with its second view, is still what the run read."""
     states = [file_state(config.input.path, known)]

@@ -75,10 +75,10 @@ def _rows(subject: Subject) -> Indices:
 
 
 def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
-    """How far rows are from their coordinates; where weights place a row on an equal one, from that one's."""
+    """How far rows are from their coordinates; where a row may be placed on an equal one, from that one's."""
     gap = np.abs(coordinates - subject.embedding[rows])
     for place in np.flatnonzero(gap.max(axis=1) > 0) if subject.similarity.on_equals else ():
-        twins = np.flatnonzero(_equal(subject, rows[place]))
+        twins = np.flatnonzero(_equal(subject, int(rows[place])))
         gaps = np.abs(subject.embedding[twins] - coordinates[place])
         gap[place] = gaps[gaps.max(axis=1).argmin()]
     return gap
@@ -220,9 +220,10 @@ def _heat(rate: float, lengths: Array) -> Check:
 def _ranges(given: Any, metric: RangedGower) -> Check:
     """The ranges of Gower's coefficient are those of the columns; constant ones and those of texts have none."""
     low, high = given.values.min(axis=0), given.values.max(axis=0)
-    numeric = np.setdiff1d(np.flatnonzero(low < high), given.categories)
+    halves = high / 2 - low / 2
+    numeric = np.setdiff1d(np.flatnonzero(halves), given.categories)
     wrong = len(np.setxor1d(numeric, metric.numeric)) or int(
-        np.sum((metric.low != low[numeric]) | (metric.ranges != high[numeric] - low[numeric])))
+        np.sum((metric.lows != low[numeric]) | (metric.halves != halves[numeric])))
     return count("ranges", wrong, "columns whose ranges in Gower's coefficient are not the input's")
 
 

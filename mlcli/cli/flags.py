@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.base.frozen import frozen
-from mlcli.config.describe import LIST, Row, rows
+from mlcli.config.describe import LIST, TAG, Row, rows, unique
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import RunConfig
 from mlcli.methods import METHODS
@@ -76,7 +76,7 @@ def parameter(name: str) -> inspect.Parameter:
     described = rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
     kind: Any = bool if flag.constant else list[str] | None if described[0].type.startswith(LIST) else str | None
     option = typer.Option(*flag.names, help=sentence(flag, described), show_default=False,
-                          metavar=None if flag.constant else metavar(described[0]))
+                          metavar=None if flag.constant else metavar(described))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
                              default=False if flag.constant else None)
 
@@ -99,16 +99,27 @@ def sentence(flag: Flag, described: list[Row]) -> str:
     methods = [row.only["method"] for row in described if "method" in row.only]
     owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
     repeated = " Repeatable." if described[0].type.startswith(LIST) else ""
-    default, text = described[0].default.strip("[]"), described[0].sentence
+    default, text = default_of(described), described[0].sentence
     shown = "" if flag.constant or default in ("null", "", "required") or "(default" in text else (
         f" [default: {default}]")
     return f"{text.removesuffix('.')}{owners}.{repeated}{shown}"
 
 
-def metavar(row: Row) -> str:
-    """What a flag takes: its choices, or the name of the option."""
-    kind = row.type.removeprefix(LIST)
-    return "|".join(kind.split("'")[1::2]) if kind.startswith("'") else row.path.rpartition(".")[2].upper()
+def default_of(described: list[Row]) -> str:
+    """An option's default, with the methods that have each where these differ."""
+    defaults = unique(row.default.strip("[]") for row in described)
+    if len(defaults) == 1:
+        return defaults[0]
+    return ", ".join(f"{default} ({', '.join(row.only['method'] for row in described if row.default == default)})"
+                     for default in defaults)
+
+
+def metavar(described: list[Row]) -> str:
+    """What a flag takes: the choices of any method, or the name of the option."""
+    kind = described[0].type.removeprefix(LIST)
+    if not kind.startswith("'"):
+        return described[0].path.rpartition(".")[2].upper()
+    return "|".join(unique(name for row in described for name in row.type.split("'")[1::2]))
 
 
 def layer_of(values: Mapping[str, Any]) -> Layer:
@@ -119,7 +130,9 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
             continue
         flag = FLAGS[name]
         given = value_for(flag, given)
-        layer = assignment(flag.path, given, flag.names[0], other=flag.also).over(layer)
+        whole = isinstance(given, dict)  # a section in full, whose name alone the flag takes otherwise
+        path = flag.path.removesuffix(f".{TAG}") if whole else flag.path
+        layer = assignment(path, given, flag.names[0], other=flag.also).over(layer)
     return layer
 
 

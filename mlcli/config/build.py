@@ -133,4 +133,5 @@ def aliases(kind: type[Options]) -> tuple[str, ...]:
 
 def write(config: RunConfig) -> str:
     """The text of a `config.yaml` that describes this run in full."""
-    return dump(config.model_dump())
+    values = config.model_dump()
+    return dump({**values, "method": {TAG: config.method.name, **values["method"]}})  # its name first, of chains too

@@ -41,7 +41,7 @@ class Report(Options):
     keep: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "What the stages of the fit made that is written as files too: the neighbor graph (graph.npz), the "
         "distances that the kernel is made of (distances.npy), the weights of the edges or of the neighbors "
-        "(weights.npz), the centered kernel (kernel.npy).")
+        "(weights.npz), the kernel as it was solved (kernel.npy).")
     image: Annotated[tuple[Side, ...], Strict(False), Field(min_length=2, max_length=3)] | None = option(
         None, "Rows and columns of the image that a row of features is, and 3 where it has red, green and blue: the "
         "report draws decoded rows as images (default: as profiles).")

@@ -2,6 +2,7 @@
 
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
+from mlcli.base.products import Name
 from mlcli.config.report_options import Report
 from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
@@ -24,8 +25,9 @@ class RunConfig(Options):
     def require_fitting(self) -> None:
         """Raises ConfigError where the method does not accept what input and preparation give."""
         self.method.require_kind(self.input.kind, self.prepare.missing)
-        self.method.require_products(self.report.keep, "report.keep")
-        self.method.require_products(("graph",) if self.report.draw_graph else (), "report.draw_graph")
+        self.method.require_products(self.report.keep, self.input.kind, "report.keep")
+        drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
+        self.method.require_products(drawn, self.input.kind, "report.draw_graph")
         if self.report.image is not None:
             self.method.require_decoder(self.input.kind, "report.image")
         written = [name for name in ("keep", "draw_graph", "image") if getattr(self.report, name)]

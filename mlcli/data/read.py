@@ -59,7 +59,7 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
         if input.kind == "graph":
             return graph_table(file, input, source, compute)
         layout = square_layout if input.square else features_layout
-        sheet = (_with_categories if categories and input.columns else read_sheet)(file, input, format, compute, layout)
+        sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
 
 
@@ -70,6 +70,9 @@ def _with_categories(file: Opened, input: Input, format: str, compute: Compute, 
     except DataError as error:
         if not error.columns or input.transpose:
             raise
+        if not input.columns:
+            raise DataError(error.code.removeprefix("E-"), error.what, where=error.where, columns=error.columns,
+                            hint=f"{error.hint}; a column of text that --columns names is a category") from error
         sheet = read_sheet(file, as_texts(input, error.columns), format, compute, layout)
         return coded(sheet, categories_of(sheet, error.columns))
 

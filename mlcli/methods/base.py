@@ -20,7 +20,7 @@ from mlcli.stages.chain.setting import Composition
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors
 from mlcli.stages.graph.pieces import graph_steps
 
 
@@ -98,8 +98,8 @@ class Method(Options):
             raise ConfigError("VIEW", f"{self.name} has no use for a second view", where="input.view",
                               hint="leave it out, or choose cca or ibfa")
         if not (self.distance.plain or isinstance(data, Features)):
-            raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen and {data.kind} are given, which "
-                              "are not compared", where="method.metric", hint="leave it out, or give features")
+            raise ConfigError("METRIC", f"the metric {self.distance.name} was chosen, and it compares features, not "
+                              f"{data.kind}", where="method.metric", hint="leave it out, or give features")
         if not isinstance(data, self.accepts):
             needs = next(accepted.needs for accepted in self.accepts if accepted.kind == data.kind)
             raise ConfigError("NEEDS", f"{self.name} needs {needs.partition(';')[0]}", where="input",
@@ -121,14 +121,14 @@ class Method(Options):
         """How many axes are kept."""
         return self.axes if self.axes_section() == "axes" else self.eigensolve
 
-    def makes(self) -> tuple[Name, ...]:
-        """What a fit makes on the way to its coordinates, of what a run may keep."""
-        chain = self.chain()
-        return () if chain is None else chain.makes()
+    def makes(self, kind: str = "features") -> tuple[Name, ...]:
+        """What a fit of such an input makes on the way to its coordinates, of what a run may keep."""
+        chain = self.chain(kind)
+        return () if chain is None else chain.makes(kind)
 
-    def require_products(self, wanted: Sequence[Name], where: str) -> None:
+    def require_products(self, wanted: Sequence[Name], kind: str, where: str) -> None:
         """Raises ConfigError where something is to be kept that the fit does not make."""
-        made = self.makes()
+        made = self.makes(kind)
         for name in wanted:
             if name not in made:
                 raise ConfigError("KEEP", f"{name} cannot be kept: {self.name} makes none with these options",
@@ -167,6 +167,8 @@ class Method(Options):
             searching = "neighbors.radius", "neighbors.count", "graph"
             return self.refuse_unused("the graph is given", *(path for path in searching if path.partition(
                 ".")[0] in type(self).model_fields))
+        if self.neighbors.radius is not None and "graph" in type(self).model_fields:
+            self.refuse_unused(SAME_BOTH_WAYS, "graph")
         return {"neighbors": self.neighbors.resolved(len(data.values))}
 
     def limit(self, data: Input) -> int:

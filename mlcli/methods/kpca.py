@@ -9,20 +9,21 @@ from mlcli.methods.base import Method
 from mlcli.methods.model import Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.kernels import Given, Products
+from mlcli.stages.chain.kernels import Given, KernelFunction, Products
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.kernels.functions import Gaussian, KernelFunction
+from mlcli.stages.kernels.functions import Gaussian
 
 
 class KernelPCA(Method):
-    """PCA in the feature space of a kernel function: gaussian, linear, polynomial and others; or of a given kernel.
+    """PCA in the feature space of a kernel function: gaussian, linear, laplacian and others; or of a given kernel.
 
     With the linear kernel it is PCA. The gaussian kernel, exp(-r d²), sees neighbors within about 1/√r and nothing
     beyond: too large a rate makes all points equally different, too small a one gives PCA again. Its default is one
-    over the median squared distance of all pairs, those of equal points left out. A given matrix (`input.kind: kernel`)
-    is used as it is. Kernel rows of new points are centered as the training rows were. Source: Schölkopf, Smola and
-    Müller, "Nonlinear component analysis as a kernel eigenvalue problem", 1998.
+    over the median squared distance of all pairs, those of equal points left out. The laplacian kernel, exp(-r d),
+    falls more slowly, and is always held in memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
+    of new points are centered as the training rows were. Source: Schölkopf, Smola and Müller, "Nonlinear component
+    analysis as a kernel eigenvalue problem", 1998.
     """
 
     accepts: ClassVar = (Features, Similarities)
@@ -31,6 +32,7 @@ class KernelPCA(Method):
     rules: ClassVar = ("broken_stick", "elbow")
     ways: ClassVar = (
         way(), way("gaussian", kernel={"name": "gaussian", "rate": 0.05}), way("linear", kernel={"name": "linear"}),
+        way("laplacian", kernel={"name": "laplacian"}),
         way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}),
         way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"))
     name: Literal["kpca"] = "kpca"
@@ -47,7 +49,7 @@ class KernelPCA(Method):
         """Nothing depends on the data; but some choices have no use beside others."""
         if not (self.distance.plain or self.kernel.bent):
             raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
-                              where="method.metric", hint="leave the metric out, or choose the gaussian kernel")
+                              where="method.metric", hint="leave it out, or choose kernel gaussian or laplacian")
         if isinstance(data, Similarities) and self.kernel != Gaussian():
             raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
                               hint="leave the kernel's options out")

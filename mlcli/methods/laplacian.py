@@ -27,11 +27,11 @@ class Laplacian(Method):
     Coordinates have unit variance, weighted by D: weights say nothing of scale. The whole spectrum, and with it a share
     of variance, is computed up to 600 points.
 
-    A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); a training point on
-    itself, or on the first that equals it. Equal rows with other neighbors have other coordinates. It fails where few
-    edges hold parts of the data together: the first axes then separate the parts, and nothing else. Source: Belkin and
-    Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new points: Bengio and
-    others, 2004.
+    A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that equals a
+    training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. It
+    fails where few edges hold parts of the data together: the first axes then separate the parts, and nothing else.
+    Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
+    points: Bengio and others, 2004.
     """
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)

@@ -1,5 +1,6 @@
 """Scatter plots of the embedding: the first two axes, and every pair of up to four."""
 
+import sys
 from collections.abc import Sequence
 from itertools import combinations
 
@@ -123,14 +124,14 @@ def panel_of(values: Array, rows: Indices | None = None) -> Panel:
         return Panel(Scale.over(x, LEFT, LEFT + WIDE, whole=False), Scale.over(y, TOP + 340, TOP, whole=False))
     spans = x[1] / 2 - x[0] / 2, y[1] / 2 - y[0] / 2
     tall = float(min(max(WIDE * spans[1] / spans[0], LOWEST), HIGHEST))
-    pixel = max(spans[0] / WIDE, spans[1] / tall) * 2
+    pixel = max(spans[0] / WIDE, spans[1] / tall)  # half of one: a whole range may be larger than any double
     return Panel(Scale.over(_widened(x, pixel * WIDE), LEFT, LEFT + WIDE, whole=False),
                  Scale.over(_widened(y, pixel * tall), TOP + tall, TOP, whole=False))
 
 
-def _widened(ends: tuple[float, float], length: float) -> tuple[float, float]:
-    middle = ends[0] / 2 + ends[1] / 2
-    return middle - length / 2, middle + length / 2
+def _widened(ends: tuple[float, float], half: float) -> tuple[float, float]:
+    middle, most = ends[0] / 2 + ends[1] / 2, sys.float_info.max
+    return max(middle - half, -most), min(middle + half, most)
 
 
 def plane(values: Array, rows: Indices | None = None) -> Array:

@@ -62,7 +62,7 @@ def without_a_column(whole: Any, self: Any, points: Array, categories: Any = ())
     """Gower's coefficient that takes a column of numbers for one of categories."""
     found = whole(self, points, categories)
     return replace(found, numeric=found.numeric[1:], nominal=np.append(found.nominal, found.numeric[0]),
-                   low=found.low[1:], ranges=found.ranges[1:])
+                   lows=found.lows[1:], halves=found.halves[1:])
 
 
 def halves(whole: Any, self: Any, values: AnyArray) -> AnyArray:

@@ -145,6 +145,31 @@ def test_an_input_that_moved_is_named_and_one_that_changed_is_not_used(out: Path
     assert json.loads(mlcli("verify", str(out), "--json").out)["input"] == "changed"
 
 
+def test_paths_that_were_given_relative_stay_so_and_are_found_from_anywhere(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Runs of before had the absolute paths in config.yaml, and those that were given in run.json."""
+    mlcli, run, other = Caller(capsys), tmp_path / "run", tmp_path / "other"
+    other.mkdir()
+    monkeypatch.chdir(tmp_path)
+    for file in ("one.csv", "two.csv"):
+        np.savetxt(file, np.random.default_rng(len(file)).standard_normal((30, 3)), delimiter=",")
+    assert mlcli("embed", "one.csv", "--view", "two.csv", "-m", "cca", "-q", "-o", "run").code == 0
+    config, manifest = run / "config.yaml", run / "run.json"
+    known = json.loads(manifest.read_text())["input"]
+    assert "path: one.csv" in config.read_text() and "path: two.csv" in config.read_text()
+    assert (known["path"], known["view"]["path"]) == (str(tmp_path / "one.csv"), str(tmp_path / "two.csv"))
+    assert mlcli("run", config, "-q", "-o", "again").code == 0
+    assert (tmp_path / "again" / "embedding.csv").read_bytes() == (run / "embedding.csv").read_bytes()
+    monkeypatch.chdir(other)
+    assert json.loads(mlcli("verify", run, "--json").out)["input"] == "unchanged"
+    assert mlcli("report", run, "-q").code == 0
+    for name in ("one", "two"):
+        config.write_text(config.read_text().replace(f"path: {name}.csv", f"path: {tmp_path}/{name}.csv"))
+    manifest.write_text(manifest.read_text().replace(f"{tmp_path}/", ""))
+    rehashed(run, "config.yaml")
+    assert json.loads(mlcli("verify", run, "--json").out)["input"] == "unchanged"
+
+
 def test_a_failed_run_is_set_aside_and_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                                                capsys: pytest.CaptureFixture[str]) -> None:
     config, failed = configured(tmp_path, PCA), tmp_path / "out.failed"

@@ -167,3 +167,28 @@ def test_blocks_of_any_size_fill_the_same_matrix(monkeypatch: pytest.MonkeyPatch
     assert np.array_equal(np.triu(filled), np.triu(whole) / 8)
     assert np.array_equal(filled, filled.T)
     assert max(asked) == max(2, min(40, room // 40))
+
+
+@pytest.mark.parametrize("options", [("-k", "6", "--paths", "floyd", "--kernel", "gaussian"),
+                                     ("--kernel", "gaussian", "--metric", "cityblock"), ("--kernel", "laplacian")])
+def test_of_functions_of_distances_both_are_kept(mlcli: Caller, options: tuple[str, ...], points: Array) -> None:
+    kept(mlcli, "chain", "distances,kernel", *options, "--set", "method.centering=none")
+    lengths, kernel = np.load("chain/distances.npy"), np.load("chain/kernel.npy")
+    power = 2 if "gaussian" in options else 1
+    pairs = np.triu_indices(40, 1)
+    apart = lengths[pairs] > 0
+    rates = -np.log(kernel[pairs][apart]) / lengths[pairs][apart] ** power
+    assert rates == pytest.approx(rates[0], rel=1e-9) and np.array_equal(kernel.diagonal(), np.ones(40))
+    if "--paths" not in options:
+        order = 1 if "cityblock" in options else 2
+        assert lengths == pytest.approx(np.linalg.norm(points[:, None] - points, ord=order, axis=2), rel=1e-12)
+    told, found = eigenvalues("chain"), np.linalg.eigvalsh(kernel)[::-1]
+    assert np.abs(found[: len(told)] - told).max() <= 1e-12 * found[0]
+
+
+def test_what_is_kept_follows_from_the_kind_of_input(mlcli: Caller) -> None:
+    np.save("kernel.npy", np.eye(9) + 1)
+    given = ("embed", "kernel.npy", "-m", "kpca", "--set", "input.kind=kernel", "-o", "run", "-q", "--keep")
+    called = mlcli(*given, "distances")
+    assert (called.code, "E-KEEP" in called.err) == (78, True)
+    assert mlcli(*given, "kernel").code == 0

@@ -31,7 +31,7 @@ def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
     axes = evidence.axes
     distances = evidence.distances(sources, targets)
     if not np.isfinite(distances).all():
-        return LeftOut("distances in the data's unit leave the range of double precision")
+        return LeftOut("some distances are larger than any double")
     curve = residual_variances(distances, axes[sources], axes[targets])
     if not np.isfinite(curve).all():
         return LeftOut("all distances are equal")

@@ -22,7 +22,7 @@ from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.pieces import connected_graph, graph_steps
 from mlcli.stages.kernels.corrections import correction_for
 from mlcli.stages.kernels.forms import CACHED, Dense
-from mlcli.stages.kernels.products import corrected_rows, distance_products, kernel_product
+from mlcli.stages.kernels.products import corrected_rows, distance_products
 from mlcli.stages.paths.paths import rounding_of
 from mlcli.stages.paths.plan import PathPlan
 from mlcli.stages.similarities import Distances, Geodesics, GivenDistances, GivenGraph, linear_decoder
@@ -70,8 +70,7 @@ class OfPairs:
         """Distances of all pairs, held whole, their kernel and its spectrum."""
         chain, data = self.chain, self.chain.data
         count, threads = chain.landmarks or len(data.values), chain.compute.thread_count()
-        instead = "of features, pca gives the same embedding in little memory; or " * metric_of(data).plain
-        square, remedy = 8.0 * count**2, f"{instead}use landmarks"
+        square, remedy = 8.0 * count**2, self._instead()
         rows = 0.0 if chain.landmarks is None else 8.0 * 2 * count * len(data.values)
         held, whole = 2 * square + rows, chain.landmarks is None
         steps = [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads), held,
@@ -82,6 +81,14 @@ class OfPairs:
         steps += [*gower_steps(count**2, held, remedy, square=whole),
                   chain.eigensolve.step(count, threads, held, remedy, square=whole)]
         return uncentered_too(chain, steps if whole else [*steps, landmark_step(count, len(data.values))])
+
+    def _instead(self) -> str:
+        """What takes less memory."""
+        if hasattr(self.chain.kernel, "for_halved"):
+            of_points = isinstance(self.chain.data, Features)
+            return "use kernel gaussian, which is streamed" if of_points else "give fewer points"
+        return "of features, pca gives the same embedding in little memory; or " * metric_of(
+            self.chain.data).plain + "use landmarks"
 
     def fitted(self) -> Fitted:
         """The fit of all points, or of landmarks by which the others are placed."""
@@ -107,9 +114,9 @@ class OfPairs:
         plain = similarity is base
         spectrum = solved(chain, kernel, len(squared) - (chain.centering == "double"), 0.0 if plain else NOTABLE)
         bent = not straight(data) or correction.constant or not plain
-        rows = corrected_rows(data, correction)
-        products = distance_products(len(squared), rows, spectrum.centering) if plain else kernel_product(
-            len(squared), lambda chosen: similarity.rows(data.values[chosen]), spectrum.centering)
+        products = distance_products(
+            len(squared), corrected_rows(data, correction), spectrum.centering,
+            gower if plain else lambda squares: similarity.function.of_halved(gower(squares)))
         return fitted_by(chain, spectrum, similarity, products=products,
                          decoder=None if bent else linear_decoder(data.values, spectrum))
 

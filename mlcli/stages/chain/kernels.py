@@ -7,7 +7,7 @@ from pydantic import Field
 from mlcli.base.options import option
 from mlcli.stages.graph.affinities import Affinity, Binary
 from mlcli.stages.kernels.factored import Route
-from mlcli.stages.kernels.functions import CosineKernel, Gaussian, Linear, Polynomial, Sigmoid
+from mlcli.stages.kernels.functions import CosineKernel, Function, Gaussian, Linear, Polynomial, Sigmoid
 from mlcli.stages.kernels.laplacian import LaplacianKernel
 from mlcli.stages.kernels.pairwise import KernelOptions
 from mlcli.stages.unfolding.unfold import SOFTNESS, Unfolding
@@ -93,6 +93,7 @@ class GraphLaplacian(KernelOptions):
         return -1 if self.weights.of == "affinities" and not self.normalized else 0
 
 
+KernelFunction = Annotated[Function | LaplacianKernel, Field(discriminator="name")]  # of two points
 ChainKernel = Annotated[
     GowerKernel | Products | Polynomial | Gaussian | Sigmoid | LaplacianKernel | CosineKernel | Given | Reconstruction
     | UnfoldingKernel | GraphLaplacian, Field(discriminator="name")]

@@ -7,7 +7,7 @@ import numpy as np
 from mlcli.base.options import Options, option
 from mlcli.base.types import Array
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors
 
 Centered = Literal["double", "columns", "none"]
 
@@ -20,7 +20,9 @@ class NeighborGraph(Options):
         "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
 
     def resolved(self, size: int) -> "NeighborGraph":
-        """With at most n - 1 neighbors."""
+        """With at most n - 1 neighbors; raises ConfigError for a rule beside a radius."""
+        if self.neighbors.radius is not None:
+            self.refuse_unused(SAME_BOTH_WAYS, "rule", where="method.graph")
         return self.replace(neighbors=self.neighbors.resolved(size))
 
 

@@ -16,7 +16,7 @@ from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Function
-from mlcli.stages.kernels.products import kernel_product
+from mlcli.stages.kernels.products import distances_product, kernel_product
 from mlcli.stages.kernels.radial import rate_step
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
@@ -93,6 +93,8 @@ class OfFunction:
         return self._fitted(spectrum, similarity, linear)
 
     def _fitted(self, spectrum: Spectrum, similarity: Columns | KernelValues, decoder: Affine | None = None) -> Fitted:
-        values = self.chain.data.values
+        data, values = self.chain.data, self.chain.data.values
         products = kernel_product(len(values), lambda chosen: similarity.rows(values[chosen]), spectrum.centering)
+        if self.chain.kernel.kind == "distances":
+            products = {**products, **distances_product(data)}
         return fitted_by(self.chain, spectrum, similarity, decoder=decoder, products=products)

@@ -88,7 +88,8 @@ def in_chain(text: str, kernel: Any) -> str:
     """A text that names options of methods, with the paths of the same options in a chain with this kernel."""
 
     def path(place: Match[str]) -> str:
-        inside = "graph." if place[1] == "neighbors" else "kernel." * (place[1] in type(kernel).model_fields)
+        of_kernel = place[1] in type(kernel).model_fields and place[1] != "name"  # the chain has a name itself
+        inside = "graph." if place[1] == "neighbors" else "kernel." * of_kernel
         return f"method.{inside}{place[1]}"
 
     return sub(r"method\.(\w+)", path, text)

@@ -78,26 +78,21 @@ class Stages(Options):
                               hint="give --set input.edges=lengths, or use kernel graph_laplacian")
         return {"graph": joining, "kernel": kernel}
 
-    def makes(self) -> tuple[Name, ...]:
+    def makes(self, kind: str = "features") -> tuple[Name, ...]:
         """What is made on the way to coordinates, of what a run may keep; of landmarks not of all pairs."""
-        kind = self.kernel.kind
-        graph: tuple[Name, ...] = () if self.graph is None else ("graph",)
-        if kind in ("weights", "laplacian"):
+        graph: tuple[Name, ...] = ("graph",) if self.graph is not None or kind == "graph" else ()
+        if self.kernel.kind in ("weights", "laplacian"):
             return (*graph, "weights")
-        if self.by_columns or self.landmarks is not None or (self.bent and self.paths is not None):
+        if self.by_columns or self.landmarks is not None:
             return graph
-        return (*graph, "distances", "kernel") if kind == "distances" and not self.bent else (*graph, "kernel")
+        return (*graph, "distances", "kernel") if self.kernel.kind == "distances" else (*graph, "kernel")
 
     @property
     def linear(self) -> bool:
         """Whether the kernel is one of inner products of features, to which coordinates then lead back."""
         straight = self.metric.plain and self.paths is None and self.correction == "none"
-        return hasattr(self.kernel, "function") or (straight and self.kernel.kind == "distances" and not self.bent)
-
-    @property
-    def bent(self) -> bool:
-        """Whether the kernel is a function of distances, not -δ²/2."""
-        return self.kernel.bent
+        return hasattr(self.kernel, "function") or (
+            straight and self.kernel.kind == "distances" and not self.kernel.bent)
 
     def most(self, data: Given) -> int | None:
         """The most axes that the columns can have; None where the kernel is one of points."""

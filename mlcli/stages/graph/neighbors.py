@@ -11,6 +11,7 @@ from mlcli.errors import ConfigError, GeometryError
 from mlcli.stages.graph.neighborhoods import USUAL, Nearest, Neighborhood, Within
 
 FARTHEST = 2.0**500  # the largest radius on normalized data: beyond all points, and with a finite square
+SAME_BOTH_WAYS = "within a radius all neighbors are mutual"  # why a rule for joining them has no use
 
 
 class Neighbors(Options):

@@ -1,9 +1,8 @@
 """Kernel functions: how similar two points are, as a formula (Schölkopf, Smola and Müller, 1998)."""
 
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from pydantic import Field
 
 from mlcli.base.options import option
 from mlcli.base.scaling import Unit
@@ -256,7 +255,6 @@ class CosineKernel(OfProducts):
 
 
 Function = Linear | Polynomial | Gaussian | Sigmoid | CosineKernel
-KernelFunction = Annotated[Function, Field(discriminator="name")]
 
 
 def directions(points: Array) -> Array:

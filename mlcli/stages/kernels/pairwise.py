@@ -29,6 +29,7 @@ class OfProducts(KernelOptions):
     """The base of all kernel functions."""
 
     direct: ClassVar[bool] = True
+    kind: ClassVar[str] = "points"  # what it is computed from: of distances, it follows from those of any metric
     if TYPE_CHECKING:
         def finish(self, products: AnyArray) -> AnyArray:
             """Values from inner products of factors, in place."""

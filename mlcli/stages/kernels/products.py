@@ -1,5 +1,7 @@
 """Square matrices that a run may keep: the distances that a kernel is made of, and the kernel as it was solved."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from mlcli.base.inputs import Dissimilarities, Spatial
@@ -17,10 +19,16 @@ def kernel_product(size: int, rows: RowsOf, centering: Centering) -> Products:
     return {"kernel": Square(size, lambda chosen: centering(rows(chosen)), "spectrum")}
 
 
-def distance_products(size: int, rows: RowsOf, centering: Centering) -> Products:
-    """Distances, and the kernel -H D² H / 2 that is made of them."""
-    kernel = kernel_product(size, lambda chosen: gower(np.square(rows(chosen))), centering)
+def distance_products(size: int, rows: RowsOf, centering: Centering,
+                      of_squares: Callable[[Array], Array] = gower) -> Products:
+    """Distances, and the kernel that is made of their squares: -H D² H / 2, or another."""
+    kernel = kernel_product(size, lambda chosen: of_squares(np.square(rows(chosen))), centering)
     return {"distances": Square(size, rows, "input"), **kernel}
+
+
+def distances_product(data: Spatial) -> Products:
+    """The distances between points, by their metric."""
+    return {"distances": Square(len(data.values), corrected_rows(data, Correction("none", 0.0)), "input")}
 
 
 def corrected_rows(data: Spatial, correction: Correction) -> RowsOf:

@@ -29,7 +29,7 @@ class Similarity:
     keeps_distances: ClassVar[bool] = True  # whether the axes are to keep distances, the input's or others
     in_features: ClassVar[bool] = False  # whether rows are the new points themselves
     alone: ClassVar[bool] = True  # whether a row does not depend on the others
-    on_equals: ClassVar[bool] = False  # whether a point that equals training points is placed on one of these
+    on_equals: ClassVar[bool] = False  # whether a point that equals training points is placed on one of them
 
     @property
     def places(self) -> bool:

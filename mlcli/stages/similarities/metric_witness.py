@@ -118,7 +118,7 @@ def _aitchison(metric: Any, left: Array, right: Array) -> Array:
 @_formula("gower")
 def _gower(metric: Any, left: Array, right: Array) -> Array:
     numeric, nominal = metric.numeric, metric.nominal
-    sums = [(np.abs(x[numeric] - right[:, numeric]) / metric.ranges).sum(axis=1)
+    sums = [(np.abs(x[numeric] / 2 - right[:, numeric] / 2) / metric.halves).sum(axis=1)
             + (x[nominal] != right[:, nominal]).sum(axis=1) for x in left]
     return np.array(sums) / right.shape[1]
 
@@ -161,8 +161,8 @@ def _of_variation(distances: Array, points: Array) -> Array:
     return np.asarray(np.sqrt(distances) * size + EPS * size**2)
 
 
-# What of a distance's error does not shrink with the distance, in roundings: of rows of unit length, of logarithms, of
-# a sum whose terms cancel, of shares of a range, of an angle.
+# What of a distance's error does not shrink with the distance, in roundings: of rows of unit length, of shares of a
+# range, of logarithms, of a sum whose terms cancel, of the angle of opposite directions.
 SLACK: dict[str, Callable[[Array, Array], Array]] = {
     "cosine": lambda distances, points: np.sqrt(distances) + EPS,
     "correlation": _of_variation,

@@ -9,15 +9,17 @@ from mlcli.base.check import EPS
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Given
-from mlcli.base.products import Products
+from mlcli.base.products import Products, Square
 from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.functions import Gaussian
 from mlcli.stages.kernels.laplacian import LaplacianKernel
+from mlcli.stages.kernels.products import distance_products
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.given_graph import GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances
@@ -79,8 +81,11 @@ class OfDistances(Similarity):
         return self.base.walkable
 
     def products(self, centering: Centering) -> Products:
-        """The graph, where there is one."""
-        return {} if self.walkable is None else {"graph": self.walkable.product()}
+        """Those of the distances, with the function's kernel in the place of theirs."""
+        made = self.base.products(centering)
+        lengths = made.get("distances")
+        return made if not isinstance(lengths, Square) else {**made, **distance_products(
+            lengths.size, lengths.rows, centering, lambda squares: self.function.of_halved(gower(squares)))}
 
     def seen(self, distances: Array) -> Array:
         """Distances in the feature space."""

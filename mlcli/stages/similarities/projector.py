@@ -37,7 +37,7 @@ class Projector:
         coordinates = np.empty((len(new), self.axes.shape[1]))
         for block in self.similarity.batches(new, len(self.axes)):
             measured = self.input_unit.measured(new[block])
-            if not self.similarity.in_features and self.similarity.comparison.scalable:
+            if not self.similarity.in_features and self.similarity.comparison.scalable:  # else none is squared
                 require_near(np.abs(measured) > FARTHEST, block.start or 0)
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
                 rows = self.centering(self.similarity.rows(measured))

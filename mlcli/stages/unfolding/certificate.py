@@ -101,7 +101,8 @@ def require_feasible(found: Certificate, floor: float, unit: Unit) -> None:
         raise NumericalError("INFEASIBLE", "no points have these distances between neighbors: the trace of their "
                              f"kernel would be at most {(unit**2).shown(found.bound)}, and the distances alone "
                              f"make it {(unit**2).shown(floor)}", where="method.constraints",
-                             hint="set method.constraints to at_most, or use fewer neighbors")
+                             hint="set method.constraints to at_most, or join fewer points "
+                             "(fewer neighbors, or a graph of fewer edges)")
 
 
 def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Unit) -> None:
@@ -121,7 +122,8 @@ def require_metric(pairs: Pairs, ids: Sequence[str], tolerance: float, unit: Uni
                              f"{unit.shown(float(lengths[worst]))} apart, and "
                              f"{unit.shown(float(shortest[worst]))} by way of other neighbors",
                              where="method.constraints",
-                             hint="set method.constraints to at_most, or use fewer neighbors")
+                             hint="set method.constraints to at_most, or join fewer points "
+                             "(fewer neighbors, or a graph of fewer edges)")
 
 
 def require_trust(found: Certificate, equal: bool, unit: Unit, accepted: bool, limit: int) -> None:

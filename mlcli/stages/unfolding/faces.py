@@ -101,7 +101,8 @@ def _flat_by_distances(pairs: Pairs, clique: Indices, tolerance: float) -> Array
         raise NumericalError("INFEASIBLE", f"the distances among {len(clique)} points, all neighbors of each other, "
                              f"are those of no points: their kernel has the eigenvalue {values[-1] / values[0]:.2g} "
                              "of its largest", where="method.constraints",
-                             hint="set method.constraints to at_most, or use fewer neighbors")
+                             hint="set method.constraints to at_most, or join fewer points "
+                             "(fewer neighbors, or a graph of fewer edges)")
     return np.asarray(basis @ vectors[:, np.abs(values) <= FLAT * len(clique) * values[0]])
 
 

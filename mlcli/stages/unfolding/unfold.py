@@ -84,7 +84,8 @@ class Unfolding:
             note("N-BASIS", f"with {len(pairs)} pairs the kernel is spanned by {count} vectors of the graph's "
                  "Laplacian; the option basis asks for another number")
         if not count and self.softness != SOFTNESS:
-            self._refuse_softness()
+            raise ConfigError("UNUSED", f"softness was chosen, and without a basis the distances of {len(pairs)} "
+                              "pairs are kept", where="method.softness", hint="leave it out, or set method.basis")
         with single_threaded_blas() if len(pairs) <= FEW_PAIRS else nullcontext():
             found = (self._over_basis(pairs, count, Paths().kernel(graph, compute).trace, compute) if count
                      else self._whole(pairs, data))
@@ -108,13 +109,6 @@ class Unfolding:
         work = pairs**3 / 3 + 2.0 * pairs**2 * size + 20.0 * size**3
         return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations", USUAL * work / rate,
                     _whole_memory(pairs, size), remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
-
-    def _refuse_softness(self) -> None:
-        """Distances that are kept are not softened: a contradiction where no basis was asked for, else not needed."""
-        if self.basis == 0:
-            raise ConfigError("UNUSED", "softness was chosen and without a basis distances are kept",
-                              where="method.softness", hint="leave it out")
-        note("N-SOFTNESS", "softness was not needed: so few pairs are kept without a basis")
 
     def _vectors(self, pairs: int) -> int:
         """How many vectors the basis has, 0 for none."""

@@ -14,12 +14,16 @@ from mlcli.stages.algebra.metrics.shares import Aitchison, Hellinger, JensenShan
 
 
 def named(value: Any) -> Any:
-    """A bare name in full: `metric: cosine` is `metric: {name: cosine}`."""
-    return {"name": value} if isinstance(value, str) else value
+    """A name in full: `metric: l1` is `metric: {name: cityblock}`."""
+    if isinstance(value, str):
+        return named({"name": value})
+    other = value.get("name") if isinstance(value, dict) else None
+    return {**value, "name": ALIASES[other]} if isinstance(other, str) and other in ALIASES else value
 
 
 KINDS = (Euclidean, Cityblock, Chebyshev, Minkowski, Cosine, Correlation, BrayCurtis, Canberra, Jaccard, Ruzicka, Dice,
          Hamming, JensenShannon, Hellinger, Aitchison, Gower, Haversine)
+ALIASES = {alias: kind.model_fields["name"].default for kind in KINDS for alias in kind.aliases}
 
 if TYPE_CHECKING:
     AnyMetric = Metric

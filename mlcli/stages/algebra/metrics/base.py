@@ -60,6 +60,7 @@ class Metric(Options):
     triangle: ClassVar[bool] = True  # whether no way over a third point is shorter
     categories: ClassVar[bool] = False  # whether columns of text are taken, as numbers that stand for categories
     embeds: ClassVar[bool] = False  # whether Euclidean distances of represented rows rank pairs as the metric does
+    aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     if TYPE_CHECKING:  # every metric declares it itself
         name: str
 

@@ -9,10 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.metrics.base import Metric
-from mlcli.stages.algebra.metrics.domain import Domain
 from mlcli.stages.algebra.metrics.sums import differences, unequal
-
-LARGEST = float(np.finfo(np.float64).max) / 4
 
 
 @stored("gower-metric")
@@ -29,28 +26,25 @@ class Gower(Metric):
     categories: ClassVar[bool] = True
     scalable: ClassVar[bool] = False  # ranges are those of the data as it is
 
-    def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuses numbers so large that a range may not be a double."""
-        require_ranges(points, ids, columns)
-
     def fitted(self, points: Array, categories: Sequence[int] = ()) -> "RangedGower":
         """The comparison with the ranges of the columns."""
-        low, high = points.min(axis=0), points.max(axis=0)
-        nominal = high == low
+        lows = points.min(axis=0)
+        halves = points.max(axis=0) / 2 - lows / 2
+        nominal = halves == 0
         nominal[list(categories)] = True
         numeric = np.flatnonzero(~nominal)
-        return RangedGower(numeric, np.flatnonzero(nominal), low[numeric], high[numeric] - low[numeric])
+        return RangedGower(numeric, np.flatnonzero(nominal), lows[numeric], halves[numeric])
 
 
-@stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", low="g", ranges="g")
+@stored("gower-ranges", within={"numeric": "d", "nominal": "d"}, numeric="g", nominal="h", lows="g", halves="g")
 @frozen
 class RangedGower:
     """Gower's coefficient with the ranges of the training data."""
 
     numeric: Indices  # columns of numbers
     nominal: Indices  # columns of categories
-    low: Array  # the smallest number of each column of numbers: a far origin costs no digits
-    ranges: Array  # of these columns
+    lows: Array  # the least number of each column of numbers
+    halves: Array  # half of its range: the whole may be larger than any double
     name: ClassVar[str] = "gower"
     plain: ClassVar[bool] = False
     embeds: ClassVar[bool] = False
@@ -59,12 +53,15 @@ class RangedGower:
     scalable: ClassVar[bool] = False
 
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-        """Likewise."""
-        require_ranges(points, ids, columns)
+        """All numbers can be compared."""
 
     def represented(self, points: Array) -> Array:
-        """Numbers over the lowest in units of their ranges, then categories."""
-        return np.hstack([(points[:, self.numeric] - self.low) / self.ranges, points[:, self.nominal]])
+        """Numbers in units of their ranges, then categories.
+
+        Numbers are counted from the least: those far from zero, beside their range, would lose digits otherwise.
+        """
+        shares = (points[:, self.numeric] / 2 - self.lows / 2) / self.halves
+        return np.hstack([shares, points[:, self.nominal]])
 
     def compared(self, left: Array, right: Array) -> Array:
         """Distances (m x n)."""
@@ -77,9 +74,3 @@ class RangedGower:
     def lengths(self, squared: Array) -> Array:
         """Not from Euclidean distances."""
         raise TypeError("Gower's coefficient does not follow from Euclidean distances")
-
-
-def require_ranges(points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
-    """Refuses numbers beyond half of the largest double; raises DataError with row and column."""
-    Domain("gower", points, ids, columns).require_cells(
-        np.abs(points) <= LARGEST, f"of at most {LARGEST:.2g} in size", "correct the cell, or give it in another unit")

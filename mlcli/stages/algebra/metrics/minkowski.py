@@ -16,6 +16,7 @@ class Euclidean(Metric):
     """The length of the straight way between two points: √Σ (x - y)²; SciPy's `euclidean`."""
 
     name: Literal["euclidean"] = "euclidean"
+    aliases: ClassVar[tuple[str, ...]] = ("l2",)
     plain: ClassVar[bool] = True
     unit_power: ClassVar[int] = 1
     embeds: ClassVar[bool] = True
@@ -23,9 +24,10 @@ class Euclidean(Metric):
 
 @stored("cityblock-metric")
 class Cityblock(Metric):
-    """The sum of the differences of all columns, Σ |x - y|, also called Manhattan; SciPy's `cityblock`."""
+    """The sum of the differences of all columns, Σ |x - y|; SciPy's `cityblock`."""
 
     name: Literal["cityblock"] = "cityblock"
+    aliases: ClassVar[tuple[str, ...]] = ("manhattan", "taxicab", "l1")
     unit_power: ClassVar[int] = 1
 
     def compared(self, left: Array, right: Array) -> Array:
@@ -38,6 +40,7 @@ class Chebyshev(Metric):
     """The largest difference in a column, max |x - y|; SciPy's `chebyshev`."""
 
     name: Literal["chebyshev"] = "chebyshev"
+    aliases: ClassVar[tuple[str, ...]] = ("maximum", "linf")
     unit_power: ClassVar[int] = 1
 
     def compared(self, left: Array, right: Array) -> Array:
