@@ -166,7 +166,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
         wrong += ["divisor"] if subject.spectrum.divisor != asked_divisor else []
     heat = getattr(getattr(similarity, "affinity", None), "rate", None)
     if heat is not None:
-        asked = _in_units(kernel.weights, unit)["rate"]
+        asked = None if kernel.weights.rate is None else (unit**2).number(kernel.weights.rate)
         wrong += ["rate of the weights"] if asked not in (None, heat) else []
         if asked is None:
             yield _heat(heat, similarity.graph.lengths)

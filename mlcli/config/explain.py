@@ -120,7 +120,8 @@ def unknown_key(keys: Keys, known: Sequence[Row], layer: Layer) -> tuple[str, st
     siblings = [row.path.rpartition(".")[2] for row in known
                 if row.path.rpartition(".")[0] == parent and applies(row, layer.values)]
     places = [row for row in known if row.path.rpartition(".")[2] == key]
-    homes = unique(row.path for row in [row for row in places if applies(row, layer.values)] or places)
+    fitting = [row for row in places if applies(row, layer.values)] if parent else []  # inside a section, what it has
+    homes = unique(row.path for row in fitting or places)
     moved = f"did you mean {listed(homes, 'or')}?" if homes else ""
     return f"unknown key {path!r}", suggestion(key, siblings) or moved or f"the keys here are {', '.join(siblings)}"
 

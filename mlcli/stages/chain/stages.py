@@ -91,7 +91,7 @@ class Stages(Options):
     def linear(self) -> bool:
         """Whether the kernel is one of inner products of features, to which coordinates then lead back."""
         straight = self.metric.plain and self.paths is None and self.correction == "none"
-        return hasattr(self.kernel, "function") or (
+        return self.kernel.by_columns or (
             straight and self.kernel.kind == "distances" and not self.kernel.bent)
 
     def most(self, data: Given) -> int | None:
