@@ -54,9 +54,10 @@ class Options(BaseModel):
             *sections, last = names.split(".")
             holder: Options = reduce(getattr, sections, self)
             value, here = getattr(holder, last), ".".join([where, *sections, last])
-            if isinstance(value, Options):
+            default = type(holder).model_fields[last].default
+            if isinstance(value, Options) and (not isinstance(default, Options) or type(value) is type(default)):
                 value.refuse_unused(because, *type(value).model_fields, where=here)
-            elif value not in (type(holder).model_fields[last].default, harmless):
+            elif value not in (default, harmless):
                 raise ConfigError("UNUSED", f"{last} was chosen and {because}", where=here, hint="leave it out")
         return {}
 

@@ -2,14 +2,19 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
+from mlcli.base.quantity import Quantity
 from mlcli.base.types import Array
 
 
-def trace_table(objective: Array) -> str:
-    """The objective after each iteration, from 1."""
-    return written(["iteration", "objective"], ([i, _number(value)] for i, value in enumerate(objective, start=1)))
+def trace_table(objective: Array, curves: Mapping[str, Quantity]) -> str:
+    """The objective after each iteration, from 1, and what went with it."""
+    rows = zip(objective, *(np.asarray(curve.value) for curve in curves.values()), strict=True)
+    return written(["iteration", "objective", *curves],
+                   ([i, *map(_number, row)] for i, row in enumerate(rows, start=1)))
 
 
 def loadings_table(columns: Sequence[str], loadings: Array) -> str:

@@ -58,8 +58,11 @@ def are_of(items: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
 
 
 def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """A part and those in it, each with its path."""
+    """A part and those in it, in tuples too, each with its path."""
     if is_dataclass(value):
         yield place, value
         for part in fields(value):
             yield from inside(getattr(value, part.name), f"{place}.{part.name}")
+    elif isinstance(value, tuple):
+        for number, item in enumerate(value):
+            yield from inside(item, f"{place}.{number}")
