@@ -116,7 +116,7 @@ def config_of(folder: Path) -> RunConfig:
     """The configuration that a run wrote; raises UnsafeFile, and DependencyMissing for what is not installed here."""
     path = folder / names.CONFIG
     with own_file(path):
-        return build(from_file(path))
+        return build(from_file(path), fits=False)
 
 
 def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:

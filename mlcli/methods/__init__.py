@@ -27,6 +27,7 @@ NAMES = (
     "lgssm",
     "ica",
     "autoencoder",
+    "vae",
 )
 
 

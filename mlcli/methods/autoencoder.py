@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, Strict
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
@@ -24,11 +23,10 @@ from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.neural.constraints import Corruption, Dense, Sparsity, Uncorrupted
 from mlcli.stages.neural.costs import network_steps
 from mlcli.stages.neural.learning import Learning
-from mlcli.stages.neural.network import Hidden, Network, linear
+from mlcli.stages.neural.network import Hidden, Network, Units, linear
 from mlcli.stages.neural.standard import Standard
 from mlcli.stages.similarities.networks import pair, placed, projector_of
 
-Units = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Strict(False)]
 QUICK = {"layers": [4], "axes": {"components": 2}, "learning": {"epochs": 2, "batch": 16, "precision": "float64"}}
 
 
@@ -57,7 +55,7 @@ class Autoencoder(Method):
                                  **QUICK))
     name: Literal["autoencoder"] = "autoencoder"
     layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward.")
-    activation: Hidden = option("tanh", "Activation of the hidden units.")
+    activation: Hidden = option("softplus", "Activation of the hidden units.")
     training: Literal["auto", "always"] = option(
         "auto", "Whether networks without hidden layers are trained (always), or solved in closed form (auto).")
     tied: bool = option(False, "Whether the decoder has the encoder's weights, transposed.")

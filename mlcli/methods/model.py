@@ -58,7 +58,8 @@ class Model:
     objective: Quantity | None = None  # after each iteration, of an iterative method
     curves: Mapping[str, Quantity] = field(default_factory=dict)  # what went with it, by name
     loadings: Loadings | None = None
-    spreads: Array | None = None  # n x p x p, posterior covariances, where they differ from row to row
+    # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
+    spreads: Array | None = None
     unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
     products: Products = field(default_factory=dict)  # what a run may keep

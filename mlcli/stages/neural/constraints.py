@@ -80,7 +80,7 @@ class RarelyActive(Options):
     name: Literal["kl"] = "kl"
     code: ClassVar[Literal["identity", "logistic"]] = "logistic"
     target: float = option(0.05, "Mean activity of each coordinate.", gt=0, lt=1)
-    weight: float = option(1.0, "Weight beside the reconstruction error.", gt=0)
+    weight: float = option(3.0, "Weight beside the reconstruction error.", gt=0)
 
     def __call__(self, codes: "Traced") -> "Traced":
         """λ Σ KL(ρ ‖ mean activity), over the rows of a step."""

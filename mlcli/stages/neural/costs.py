@@ -9,7 +9,7 @@ from mlcli.stages.neural.learning import Learning
 
 START = 2.5  # seconds until JAX is imported and has compiled a step
 SHARE = 0.6  # of the rate of large products in double precision that a step of training reaches in single precision
-LOADED = 250 * 2**20  # bytes that JAX takes by itself
+LOADED = 320 * 2**20  # bytes that JAX takes by itself
 COPIES = 8  # of the weights: gradients, Adam's moments, the best ones, and those that a checkpoint holds
 
 

@@ -2,15 +2,17 @@
 
 from collections.abc import Callable, Mapping
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
+from pydantic import Field, Strict
 from scipy.special import expit
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 
+Units = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Strict(False)]  # of hidden layers
 Hidden = Literal["tanh", "relu", "softplus", "logistic"]
 Activation = Literal["tanh", "relu", "softplus", "logistic", "identity"]
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
