@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
@@ -14,6 +15,7 @@ from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.methods.base import Method
+from mlcli.methods.identities.forward_passes import passes
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes
@@ -124,8 +126,13 @@ class Autoencoder(Method):
         networks = objective.networks(found.weights)
         outputs, error = placed(*pair(standard, networks), data.values)
         model = self.model(data, standard, outputs, networks, error / (len(outputs) * standard.varying))
-        return replace(model, objective=Quantity(found.trace[:, 0]), curves=found.curves,
+        return replace(model, objective=Quantity(found.trace[:, 0]), curves={
+            name: Quantity(values) for name, values in found.curves.items()},
                        fit={**model.fit, **found.facts})
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Coordinates and error by a forward pass of its own."""
+        return passes(data, model)
 
     def model(self, data: Features, standard: Standard, codes: Array, networks: tuple[Network, Network],
               left: float) -> Model:

@@ -6,15 +6,16 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import Array
 from mlcli.methods.base import Method
+from mlcli.methods.identities.forward_passes import marginal, passes, variational
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes
@@ -134,23 +135,15 @@ class VAE(Method):
         model = self.model(data, standard, (means, np.exp(logs / 2)), networks)
         own = Variational(points=data.values, standard=standard, means=means, deviations=np.exp(logs / 2),
                           decoder=networks[1], likelihood=self.likelihood, level=level, seed=rows.seed)
-        density = PerRow(data.values.shape[1] * self.likelihood.dense, standard.scale)
-        return replace(model, objective=density(-found.trace[:, 0]), curves=self.curves(found, density),
-                       fit={**self.figures(own, found.held, density), **found.facts})
+        return replace(model, objective=own.density(-found.trace[:, 0]), curves={
+            name: own.curve(name, values) for name, values in found.curves.items()},
+                       fit={**own.figures(found.held, self.importance), **found.facts})
 
-    def curves(self, found: Any, density: "PerRow") -> dict[str, Quantity]:
-        """The bound of the rows that were held out, and the two parts of that of the others, by epoch."""
-        return {name: curve if name == "divergence" else density(
-            np.asarray(curve.value) * (-1 if name == "validation" else 1)) for name, curve in found.curves.items()}
-
-    def figures(self, own: Variational, held: Indices, density: "PerRow") -> dict[str, Any]:
-        """The bound of an average row with its parts, and the tighter one of the rows that were held out."""
-        reconstruction, divergence = own.reconstruction(), float(own.divergence().mean())
-        weighted = {"held_out_bound": density(own.weighted(held, self.importance))} if len(held) else {}
-        noise = own.standard.scale**2 * float(np.exp(own.level))
-        return {"elbo": density(reconstruction - divergence), "reconstruction": density(reconstruction),
-                "divergence": divergence, **weighted,
-                **({"noise_variance": Quantity(noise, 2)} if self.likelihood.dense else {})}
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Coordinates by a forward pass of its own, and the bound by other formulas."""
+        if self.closed:
+            return [*passes(data, model), *marginal(data, model)]
+        return [*passes(data, model), *variational(data, model, self.likelihood.log_density)]
 
     def model(self, data: Features, standard: Standard, posterior: tuple[Array, Array],
               networks: tuple[Network, Network]) -> Model:
@@ -161,15 +154,3 @@ class VAE(Method):
         affine = projector.affine
         return Model(embedding=means * signs, projector=projector, spreads=deviations,
                      loadings=None if affine is None else Loadings(affine.directions, data.columns))
-
-
-@frozen
-class PerRow:
-    """Logarithms of densities of a row, found over a scale, as quantities."""
-
-    cells: int  # d; 0 where they are logarithms of probabilities
-    scale: float
-
-    def __call__(self, value: Array | float) -> Quantity:
-        """The logarithm over the scale of the data."""
-        return Quantity(value - self.cells * float(np.log(self.scale)), cells=(self.cells,))

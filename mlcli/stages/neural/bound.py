@@ -1,12 +1,14 @@
 """The evidence lower bound of finished networks, and a tighter one by importance weights, in NumPy."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.special import logsumexp
 
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.quantity import Quantity
 from mlcli.base.stage import stage
 from mlcli.base.types import Array, Indices
 from mlcli.stages.neural.likelihoods import Likelihood
@@ -34,6 +36,25 @@ class Variational:
         """The decoder without its last activation."""
         *others, last = self.decoder.layers
         return Network((*others, replace(last, activation="identity")))
+
+    def density(self, value: Array | float) -> Quantity:
+        """The logarithm of a density of rows, found over the scale, or of a probability, in the data's unit."""
+        cells = self.points.shape[1] * self.likelihood.dense
+        return Quantity(value - cells * float(np.log(self.standard.scale)), cells=(cells,))
+
+    def curve(self, name: str, values: Array) -> Quantity:
+        """What happened in training, epoch by epoch: of what was lowered, the bound that rose."""
+        if name == "divergence":
+            return Quantity(values)
+        return self.density(-values if name == "validation" else values)
+
+    def figures(self, held: Indices, draws: int) -> dict[str, Any]:
+        """The bound of an average row with its parts, and the tighter one of the rows that were held out."""
+        reconstruction, divergence = self.reconstruction(), float(self.divergence().mean())
+        weighted = {"held_out_bound": self.density(self.weighted(held, draws))} if len(held) else {}
+        noise = {"noise_variance": Quantity(self.standard.scale**2 * float(np.exp(self.level)), 2)}
+        return {"elbo": self.density(reconstruction - divergence), "reconstruction": self.density(reconstruction),
+                "divergence": divergence, **weighted, **(noise if self.likelihood.dense else {})}
 
     def divergence(self) -> Array:
         """KL(q ‖ N(0, I)) of each row (n)."""

@@ -11,7 +11,6 @@ import optax
 from mlcli.base.blocks import row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.quantity import Quantity
 from mlcli.base.stage import advance, part, stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
@@ -65,11 +64,10 @@ class Trained:
     names: tuple[str, ...]  # of the figures
 
     @property
-    def curves(self) -> dict[str, Quantity]:
+    def curves(self) -> dict[str, Array]:
         """What happened besides the objective, epoch by epoch."""
         judged = {"validation": self.trace[:, 1]} if len(self.held) else {}
-        curves = {**judged, **dict(zip(self.names, self.trace.T[2:], strict=True))}
-        return {name: Quantity(values) for name, values in curves.items()}
+        return {**judged, **dict(zip(self.names, self.trace.T[2:], strict=True))}
 
     @property
     def facts(self) -> dict[str, int]:
