@@ -29,7 +29,7 @@ from mlcli.stages.neural.network import Hidden, Network, Units, linear
 from mlcli.stages.neural.standard import Standard
 from mlcli.stages.similarities.networks import pair, placed, projector_of
 
-QUICK = {"layers": [4], "axes": {"components": 2}, "learning": {"epochs": 2, "batch": 16, "precision": "float64"}}
+QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
 
 
 class Autoencoder(Method):
@@ -86,6 +86,8 @@ class Autoencoder(Method):
         """No defaults; but options of training are refused where there is none, and those of hidden units likewise."""
         if self.closed:
             self.refuse_unused("a closed form is not trained", "learning", "tied")
+        elif self.learning.validation == 0:
+            self.refuse_unused("no rows are held out", "learning.patience")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation", "dropout")
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:

@@ -30,7 +30,7 @@ from mlcli.stages.neural.network import Hidden, Layer, Network, Units
 from mlcli.stages.neural.standard import Standard
 from mlcli.stages.similarities.networks import pair, placed, projector_of
 
-QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "precision": "float64"}, "importance": 2}
+QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
 FAINT = 1e-150  # deviations of a posterior without noise, whose logarithm is finite
 
 
@@ -89,6 +89,8 @@ class VAE(Method):
         """No defaults; but options of training are refused where there is none, and those of hidden units likewise."""
         if self.closed:
             self.refuse_unused("a closed form is not trained", "learning", "importance")
+        elif self.learning.validation == 0:
+            self.refuse_unused("no rows are held out", "learning.patience", "importance")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation")
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:

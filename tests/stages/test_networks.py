@@ -47,7 +47,11 @@ def start(objective: Any, sizes: list[int]) -> Any:
                         objective.start(sizes, generator))
 
 
-@pytest.mark.parametrize("name", OBJECTIVES)
+EVERYDAY = ("plain", "contractive", "rarely active", "bound", "linear bound")  # of the others only when there is time
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in EVERYDAY else [pytest.mark.slow])
+                                  for name in OBJECTIVES])
 def test_slopes_are_those_of_finite_differences(name: str) -> None:
     objective, sizes = OBJECTIVES[name]
     weights, key, generator = start(objective, sizes), random.key(7), np.random.default_rng(0)
@@ -136,6 +140,7 @@ def test_a_rate_that_diverges_is_an_error_that_names_it(validation: float) -> No
     assert caught.value.where == "method.learning.rate"
 
 
+@pytest.mark.slow
 def test_weight_decay_shrinks_weights_and_leaves_biases() -> None:
     sizes = [float(np.linalg.norm(learned(Autoencoding(**PLAIN), learning=LEARNING.replace(
         decay=decay, validation=0.0)).weights["encoder"][0][0])) for decay in (0.0, 2.0)]

@@ -68,6 +68,7 @@ def test_a_sparse_code_is_active_as_often_as_it_should_be() -> None:
     assert model.embedding.mean(axis=0) == pytest.approx(0.1, rel=0.1)
 
 
+@pytest.mark.slow
 def test_small_codes_are_smaller_and_tied_networks_share_their_weights() -> None:
     sizes = [float(np.abs(fit("autoencoder", SHEET, components=3, training="always", sparsity=sparsity,
                               learning=ENOUGH).embedding).mean()) for sparsity in (

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import multivariate_normal
 
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError
@@ -35,14 +36,13 @@ def test_the_optimum_of_its_linear_bound_is_the_likelihood_of_probabilistic_pca(
     assert model.trace[-1] == pytest.approx(model.fit["elbo"], rel=1e-6)
 
 
+@pytest.mark.slow
 def test_an_importance_weighted_bound_is_between_the_bound_and_the_likelihood() -> None:
     """Of a linear model the likelihood is known: N(x; b, s² I + W Wᵀ). One draw gives the plain bound, on average."""
     model = fit("vae", POINTS, training="always", importance=400, learning={
         **STEADY, "epochs": 60, "validation": 0.3})
     loadings, mean = model.directions, existing_mean(model)
     covariance = loadings @ loadings.T + model.fit["noise_variance"] * np.eye(5)
-    from scipy.stats import multivariate_normal
-
     held = np.random.default_rng(0).permutation(150)[:45]
     exact = float(np.mean(multivariate_normal(mean, covariance).logpdf(POINTS[held])))
     plain = float(model.curves["validation"].value[model.fit["best_epoch"] - 1])
@@ -65,6 +65,7 @@ def test_the_bound_is_its_two_parts_and_rises() -> None:
     assert fitted["divergence"] == pytest.approx(float(own.mean()), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_larger_beta_brings_the_posterior_nearer_to_the_prior() -> None:
     near, far = (fit("vae", POINTS, beta=beta, **QUICK).fit["divergence"] for beta in (20.0, 0.1))
     assert near < far
@@ -84,6 +85,7 @@ def test_a_bernoulli_likelihood_gives_probabilities_and_takes_nothing_else() -> 
     assert "column x" in caught.value.where and "2 is not" in caught.value.what
 
 
+@pytest.mark.slow
 def test_given_noise_stays_and_is_measured_in_the_datas_unit() -> None:
     options = {**QUICK, "learning": {**QUICK["learning"], "epochs": 2}}
     one, other = (fit("vae", np.ldexp(POINTS, power), **options, likelihood={
