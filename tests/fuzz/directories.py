@@ -27,6 +27,9 @@ RUNS = {  # the arguments of `embed`, and the new points for `project`
     "sfa": ("mixture.csv", "-m", "sfa"),
     "lgssm": ("oscillator.csv", "-m", "lgssm", "--set", "method.iterate.limit=30", "--id-column", "time",
               "--set", "prepare.missing=model"),
+    "autoencoder": ("us_arrests.csv", "-m", "autoencoder", "--set", "method.layers=[5]", "--set",
+                    "method.learning.epochs=3"),
+    "vae": ("us_arrests.csv", "-m", "vae", "--set", "method.layers=[5]", "--set", "method.learning.epochs=3"),
     "landmarks": ("us_arrests.csv", "-m", "mds", "--set", "method.landmarks=20"),
 }
 DAMAGES: dict[str, Callable[[bytes], list[Damage]]] = {
