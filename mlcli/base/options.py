@@ -54,10 +54,9 @@ class Options(BaseModel):
             *sections, last = names.split(".")
             holder: Options = reduce(getattr, sections, self)
             value, here = getattr(holder, last), ".".join([where, *sections, last])
-            default = type(holder).model_fields[last].default
-            if isinstance(value, Options) and (not isinstance(default, Options) or type(value) is type(default)):
+            if isinstance(value, Options):
                 value.refuse_unused(because, *type(value).model_fields, where=here)
-            elif value not in (default, harmless):
+            elif value not in (type(holder).model_fields[last].default, harmless):
                 raise ConfigError("UNUSED", f"{last} was chosen and {because}", where=here, hint="leave it out")
         return {}
 

@@ -47,6 +47,13 @@ def test_all_but_training_works_without_the_extra(tmp_path: Path, monkeypatch: p
         ["embed", "absent.csv", "-m", method, "-q", "-o", f"none-{method}", *deep])]
     codes = python(HIDDEN, tmp_path, json.dumps(commands), MLCLI__INPUT__ID_COLUMN="id")
     assert json.loads(codes) == [0, 0, 0, 0, 0, 69] * 2
+    header = "iteration,objective,validation"
+    assert (tmp_path / "deep-autoencoder" / "trace.csv").read_text().startswith(f"{header}\n1,")
+    assert (tmp_path / "deep-vae" / "trace.csv").read_text().startswith(f"{header},reconstruction,divergence\n1,")
+    assert (tmp_path / "deep-vae" / "posterior.csv").read_text().startswith("id,y1,y2\np0,")
+    page = (tmp_path / "deep-vae" / "report.html").read_text()
+    for title in ("objective and validation", "reconstruction", "divergence"):
+        assert f"{title} by iteration" in page
     for method in ("autoencoder", "vae"):
         assert (tmp_path / f"{method}.csv").read_text() == (tmp_path / f"deep-{method}" / "embedding.csv").read_text()
         assert not (tmp_path / f"none-{method}").exists()

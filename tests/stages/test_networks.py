@@ -2,6 +2,7 @@
 
 import io
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.neural.standard import Standard
 from mlcli.stages.neural.training import Checkpoint, Rows, Trained
 from mlcli.storage.archive import Archive
+from tests.processes import python
 
 POINTS = np.random.default_rng(2).random((30, 3))
 SIZES = [3, 4, 2]
@@ -160,3 +162,28 @@ def test_layers_that_do_not_fit_together_are_refused() -> None:
             Network(wrong)
     with pytest.raises(ValueError, match="a bias for each"):
         Layer(np.ones((2, 3)), np.ones(2), "tanh")
+
+
+BUSY = """
+import os
+from mlcli.base.threads import threads_limited
+
+def ticks():
+    return {thread: sum(map(int, open(f"/proc/self/task/{thread}/stat").read().rsplit(")", 1)[1].split()[11:13]))
+            for thread in os.listdir("/proc/self/task")}
+
+with threads_limited(1):
+    from mlcli.stages.neural.backend import jax, jnp
+    product, matrix = jax.jit(lambda factor: factor @ factor), jnp.ones((1500, 1500), jnp.float32)
+    product(matrix).block_until_ready()
+    before = ticks()
+    for _ in range(8):
+        product(matrix).block_until_ready()
+    print(sum(ticks()[thread] - before.get(thread, 0) > 3 for thread in before))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="the system does not list threads")
+def test_training_with_one_thread_keeps_one_busy() -> None:
+    assert python(BUSY).strip() == "1"
