@@ -12,6 +12,7 @@ from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
 from mlcli.base.signs import leading_signs
+from mlcli.base.stage import note
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.methods.base import Method
@@ -128,6 +129,9 @@ class Autoencoder(Method):
         networks = objective.networks(found.weights)
         outputs, error = placed(*pair(standard, networks), data.values)
         model = self.model(data, standard, outputs, networks, error / (len(outputs) * standard.varying))
+        if model.fit["unexplained"] >= 1:
+            note("W-NOT-LEARNED", "the mean of all rows has a smaller error than what the network gives back: choose a "
+                 "lower method.learning.rate, or more epochs")
         return replace(model, objective=Quantity(found.trace[:, 0]), curves={
             name: Quantity(values) for name, values in found.curves.items()},
                        fit={**model.fit, **found.facts})

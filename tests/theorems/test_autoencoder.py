@@ -6,7 +6,7 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.methods import Model
-from tests.support import fit
+from tests.support import Notes, fit
 
 GENERATOR = np.random.default_rng(5)
 POINTS = GENERATOR.standard_normal((120, 2)) @ GENERATOR.standard_normal((2, 6)) * 3 + GENERATOR.standard_normal(
@@ -49,6 +49,15 @@ def test_a_deep_one_follows_a_curve_that_pca_cannot() -> None:
     assert deep.fit["mean_squared_error"] == pytest.approx(error(deep, SHEET) / SHEET.size, rel=1e-9)
     assert deep.fit["unexplained"] == pytest.approx(
         error(deep, SHEET) / float(np.sum((SHEET - SHEET.mean(axis=0)) ** 2)), rel=1e-9)
+
+
+def test_what_learns_nothing_says_so_and_so_does_a_share_of_no_row() -> None:
+    with Notes() as notes:
+        fit("autoencoder", SHEET, layers=[4], learning={"epochs": 1, "rate": 30.0})
+    assert "W-NOT-LEARNED" in notes.codes
+    with Notes() as notes:
+        fit("autoencoder", SHEET[:5], layers=[4], learning={"epochs": 1})
+    assert "N-NO-VALIDATION" in notes.codes
 
 
 def test_what_has_learned_to_remove_noise_removes_more_of_it() -> None:

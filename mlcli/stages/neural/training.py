@@ -11,7 +11,7 @@ import optax
 from mlcli.base.blocks import row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import advance, part, stage
+from mlcli.base.stage import advance, note, part, stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
 from mlcli.stages.neural.backend import Traced, jax, jnp, random
@@ -92,6 +92,9 @@ class Rows:
         generator = compute.generator()
         order = generator.permutation(len(points))
         count = int(learning.validation * len(points))
+        if count == 0 and learning.validation > 0:
+            note("N-NO-VALIDATION", f"{learning.validation:g} of {len(points)} rows is none: the weights of the last "
+                 "epoch are kept")
         return cls(points=points, standard=standard, learned=np.sort(order[count:]), held=np.sort(order[:count]),
                    seed=int(generator.integers(2**31)), kind=learning.precision)
 
