@@ -222,7 +222,7 @@ def fit_texts(result: Run) -> dict[str, str]:
     """The tables that this method's fit has: trace, loadings, posterior covariances."""
     model, texts = result.model, {}
     if model.trace is not None:
-        texts[names.TRACE] = trace_table(model.trace)
+        texts[names.TRACE] = trace_table(model.trace, model.curves)
     if model.loadings is not None:
         texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
     if model.spreads is not None:

@@ -157,7 +157,7 @@ def config_of(folder: Path) -> RunConfig:
     """The configuration that a run wrote; raises UnsafeFile, and DependencyMissing for what is not installed here."""
     path = folder / names.CONFIG
     with own_file(path):
-        return build(from_file(path))
+        return build(from_file(path), fits=False)
 
 
 def document(path: Path, shape: str) -> dict[str, Any] | None:

@@ -22,10 +22,11 @@ ALWAYS = {"config.yaml", "run.json", "spectrum.csv", "scree.svg", "scatter.svg",
 MORE = {"pca": {"loadings.csv"}, "ppca": {"loadings.csv"}, "fa": {"loadings.csv", "trace.csv"},
         "sde": {"trace.csv"}, "ppca-missing": {"trace.csv", "posterior.csv"}, "lda": {"loadings.csv"},
         "cca": {"loadings.csv"}, "ibfa": {"loadings.csv"}, "sfa": {"loadings.csv"},
-        "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"}}
+        "ica": {"loadings.csv", "trace.csv"}, "lgssm": {"loadings.csv", "trace.csv", "posterior.csv"},
+        "autoencoder": {"trace.csv"}, "vae": {"trace.csv", "posterior.csv"}}
 # whose decoder leads back to three columns or more, so that the report draws it
-DRAWN = {"fa-arrests", "ica-mixture", "lgssm-oscillator", "pca-iris", "pca-missing", "pca-scaled", "ppca-iris",
-         "ppca-missing", "sfa-mixture"}
+DRAWN = {"autoencoder", "fa-arrests", "ica-mixture", "lgssm-oscillator", "pca-iris", "pca-missing", "pca-scaled",
+         "ppca-iris", "ppca-missing", "sfa-mixture", "vae"}
 
 
 @pytest.fixture(autouse=True)

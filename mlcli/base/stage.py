@@ -122,7 +122,10 @@ def running(name: str) -> Iterator[None]:
 
 @contextmanager
 def part(name: str) -> Iterator[None]:
-    """Names a part of the stage that is running, which is told with its progress."""
+    """Names a part of the stage that is running, which is told with its progress.
+
+    After a comma it says how it stands, which does not make it another part.
+    """
     token = _running.set((_running.get()[0], name))
     try:
         yield

@@ -25,6 +25,7 @@ STAGES: Mapping[str, str] = {  # a run's in about the order in which it has them
     "centering": "Moves the origin to the mean of the points.",
     "eigensolve": "Computes eigenvalues and eigenvectors, and with them the coordinates.",
     "iterate": "Improves the fit step by step until it has converged.",
+    "training": "Trains a network, epoch by epoch.",
     "coordinates": "Places every point by what was fitted.",
     "dimension": "Asks several rules how many axes to keep.",
     "reconstruct": "Leads from coordinates back to features.",

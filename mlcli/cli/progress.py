@@ -40,9 +40,10 @@ class Pace:
     def left(self, stage: str, part: str, done: int, total: int) -> float | None:
         """Seconds until `total`; None where nothing is known yet."""
         now = time.monotonic()
-        started, before = self.begun.setdefault((stage, part), (now, done))
+        work = stage, part.partition(",")[0]
+        started, before = self.begun.setdefault(work, (now, done))
         if done < before:  # the same stage again
-            self.begun[stage, part] = (now, done)
+            self.begun[work] = (now, done)
             return None
         return (now - started) * (total - done) / (done - before) if done > before and now > started else None
 
@@ -162,9 +163,9 @@ class Events(Watcher):
 
     def advance(self, name: str, part: str, done: int, total: int) -> None:
         """A stage has come further; reported at most ten times a second, and at its end."""
-        now = time.monotonic()
-        if name and (done >= total or now - self.last.get((name, part), 0.0) >= FASTEST):
-            self.last[name, part] = now
+        now, work = time.monotonic(), (name, part.partition(",")[0])
+        if name and (done >= total or now - self.last.get(work, 0.0) >= FASTEST):
+            self.last[work] = now
             left = self.pace.left(name, part, done, total)
             self.emit("advance", stage=name, part=part or None, done=done, total=total,
                       left=None if left is None else round(left, 1))

@@ -36,8 +36,11 @@ def variants_of(path: Path, outside: Layer) -> list[Variant]:
     return expanded(from_file(path), outside, f"runs/{'stdin' if str(path) == '-' else path.stem}")
 
 
-def build(layer: Layer) -> RunConfig:
-    """The run that all layers together describe; raises ConfigError, DependencyMissing or RefusedByPlan."""
+def build(layer: Layer, *, fits: bool = True) -> RunConfig:
+    """The run that all layers together describe; raises ConfigError, DependencyMissing or RefusedByPlan.
+
+    The extras that a method needs must be there only where it `fits`.
+    """
     complete = placed(Layer(named(RunConfig, layer.values), layer.origins, layer.either))
     try:
         config = RunConfig.model_validate(complete.values)
@@ -47,7 +50,7 @@ def build(layer: Layer) -> RunConfig:
         parse_bytes(config.compute.memory_limit)
     parse_bytes(config.compute.cache_limit, "compute.cache_limit")
     require_room(config.compute.thread_count())
-    for extra, module in config.method.requires().items():
+    for extra, module in config.method.requires().items() if fits else ():
         if find_spec(module) is None:
             raise DependencyMissing("EXTRA", f"{config.method.name} needs {module}, which is not installed",
                                     where=complete.origin(("method", "name")), hint=f"pip install 'mlcli[{extra}]'")

@@ -26,6 +26,8 @@ NAMES = (
     "sfa",
     "lgssm",
     "ica",
+    "autoencoder",
+    "vae",
 )
 
 

@@ -56,8 +56,10 @@ class Model:
     kept: Indices | None = None  # the rows embedded, where a policy left some out
     fit: Mapping[str, Any] = field(default_factory=dict)  # figures of the fit: quantities, and plain values
     objective: Quantity | None = None  # after each iteration, of an iterative method
+    curves: Mapping[str, Quantity] = field(default_factory=dict)  # what went with it, by name
     loadings: Loadings | None = None
-    spreads: Array | None = None  # n x p x p, posterior covariances, where they differ from row to row
+    # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
+    spreads: Array | None = None
     unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
     products: Products = field(default_factory=dict)  # what a run may keep
@@ -127,6 +129,7 @@ class Model:
         return replace(self, embedding=embedding, spectrum=spectrum, fit=plain_figures(self.fit, data.units),
                        projector=self.projector and self.projector.in_units(data.value_unit, unit),
                        objective=self.objective and Quantity(self.objective.plain(data.units)),
+                       curves={name: Quantity(curve.plain(data.units)) for name, curve in self.curves.items()},
                        loadings=self.loadings and self.loadings.plain(data), products=products)
 
 

@@ -12,6 +12,8 @@ LAWS = {
     "permutation": "rows in another order give the same rows in that order",
     "rotation": "a rotation of the columns changes no distance between coordinates",
     "shift": "a shift of all rows changes no distance between coordinates",
+    "mirror": "points mirrored at the origin have the same coordinates",
+    "columns": "columns in another order change nothing",
     "constant column": "a column that does not vary changes nothing",
     "twins": "equal rows have equal coordinates, to rounding",
     "alone": "a new row is placed alike whatever rows come with it",

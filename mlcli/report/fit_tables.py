@@ -2,14 +2,19 @@
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+import numpy as np
+
+from mlcli.base.quantity import Quantity
 from mlcli.base.types import Array
 
 
-def trace_table(objective: Array) -> str:
-    """The objective after each iteration, from 1."""
-    return written(["iteration", "objective"], ([i, _number(value)] for i, value in enumerate(objective, start=1)))
+def trace_table(objective: Array, curves: Mapping[str, Quantity]) -> str:
+    """The objective after each iteration, from 1, and what went with it."""
+    rows = zip(objective, *(np.asarray(curve.value) for curve in curves.values()), strict=True)
+    return written(["iteration", "objective", *curves],
+                   ([i, *map(_number, row)] for i, row in enumerate(rows, start=1)))
 
 
 def loadings_table(columns: Sequence[str], loadings: Array) -> str:
@@ -18,13 +23,17 @@ def loadings_table(columns: Sequence[str], loadings: Array) -> str:
     return written(["column", *axes], ([name, *map(_number, row)] for name, row in zip(columns, loadings, strict=True)))
 
 
-def posterior_table(id_name: str, ids: Iterable[str], covariances: Array) -> str:
-    """One row for each point with the entries of its posterior covariance (n x p x p) on and above the diagonal."""
-    size = covariances.shape[1]
+def posterior_table(id_name: str, ids: Iterable[str], spreads: Array) -> str:
+    """One row for each point with the entries of its posterior covariance (n x p x p) on and above the diagonal.
+
+    Of axes that are independent there are the standard deviations (n x p), under their names.
+    """
+    size = spreads.shape[1]
     pairs = [(i, j) for i in range(size) for j in range(i, size)]
-    return written([id_name, *(f"y{i + 1}_y{j + 1}" for i, j in pairs)],
-                   ([name, *(_number(own[pair]) for pair in pairs)]
-                    for name, own in zip(ids, covariances, strict=True)))
+    places = pairs if spreads.ndim == 3 else [(i,) for i in range(size)]
+    return written([id_name, *("_".join(f"y{i + 1}" for i in place) for place in places)],
+                   ([name, *(_number(own[place]) for place in places)]
+                    for name, own in zip(ids, spreads, strict=True)))
 
 
 def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

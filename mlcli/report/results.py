@@ -18,6 +18,7 @@ from mlcli.report.text import number, visible
 
 MOST_LABELS = 4
 LEADING = 10  # eigenvalues in the table
+BESIDE = "validation"  # the column of trace.csv that is drawn beside the objective
 LISTED = 20  # columns or classes whose figures are shown
 MEASURES = {  # key of quality.json -> name and meaning
     "trustworthiness": ("trustworthiness", "1: no point is shown near another that is far in the data"),
@@ -250,13 +251,15 @@ def _said(value: float | None) -> str:
 
 
 def trace(run: Contents) -> Part:
-    """The objective of an iterative method, step by step."""
+    """The objective of an iterative method, step by step, beside that of rows that are held out."""
     if run.trace is None:
         return None
     names = list(run.trace.columns)
     places = run.trace.numbers(names[0])
-    parts = [figure(curve(f"{visible(name)} by {visible(names[0])}", names[0], name, places,
-                          {name: run.trace.numbers(name)}, zero=False)) for name in names[1:4]]
+    shown = [[name, BESIDE] if name == names[1] and BESIDE in names else [name] for name in names[1:5]
+             if name != BESIDE]
+    parts = [figure(curve(f"{' and '.join(map(visible, pair))} by {visible(names[0])}", names[0], pair[0], places,
+                          {name: run.trace.numbers(name) for name in pair}, zero=False)) for pair in shown]
     return section("Iterations", *parts) if places else None
 
 

@@ -58,7 +58,7 @@ def are_of(items: tuple[Any, ...], hints: tuple[Any, ...]) -> bool:
 
 
 def inside(value: Any, place: str) -> Iterator[tuple[str, Any]]:
-    """A part and those in it, each with its path."""
+    """A part and those in it, in tuples too, each with its path."""
     if is_dataclass(value):
         yield place, value
         for part in fields(value):

@@ -85,6 +85,18 @@ def test_a_log_and_events_tell_the_time_left_at_the_pace_so_far(
     assert left[:3] == [None, pytest.approx(15 * 60 / 30), pytest.approx(30 * 59 / 31, abs=0.1)] and left[3] is None
 
 
+def test_how_a_part_stands_does_not_make_it_another_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [100.0]
+    monkeypatch.setattr("mlcli.cli.progress.time.monotonic", lambda: now[0])
+    log = Log()
+    with stage.listening(log), stage.running("training"):
+        for done in (1, 2):
+            with stage.part(f"epoch, objective {1 / done}"):
+                stage.advance(done, 5)
+            now[0] += 10.0
+        assert "training, epoch, objective 0.5 2/5, about 30 s left of it, " in log.line()
+
+
 def test_a_log_names_the_stage_and_the_part_that_has_come_further() -> None:
     log = Log()
     with stage.listening(log), stage.running("eigensolve"):

@@ -29,6 +29,9 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
               "--set", "prepare.missing=model"),
     "reduced": ("us_arrests.csv", "-m", "lle", "-k", "6", "--scale", "standard", "--reduce", "3"),
     "through": ("transformed", "-m", "isomap", "-k", "8"),
+    "autoencoder": ("us_arrests.csv", "-m", "autoencoder", "--set", "method.layers=[5]", "--set",
+                    "method.learning.epochs=3"),
+    "vae": ("us_arrests.csv", "-m", "vae", "--set", "method.layers=[5]", "--set", "method.learning.epochs=3"),
     "landmarks": ("us_arrests.csv", "-m", "mds", "--set", "method.landmarks=20"),
 }
 DAMAGES: dict[str, Callable[[bytes], list[Damage]]] = {

@@ -1,6 +1,7 @@
 """The one eigensolve: the top of a centered kernel's spectrum, in canonical form."""
 
 from itertools import pairwise
+from typing import ClassVar
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError, NumericalError
 from mlcli.stages.algebra.linalg import EPS
+from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.negative_mass import bounded_mass, mass_of
 from mlcli.stages.eigen.solved import Kernel, Solved
@@ -92,6 +94,17 @@ class Eigensolve(Demand):
                                 where=f"{self.where}.components", hint=f"ask for at most {max(available, 1)}")
         note("W-RANK", f"kept {available} of {count} axes: no other eigenvalue is positive")
         return available
+
+
+class ForAxes(Eigensolve):
+    """The eigensolve of a closed form, where a method has no section for it: errors name the axes' own."""
+
+    where: ClassVar[str] = Axes.where
+
+    @classmethod
+    def of(cls, axes: Axes) -> "ForAxes":
+        """With the number of axes, as chosen or by default."""
+        return cls.model_construct(set(axes.model_fields_set), components=axes.components)
 
 
 def _trace(kernel: Kernel, solved: Solved) -> float:

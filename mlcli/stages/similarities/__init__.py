@@ -5,9 +5,10 @@ from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smo
 from mlcli.stages.similarities.decoders import Affine, Decoder, linear_decoder
 from mlcli.stages.similarities.given_graph import EdgeAffinities, GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
+from mlcli.stages.similarities.networks import Encoder, NetworkDecoder
 from mlcli.stages.similarities.projector import Projector
 from mlcli.stages.similarities.weights import Affinities, Barycenters
 
 __all__ = ["Affine", "Affinities", "Barycenters", "Columns", "Completed", "Decoder", "Distances", "EdgeAffinities",
-           "Geodesics", "GivenDistances", "GivenGraph", "KernelValues", "Monomials", "Projector", "Similarity",
-           "Smoother", "linear_decoder"]
+           "Encoder", "Geodesics", "GivenDistances", "GivenGraph", "KernelValues", "Monomials", "NetworkDecoder",
+           "Projector", "Similarity", "Smoother", "linear_decoder"]

@@ -1,0 +1,151 @@
+"""Autoencoder."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.base.quantity import Quantity
+from mlcli.base.signs import leading_signs
+from mlcli.base.stage import note
+from mlcli.base.steps import Step
+from mlcli.base.types import Array
+from mlcli.methods.base import Method
+from mlcli.methods.identities.forward_passes import passes
+from mlcli.methods.model import Loadings, Model, Powers
+from mlcli.methods.ways import way
+from mlcli.stages.eigen.axes import Axes
+from mlcli.stages.eigen.eigensolve import ForAxes
+from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.sides import side_steps
+from mlcli.stages.neural.constraints import Corruption, Dense, Sparsity, Uncorrupted
+from mlcli.stages.neural.costs import network_steps
+from mlcli.stages.neural.learning import Learning
+from mlcli.stages.neural.network import Hidden, Network, Units, linear
+from mlcli.stages.neural.standard import Standard
+from mlcli.stages.similarities.networks import pair, placed, projector_of
+
+QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
+
+
+class Autoencoder(Method):
+    """Two networks, one from the columns to a few coordinates and one back, trained to reproduce the rows.
+
+    y = f(x) and x̂ = g(y), with the mean of ‖x̂ - x‖² as small as it can be. `layers` lists the hidden units of f; g has
+    the same in reverse. Rows are centered and divided by one scale, the root of the columns' mean variance, so
+    coordinates have no unit. Without hidden layers the optimum is known in closed form, the subspace of PCA, and no
+    training is needed; with them `mlcli[neural]` is (JAX), for the fit alone: `project` and `reconstruct` use NumPy.
+    Constraints keep a code from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates are
+    small or rarely active (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random
+    (`dropout`), weights shrink (`learning.decay`) or are shared by f and g (`tied`).
+
+    The weights with the best objective on held-out rows are kept. It fails where there are few rows: other seeds
+    (`compute.seed`) then give other coordinates, whose axes have no order. Compare its reconstruction error with that
+    of PCA. Source: Hinton and Salakhutdinov, "Reducing the dimensionality of data with neural networks", 2006;
+    constraints: Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
+    """
+
+    accepts: ClassVar = (Features,)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    ranked_by: ClassVar = None
+    rules: ClassVar = ()
+    ways: ClassVar = (way(), way("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick",
+                                 **QUICK))
+    name: Literal["autoencoder"] = "autoencoder"
+    layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward.")
+    activation: Hidden = option("softplus", "Activation of the hidden units.")
+    training: Literal["auto", "always"] = option(
+        "auto", "Whether networks without hidden layers are trained (always), or solved in closed form (auto).")
+    tied: bool = option(False, "Whether the decoder has the encoder's weights, transposed.")
+    corruption: Corruption = option(Uncorrupted(), "What happens to the rows that the encoder sees in training.")
+    sparsity: Sparsity = option(Dense(), "What is asked of the coordinates.")
+    contraction: float = option(0.0, "Weight of the squared slopes of the coordinates, ‖∂y/∂x‖².", ge=0)
+    dropout: float = option(0.0, "Share of the hidden units that are dropped in each step of training.", ge=0, lt=1)
+    learning: Learning = Learning()
+    axes: Axes = Axes()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the optimum is known: there are no hidden layers, and nothing besides the error counts."""
+        return self.training == "auto" and not self.layers and (
+            self.corruption.name == self.sparsity.name == "none" and self.contraction == 0)
+
+    def requires(self) -> Mapping[str, str]:
+        """JAX for training."""
+        return {} if self.closed else {"neural": "optax"}
+
+    def limit(self, data: Input) -> int:
+        """Fewer axes than rows; of a closed form, no more than columns."""
+        return min(len(data.values) - 1, data.values.shape[1] if self.closed else len(data.values))
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """No defaults; but options of training are refused where there is none, and those of hidden units likewise."""
+        if self.closed:
+            self.refuse_unused("a closed form is not trained", "learning", "tied")
+        elif self.learning.validation == 0:
+            self.refuse_unused("no rows are held out", "learning.patience")
+        return {} if self.layers else self.refuse_unused("there are no hidden units", "activation", "dropout")
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """The eigenproblem of the smaller side, or epochs."""
+        shape, threads = data.values.shape, compute.thread_count()
+        return (side_steps(shape, "auto", ForAxes.of(self.axes), threads) if self.closed
+                else network_steps(shape, self.sizes(data), self.learning, threads))
+
+    def sizes(self, data: Features) -> list[int]:
+        """The units of the encoder, columns and coordinates included."""
+        return [data.values.shape[1], *self.layers, self.axes.components]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """The principal subspace, or the weights that training ended with."""
+        return self.solved(data, compute) if self.closed else self.trained(data, compute)
+
+    def solved(self, data: Features, compute: Compute) -> Model:
+        """Coordinates are principal scores over the scale s; x̂ = μ + s V y with the principal directions V."""
+        kernel = Factored.of(data.values).with_products()
+        spectrum = ForAxes.of(self.axes)(kernel, self.limit(data), compute)
+        standard, total, directions = Standard.of(data.values), spectrum.solved_trace, spectrum.feature_directions()
+        left = 1 - float(spectrum.solved[: directions.shape[1]].sum()) / total if total > 0 else 0.0
+        return self.model(data, standard, spectrum.coordinates() / standard.scale,
+                          (linear(directions), linear(directions.T)), max(left, 0.0))
+
+    def trained(self, data: Features, compute: Compute) -> Model:
+        """Both networks with the weights that training ended with."""
+        from mlcli.stages.neural import training
+        from mlcli.stages.neural.autoencoding import Autoencoding
+
+        objective = Autoencoding(hidden=self.activation, corruption=self.corruption, sparsity=self.sparsity,
+                                 tied=self.tied, dropout=self.dropout, contraction=self.contraction)
+        standard = Standard.of(data.values)
+        standard.require_variation()
+        rows = training.Rows.of(data.values, standard, self.learning, compute)
+        start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
+        found = training.trained(objective, rows, start, self.learning)
+        networks = objective.networks(found.weights)
+        outputs, error = placed(*pair(standard, networks), data.values)
+        model = self.model(data, standard, outputs, networks, error / (len(outputs) * standard.varying))
+        if model.fit["unexplained"] >= 1:
+            note("W-NOT-LEARNED", "the mean of all rows has a smaller error than what the network gives back: choose a "
+                 "lower method.learning.rate, or more epochs")
+        return replace(model, objective=Quantity(found.trace[:, 0]), curves={
+            name: Quantity(values) for name, values in found.curves.items()},
+                       fit={**model.fit, **found.facts})
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Coordinates and error by a forward pass of its own."""
+        return passes(data, model)
+
+    def model(self, data: Features, standard: Standard, codes: Array, networks: tuple[Network, Network],
+              left: float) -> Model:
+        """The model of both networks; `left` is the share of the variance that does not come back."""
+        signs = leading_signs(codes)
+        projector = projector_of(*pair(standard, networks), signs)
+        affine, squares = projector.affine, left * standard.scale**2 * standard.varying / data.values.shape[1]
+        return Model(embedding=codes * signs, projector=projector,
+                     fit={"unexplained": left, "mean_squared_error": Quantity(squares, 2)},
+                     loadings=None if affine is None else Loadings(affine.directions, data.columns))

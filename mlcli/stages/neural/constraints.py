@@ -1,0 +1,95 @@
+"""What keeps a code from being a mere copy: corrupted inputs, and codes that are small or rarely active.
+
+JAX is imported where a formula is traced, that is in training alone.
+"""
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from mlcli.base.options import Options, option
+
+if TYPE_CHECKING:
+    Traced = Any  # an array that JAX follows
+
+
+class Uncorrupted(Options):
+    """Rows as they are."""
+
+    name: Literal["none"] = "none"
+
+    def __call__(self, rows: "Traced", key: "Traced") -> "Traced":
+        """The rows."""
+        return rows
+
+
+class GaussianNoise(Options):
+    """Noise is added to the rows that the encoder sees, and the decoder must remove it (Vincent et al., 2008)."""
+
+    name: Literal["gaussian"] = "gaussian"
+    deviation: float = option(0.3, "Standard deviation of the noise, in that of the columns together.", gt=0)
+
+    def __call__(self, rows: "Traced", key: "Traced") -> "Traced":
+        """Rows with noise."""
+        from jax import random
+
+        return rows + self.deviation * random.normal(key, rows.shape, rows.dtype)
+
+
+class Masking(Options):
+    """Cells that the encoder sees are set to the mean of their column, and the decoder must fill them."""
+
+    name: Literal["masking"] = "masking"
+    share: float = option(0.3, "Share of the cells.", gt=0, lt=1)
+
+    def __call__(self, rows: "Traced", key: "Traced") -> "Traced":
+        """Rows with gaps at zero, which the mean is."""
+        from jax import numpy, random
+
+        return numpy.where(random.bernoulli(key, 1 - self.share, rows.shape), rows, 0)
+
+
+class Dense(Options):
+    """Codes as they come."""
+
+    name: Literal["none"] = "none"
+    code: ClassVar[Literal["identity", "logistic"]] = "identity"  # the activation of the code
+
+    def __call__(self, codes: "Traced") -> "Traced":
+        """Nothing."""
+        return 0.0
+
+
+class Absolute(Options):
+    """The mean size of coordinates is added to the objective (L1)."""
+
+    name: Literal["l1"] = "l1"
+    code: ClassVar[Literal["identity", "logistic"]] = "identity"
+    weight: float = option(0.01, "Weight beside the reconstruction error.", gt=0)
+
+    def __call__(self, codes: "Traced") -> "Traced":
+        """λ E |y|."""
+        from jax import numpy
+
+        return self.weight * numpy.mean(numpy.abs(codes))
+
+
+class RarelyActive(Options):
+    """Coordinates are activities between 0 and 1, drawn to a mean by the Kullback-Leibler divergence (Ng, 2011)."""
+
+    name: Literal["kl"] = "kl"
+    code: ClassVar[Literal["identity", "logistic"]] = "logistic"
+    target: float = option(0.05, "Mean activity of each coordinate.", gt=0, lt=1)
+    weight: float = option(3.0, "Weight beside the reconstruction error.", gt=0)
+
+    def __call__(self, codes: "Traced") -> "Traced":
+        """λ Σ KL(ρ ‖ mean activity), over the rows of a step."""
+        from jax import numpy
+
+        active = numpy.clip(numpy.mean(codes, axis=0), 1e-6, 1 - 1e-6)
+        return self.weight * numpy.sum(self.target * numpy.log(self.target / active) + (1 - self.target) * numpy.log(
+            (1 - self.target) / (1 - active)))
+
+
+Corruption = Annotated[Uncorrupted | GaussianNoise | Masking, Field(discriminator="name")]
+Sparsity = Annotated[Dense | Absolute | RarelyActive, Field(discriminator="name")]

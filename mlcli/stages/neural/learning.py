@@ -1,0 +1,26 @@
+"""How a network is trained: options of the descent, and when it stops."""
+
+from typing import Literal
+
+import numpy as np
+
+from mlcli.base.options import Options, option
+
+
+class Learning(Options):
+    """How a network is trained: Adam on minibatches, for a number of epochs or until nothing is gained."""
+
+    epochs: int = option(50, "Passes over the rows at most.", ge=1)
+    batch: int = option(128, "Rows of a step; those that are left over in an epoch are skipped.", ge=1)
+    rate: float = option(1e-3, "Learning rate at the start.", gt=0)
+    schedule: Literal["cosine", "constant"] = option(
+        "cosine", "Whether the rate falls to zero along a cosine, or stays.")
+    decay: float = option(0.0, "Weight decay: the share by which weights shrink in a step, times the rate.", ge=0)
+    validation: float = option(0.1, "Share of the rows that are held out, and judge the weights.", ge=0, lt=1)
+    patience: int = option(10, "Epochs without a better objective of the held-out rows, after which training stops; "
+                           "the best weights are kept.", ge=1)
+    precision: Literal["float32", "float64"] = option("float32", "Numbers that training computes with.")
+
+    def rates(self, step: int, steps: int) -> float:
+        """The rate of a step of so many in all."""
+        return self.rate * (0.5 + 0.5 * float(np.cos(np.pi * step / steps)) if self.schedule == "cosine" else 1.0)

@@ -1,0 +1,68 @@
+"""How rows are drawn around what the decoder says of them."""
+
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.inputs import Features
+from mlcli.base.options import Options, option
+from mlcli.errors import DataError
+from mlcli.stages.neural.network import Activation
+from mlcli.stages.neural.standard import Standard
+
+if TYPE_CHECKING:
+    Values = Any  # an array of NumPy, or one that JAX follows
+
+
+class GaussianLikelihood(Options):
+    """Every cell has the same Gaussian noise."""
+
+    name: Literal["gaussian"] = "gaussian"
+    last: ClassVar[Activation] = "identity"  # of the decoder
+    dense: ClassVar[bool] = True  # whether it is a density, whose logarithm depends on the unit
+    noise: float | None = option(None, "Variance of the noise (default: learned).", power=2, gt=0)
+
+    def standard(self, data: Features) -> Standard:
+        """Rows are centered, over one scale; raises DataError where all are equal."""
+        found = Standard.of(data.values)
+        found.require_variation()
+        return found
+
+    def level(self, standard: Standard) -> float | None:
+        """The logarithm of the noise's variance over the squared scale; None where it is learned."""
+        return None if self.noise is None else float(np.log(self.noise) - 2 * np.log(standard.scale))
+
+    def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
+        """log p of each row, given the decoder's sums; by the functions of NumPy or JAX."""
+        squares = module.square(rows - sums) / module.exp(level)
+        return -0.5 * module.sum(squares + level + np.log(2 * np.pi), axis=-1)
+
+
+class BernoulliLikelihood(Options):
+    """Every cell is 1 with a probability of its own; numbers between 0 and 1 count as shares of both."""
+
+    name: Literal["bernoulli"] = "bernoulli"
+    last: ClassVar[Activation] = "logistic"
+    dense: ClassVar[bool] = False
+
+    def standard(self, data: Features) -> Standard:
+        """Rows as they are; raises DataError outside of 0 to 1."""
+        wrong = np.argwhere((data.values < 0) | (data.values > 1)) if data.unit.exponent == 0 else np.zeros((1, 2), int)
+        if len(wrong):
+            row, column = wrong[0].tolist()
+            raise DataError("BERNOULLI", f"{data.unit.number(data.values[row, column]):.6g} is not between 0 and 1",
+                            where=f"row {row + 1}, column {data.columns[column]}",
+                            hint="choose method.likelihood.name gaussian, or --scale range")
+        return Standard.plain(data.values.shape[1])
+
+    def level(self, standard: Standard) -> float | None:
+        """There is no noise."""
+        return 0.0
+
+    def log_density(self, rows: "Values", sums: "Values", level: "Values", module: Any) -> "Values":
+        """log p of each row, given the logits."""
+        return module.sum(rows * sums - module.logaddexp(sums, 0.0), axis=-1)
+
+
+Likelihood = Annotated[GaussianLikelihood | BernoulliLikelihood, Field(discriminator="name")]

@@ -1,0 +1,76 @@
+"""Feed-forward networks as plain arrays: all that projection and reconstruction need of a training."""
+
+from collections.abc import Callable, Mapping
+from itertools import pairwise
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field, Strict
+from scipy.special import expit
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+
+Units = Annotated[tuple[Annotated[int, Field(ge=1)], ...], Strict(False)]  # of hidden layers
+Hidden = Literal["tanh", "relu", "softplus", "logistic"]
+Activation = Literal["tanh", "relu", "softplus", "logistic", "identity"]
+ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
+    "tanh": np.tanh, "relu": lambda sums: np.maximum(sums, 0.0), "softplus": lambda sums: np.logaddexp(sums, 0.0),
+    "logistic": expit, "identity": lambda sums: sums}
+
+
+@stored("layer")
+@frozen
+class Layer:
+    """A layer of units: the activation of x W + b. Raises ValueError where its arrays do not fit together."""
+
+    weights: Array  # units before x units
+    biases: Array  # units
+    activation: Activation
+
+    def __post_init__(self) -> None:
+        if self.weights.ndim != 2 or self.biases.shape != self.weights.shape[1:]:
+            raise ValueError("a layer has a bias for each of its units")
+
+    def __call__(self, values: Array) -> Array:
+        """The activations (m x units) of the units before (m x those)."""
+        return ACTIVATIONS[self.activation](values @ self.weights + self.biases)
+
+
+@stored("network")
+@frozen
+class Network:
+    """Layers one after the other. Raises ValueError where there is none, or two do not fit together."""
+
+    layers: tuple[Layer, ...]
+
+    def __post_init__(self) -> None:
+        if not self.layers or any(len(right.weights) != len(left.biases) for left, right in pairwise(self.layers)):
+            raise ValueError("each layer has as many weights to a unit as there are units before it")
+
+    def __call__(self, values: Array) -> Array:
+        """The outputs (m x o) for inputs (m x i)."""
+        for layer in self.layers:
+            values = layer(values)
+        return values
+
+    @property
+    def inputs(self) -> int:
+        """i."""
+        return len(self.layers[0].weights)
+
+    @property
+    def outputs(self) -> int:
+        """o."""
+        return len(self.layers[-1].biases)
+
+    @property
+    def width(self) -> int:
+        """Units of the widest layer, inputs included."""
+        return max(self.inputs, *(len(layer.biases) for layer in self.layers))
+
+
+def linear(weights: Array) -> Network:
+    """One layer without activation and biases."""
+    return Network((Layer(weights, np.zeros(weights.shape[1]), "identity"),))

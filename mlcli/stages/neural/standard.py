@@ -1,0 +1,48 @@
+"""What a network sees of rows: centered, and divided by one scale, so that no column counts for more than it varies."""
+
+import numpy as np
+
+from mlcli.base.blocks import in_order, row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.errors import DataError
+
+BLOCK = 1 << 19  # numbers of a block of rows
+ROUNDING = 10 * float(np.finfo(np.float64).eps)  # of a column's size: deviations that small are none
+
+
+@frozen
+class Standard:
+    """Where the rows lie, and how large they are."""
+
+    means: Array  # d
+    scale: float  # the root of the mean variance of the columns that vary; 1 where none does, or rows stay as they are
+    varying: int  # of the columns
+
+    @classmethod
+    def of(cls, points: Array) -> "Standard":
+        """The means and the scale of points (n x d)."""
+        blocks = row_blocks(len(points), BLOCK, points.shape[1])
+        means = np.sum(list(in_order(lambda rows: points[rows].sum(axis=0), blocks)), axis=0) / len(points)
+        rest = np.sum(list(in_order(lambda rows: (points[rows] - means).sum(axis=0), blocks)), axis=0) / len(points)
+        means = means + rest
+        variances = np.sum(list(in_order(lambda rows: np.square(points[rows] - means).sum(axis=0), blocks)),
+                           axis=0) / len(points)
+        vary = variances > np.square(ROUNDING * means)
+        scale = float(np.sqrt(variances[vary].mean())) if vary.any() else 1.0
+        return cls(means, scale, int(vary.sum()))
+
+    @classmethod
+    def plain(cls, columns: int) -> "Standard":
+        """Rows as they are."""
+        return cls(np.zeros(columns), 1.0, columns)
+
+    def require_variation(self) -> None:
+        """Raises DataError where all rows are equal."""
+        if not self.varying:
+            raise DataError("NO-VARIATION", "all rows are equal, so there is nothing to learn",
+                            hint="give rows that differ")
+
+    def seen(self, points: Array, rows: Indices, kind: str) -> AnyArray:
+        """Some rows as a network sees them, as numbers of this kind."""
+        return ((points[rows] - self.means) / self.scale).astype(kind)

@@ -1,0 +1,104 @@
+"""Projection and reconstruction by the forward pass of a network."""
+
+from dataclasses import replace
+from typing import ClassVar
+
+import numpy as np
+
+from mlcli.base.blocks import in_order, row_blocks
+from mlcli.base.check import EPS
+from mlcli.base.frozen import frozen
+from mlcli.base.stage import stage
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.neural.network import Network
+from mlcli.stages.neural.standard import Standard
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.decoders import Affine, Decoder
+from mlcli.stages.similarities.projector import Projector
+
+BLOCK = 1 << 19  # activations of a layer that a thread holds
+
+
+@stored("encoder", means="d")
+@frozen
+class Encoder(Similarity):
+    """The outputs of a network that sees centered rows over one scale."""
+
+    keeps_distances: ClassVar[bool] = False
+    means: Array  # d
+    scale: float
+    network: Network
+
+    def rows(self, new: Array) -> Array:
+        """The outputs for new points (m x c)."""
+        return self.network((new - self.means) / self.scale)
+
+    def width(self, given: int) -> int:
+        """One for each output; none where the network takes other rows."""
+        return self.network.outputs if self.network.inputs == given else 0
+
+    def rounding(self, new: Array) -> Array:
+        """The rounding of the inputs through the largest weights of each layer, whose activations do not stretch."""
+        wrong = EPS * (np.abs(new).max(axis=1) + np.abs(self.means).max(initial=0.0)) / self.scale
+        for layer in self.network.layers:
+            wrong = wrong * np.abs(layer.weights).sum(axis=0).max(initial=0.0) + EPS * len(layer.weights)
+        return np.repeat(wrong[:, None], self.network.outputs, axis=1)
+
+
+@stored("network_decoder", means="d", signs="p")
+@frozen
+class NetworkDecoder(Decoder):
+    """The outputs of a network, brought back from what it learned to reproduce. Raises ValueError for unfit parts."""
+
+    means: Array  # d
+    scale: float
+    signs: Array  # p: of the coordinates, before the network sees them
+    network: Network
+
+    def __post_init__(self) -> None:
+        if (self.network.inputs, self.network.outputs) != (self.signs.size, self.means.size):
+            raise ValueError("the network leads from coordinates to features")
+
+    def __call__(self, embedding: Array) -> Array:
+        """Features (m x d) of coordinates (m x p)."""
+        return self.means + self.scale * self.network(embedding * self.signs)
+
+    @property
+    def affine(self) -> Affine | None:
+        """This map, where it has one layer without activation."""
+        first, *others = self.network.layers
+        if others or first.activation != "identity":
+            return None
+        return Affine(self.means + self.scale * first.biases, self.scale * (self.signs[:, None] * first.weights).T)
+
+
+def pair(standard: Standard, networks: tuple[Network, Network]) -> tuple[Encoder, NetworkDecoder]:
+    """The way of rows through two networks that saw them so, and back."""
+    inward, outward = networks
+    return (Encoder(standard.means, standard.scale, inward),
+            NetworkDecoder(standard.means, standard.scale, np.ones(outward.inputs), outward))
+
+
+@stage("coordinates")
+def placed(encoder: Encoder, decoder: NetworkDecoder, points: Array) -> tuple[Array, float]:
+    """The encoder's outputs for all points (n x c), and Σ ‖x̂ - x‖² of what comes back, over the squared scale.
+
+    A few rows at a time, on all threads.
+    """
+    outputs, count = np.empty((len(points), encoder.network.outputs)), len(decoder.signs)
+
+    def block(rows: slice) -> float:
+        outputs[rows] = encoder.rows(points[rows])
+        back = decoder(outputs[rows, :count])
+        return float(np.sum(((back - points[rows]) / encoder.scale) ** 2))
+
+    width = max(encoder.network.width, decoder.network.width)
+    return outputs, sum(in_order(block, row_blocks(len(points), BLOCK, width), progress=True))
+
+
+def projector_of(encoder: Encoder, decoder: NetworkDecoder, signs: Array) -> Projector:
+    """New points by the encoder's first outputs, their signs turned; back by the decoder."""
+    axes = np.eye(encoder.network.outputs, len(signs)) * signs
+    return Projector(encoder, uncentered(len(axes)), axes, replace(decoder, signs=signs))
