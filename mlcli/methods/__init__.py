@@ -26,6 +26,7 @@ NAMES = (
     "sfa",
     "lgssm",
     "ica",
+    "gplvm",
 )
 
 

@@ -59,8 +59,9 @@ class Archive:
         if isinstance(value, float):
             return value if math.isfinite(value) else {"float": repr(float(value))}
         if isinstance(value, np.ndarray):
-            arrays[place] = value
-            return {"array": place}
+            held = next((name for name, known in arrays.items() if known is value), place)  # parts may share one
+            arrays[held] = value
+            return {"array": held}
         if isinstance(value, list):
             return [self._packed(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
         if isinstance(value, Sequence) and not isinstance(value, bytes):
