@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from pydantic import Strict
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
@@ -15,7 +16,9 @@ from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.base import Method
-from mlcli.methods.model import Model, Powers
+from mlcli.methods.identities.gaussian_process import of_process, relevant
+from mlcli.methods.identities.smoothing_equations import never_less_likely
+from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.minimize import Minimize
 from mlcli.stages.chain.starts import Principal, Start, standardized
@@ -105,6 +108,15 @@ class GPLVM(Method):
         return Model(embedding=ended.means, projector=projector, fit=figures,
                      spectrum=Spectrum.given(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
                      objective=Quantity(-ended.iterated.trace, cells=cells))
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Likelihood, decoder and relevances again, and iterations that never fall."""
+        decoder: Any = existing(model.projector).decoder
+        posterior, stated = decoder.posterior, model.fit.get("log_likelihood")
+        plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
+        return [*of_process(posterior, data.values, model.embedding, plain),
+                relevant(posterior, model.embedding, model.ranks.solved),
+                never_less_likely(model.trace, data.values)]
 
     def started(self, points: Array) -> Array:
         """A start of the axes that the data has, of variance one."""

@@ -78,6 +78,8 @@ class Clouds:
         kernel, cloud = kernel_of(covariance), Cloud.of(points)
         known, inducing = self.statistics(covariance, points, places), kernel(places, places)
         found = bound(self.data, covariance, inducing.copy(), known)
+        if found is None:
+            return Slope.nowhere(covariance, points, places)
         pulls = pulled_once(kernel, cloud, places, found.crossed) + pulled_twice(kernel, cloud, places, found.squared)
         own_logs, own = covariance.pulled(found.inducing, [inducing], left=places, right=places)
         logs = np.append(pulls.logs + own_logs, covariance.noise * found.noise)
@@ -143,7 +145,7 @@ def expected_products(kernel: Rbf, cloud: Cloud, places: Array) -> Array:
     exponents = np.hstack([2 * near * means, -near]) @ np.hstack([middles, middles**2]).T
     exponents -= (0.5 * np.log1p(2 * variances / kernel.lengths**2) + near * means**2).sum(axis=1, keepdims=True)
     exponents -= 0.25 * np.sum(gaps**2, axis=1)
-    return np.asarray(kernel.variance**2 * np.exp(exponents))
+    return np.asarray(kernel.variance * kernel.variance * np.exp(exponents))
 
 
 def pulled_twice(kernel: Rbf, cloud: Cloud, places: Array, weights: Array) -> Pulled:

@@ -28,6 +28,11 @@ class Slope:
     logs: Array  # by the logarithms of the covariance's parameters
     places: Array  # by the inducing points, m x p; none where there are none
 
+    @classmethod
+    def nowhere(cls, covariance: Covariance, points: Array, places: Array) -> "Slope":
+        """Where a covariance matrix is singular."""
+        return cls(-np.inf, points=0 * points, logs=0 * covariance.logs, places=0 * places)
+
 
 class Evidence(Protocol):
     """How likely features are, given latent points: exactly, or by a lower bound."""
@@ -36,13 +41,13 @@ class Evidence(Protocol):
         """Where inducing points start (m x p); none where there are none."""
 
     def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
-        """The log-likelihood of the varying columns, with its gradient; raises NumericalError."""
+        """The log-likelihood of the varying columns, with its gradient."""
 
     def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
         """What is known of the functions given the features."""
 
     def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
-        """The share of the mean diagonal that had to be added to a covariance matrix."""
+        """The share of the mean diagonal that had to be added to a covariance matrix; raises NumericalError."""
 
 
 @frozen
@@ -87,7 +92,10 @@ class Exact:
     def __call__(self, covariance: Covariance, points: Array, places: Array) -> Slope:
         """The log-likelihood with its gradient."""
         parts = covariance.parts(points, points)
-        inverse, logarithm, _ = inverse_of(noisy(np.sum(parts, axis=0), covariance))
+        found = inverse_of(noisy(np.sum(parts, axis=0), covariance))
+        if found is None:
+            return Slope.nowhere(covariance, points, places)
+        inverse, logarithm, _ = found
         solved = inverse @ self.data.factor
         value = -0.5 * (self.data.columns * logarithm + float(np.sum(solved * self.data.factor))
                         + self.data.cells * log(2 * pi))
@@ -99,13 +107,13 @@ class Exact:
 
     def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
         """Means K⁻¹ Y and what the rows take from the variance, K⁻¹."""
-        inverse, _, _ = inverse_of(noisy(covariance(points, points), covariance))
+        inverse, _, _ = regular(noisy(covariance(points, points), covariance))
         return Posterior(covariance, places=points, weights=inverse @ self.data.values, known=inverse,
                          mean=self.data.mean)
 
     def jitter(self, covariance: Covariance, points: Array, places: Array) -> float:
         """Of K."""
-        return inverse_of(noisy(covariance(points, points), covariance))[2]
+        return regular(noisy(covariance(points, points), covariance))[2]
 
 
 def noisy(matrix: Array, covariance: Covariance) -> Array:
@@ -114,13 +122,26 @@ def noisy(matrix: Array, covariance: Covariance) -> Array:
     return matrix
 
 
-def inverse_of(matrix: Array) -> tuple[Array, float, float]:
-    """A⁻¹, log |A|, and the share of its mean diagonal that had to be added to A, in place; raises NumericalError."""
+def inverse_of(matrix: Array) -> tuple[Array, float, float] | None:
+    """A⁻¹, log |A|, and the share of its mean diagonal that had to be added to A, in place; None where none helps."""
     diagonal = np.diag_indices_from(matrix)
     own = matrix[diagonal]
-    for jitter in JITTERS:
+    for jitter in JITTERS if np.isfinite(matrix).all() else ():
         matrix[diagonal] = own + jitter * own.mean()
         if (found := positive_inverse(matrix)) is not None:
             return (*found, jitter)
-    raise NumericalError("JITTER", f"a covariance matrix is singular, with {JITTERS[-1]:g} of its mean diagonal added",
-                         hint="leave repeated rows out, or ask for fewer axes")
+    return None
+
+
+def regular(matrix: Array) -> tuple[Array, float, float]:
+    """The same; raises NumericalError where nothing helps."""
+    found = inverse_of(matrix)
+    if found is None:
+        raise singular()
+    return found
+
+
+def singular() -> NumericalError:
+    """The error where a covariance matrix has no inverse."""
+    return NumericalError("JITTER", f"a covariance matrix is singular, with {JITTERS[-1]:g} of its mean diagonal added",
+                          hint="leave repeated rows out, or ask for fewer axes")

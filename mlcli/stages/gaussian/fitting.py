@@ -66,12 +66,20 @@ class Problem:
         return np.concatenate([state.latent, state.places.ravel(), state.logs[~self.fixed]])
 
     def minimized(self, points: Array, minimize: Minimize) -> tuple[State, Iterated[Point]]:
-        """The minimum that steps from latent points (n x p) lead to, and how they went."""
+        """The minimum that steps from latent points (n x p) lead to, and how they went; raises NumericalError."""
         latent = self.latents.start(points)
         start = State(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
 
+        self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # which raises
+        first = least = self(start)[0]
+
         def function(values: Array) -> tuple[float, Array]:
-            value, slope = self(self.at(start, values))
+            nonlocal least
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a step may go too far,
+                value, slope = self(self.at(start, values))
+            if not np.isfinite(value):  # and is taken back by a value as far above the start as that is above the least
+                return 2 * first - least + 1.0, np.zeros(len(values))
+            least = min(least, value)
             return value, self.vector(slope)
 
         ended = minimize(function, self.vector(start))

@@ -16,7 +16,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import cholesky, lower_solve
 from mlcli.stages.gaussian.covariances import Covariance
-from mlcli.stages.gaussian.evidence import Observations, Slope, inverse_of
+from mlcli.stages.gaussian.evidence import Observations, Slope, inverse_of, regular, singular
 from mlcli.stages.gaussian.posterior import Posterior
 
 NUGGET = 1e-2  # of the least noise, on the diagonal of the inducing points' covariance
@@ -51,27 +51,33 @@ class Solved:
     updated: Array
     logarithm: float  # log |K + β Ψ₂| - log |K|
     share: float  # tr K⁻¹ Ψ₂
-    jitter: float
 
     @classmethod
-    def of(cls, covariance: Covariance, matrix: Array, squared: Array) -> "Solved":
-        """From K without a nugget; K + β Ψ₂ is solved as L (1 + β L⁻¹ Ψ₂ L⁻ᵀ) Lᵀ with K = L Lᵀ."""
+    def of(cls, covariance: Covariance, matrix: Array, squared: Array) -> "Solved | None":
+        """From K, which is overwritten: K + β Ψ₂ = L (1 + β L⁻¹ Ψ₂ L⁻ᵀ) Lᵀ with K = L Lᵀ; None where K is singular."""
         matrix[np.diag_indices_from(matrix)] += NUGGET * covariance.least
-        _, _, jitter = inverse_of(matrix)
-        triangle = cholesky(matrix)
-        assert triangle is not None  # as it was inverted
+        triangle = None if inverse_of(matrix) is None else cholesky(matrix)
+        if triangle is None:
+            return None
         into = lower_solve(triangle, np.eye(len(matrix)))
         white = into @ squared @ into.T
         inner = white / covariance.whole_noise
         inner[np.diag_indices_from(inner)] += 1.0
-        inverse, logarithm, _ = inverse_of((inner + inner.T) / 2)
-        return cls(into.T @ into, into.T @ inverse @ into, logarithm, float(np.trace(white)), jitter)
+        found = inverse_of((inner + inner.T) / 2)
+        if found is None:
+            return None
+        return cls(into.T @ into, updated=into.T @ found[0] @ into, logarithm=found[1], share=float(np.trace(white)))
 
 
-def bound(data: Observations, covariance: Covariance, matrix: Array, known: Statistics) -> Bound:
-    """The bound for the varying columns; `matrix` is the covariance of the inducing points, and is overwritten."""
+def bound(data: Observations, covariance: Covariance, matrix: Array, known: Statistics) -> Bound | None:
+    """The bound for the varying columns; `matrix` is the covariance of the inducing points, and is overwritten.
+
+    None where it is singular.
+    """
     beta, count, columns = 1 / covariance.whole_noise, len(data.factor), data.columns
     solved = Solved.of(covariance, matrix, known.squared)
+    if solved is None:
+        return None
     products = known.crossed.T @ data.factor
     weights = solved.updated @ products
     energy, explained = float(np.sum(data.factor**2)), float(np.sum(products * weights))
@@ -89,15 +95,17 @@ def bound(data: Observations, covariance: Covariance, matrix: Array, known: Stat
 
 
 def posterior_of(data: Observations, covariance: Covariance, places: Array, known: Statistics) -> Posterior:
-    """Means β k(x, Z) (K + β Ψ₂)⁻¹ Ψ₁ᵀ Y, and K⁻¹ - (K + β Ψ₂)⁻¹."""
+    """Means β k(x, Z) (K + β Ψ₂)⁻¹ Ψ₁ᵀ Y, and K⁻¹ - (K + β Ψ₂)⁻¹; raises NumericalError where K is singular."""
     solved = Solved.of(covariance, covariance(places, places), known.squared)
+    if solved is None:
+        raise singular()
     weights = solved.updated @ (known.crossed.T @ data.values) / covariance.whole_noise
     return Posterior(covariance, places=places, weights=weights, known=solved.inverse - solved.updated, mean=data.mean)
 
 
 def jitter_of(covariance: Covariance, places: Array) -> float:
     """What had to be added to the inducing points' covariance, as a share of its mean diagonal."""
-    return inverse_of(covariance(places, places) + NUGGET * covariance.least * np.eye(len(places)))[2]
+    return regular(covariance(places, places) + NUGGET * covariance.least * np.eye(len(places)))[2]
 
 
 def spread_out(points: Array, count: int) -> Array:
@@ -127,6 +135,8 @@ class Sparse:
         crossed, inducing = covariance.parts(points, places), covariance.parts(places, places)
         known = self.statistics(covariance, points, np.sum(crossed, axis=0))
         found = bound(self.data, covariance, np.sum(inducing, axis=0), known)
+        if found is None:
+            return Slope.nowhere(covariance, points, places)
         weights = found.crossed + 2 * known.crossed @ found.squared
         logs, left = covariance.pulled(weights, crossed, left=points, right=places)
         right = covariance.pulled(weights.T, [part.T for part in crossed], left=places, right=points)[1]
