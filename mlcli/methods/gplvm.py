@@ -38,8 +38,30 @@ MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 class GPLVM(Method):
     """Coordinates from which Gaussian processes lead to the features: probabilistic PCA with smooth curves for lines.
 
+    y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
+    kernel are those that make the rows most probable, found by L-BFGS from a start. With the kernel `linear` this is
+    probabilistic PCA. The objective has many local minima: a start (`start`) decides between them. One scale is fixed,
+    for coordinates have none of their own beside a free length scale; parameters have a wide log-normal prior around
+    the data's own variance. In `fit` are the log-likelihood, the kernel's parameters and the noise, and what share of
+    its diagonal had to be added to a covariance matrix (`jitter`).
+
+    `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance of
+    the coordinates, as shares of their sum. Axes are principal, or, where each has a length scale of its own, ranked.
+
+    Inference: `map` takes n³ operations an iteration; `sparse` bounds the likelihood by inducing points, and is taken
+    beyond 2,000 rows; `bayesian` gives every row a Gaussian cloud (`posterior.csv`) and every axis a length scale, so
+    that axes without use switch themselves off. `log_likelihood` is then the bound, of the clouds with their distance
+    from the prior.
+
+    A new row is placed where it is most probable, from several starts; rows may lack cells (`prepare.missing: model`
+    in a run on complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`)
+    coordinates are a smooth function of the features, near rows stay near, and new rows are placed by that function.
+    `mlcli reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features.
+
     Source: Lawrence, "Probabilistic non-linear principal component analysis with Gaussian process latent variable
-    models", 2005.
+    models", 2005; Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back
+    constraints", 2006; Titsias, "Variational learning of inducing variables in sparse Gaussian processes", 2009;
+    Titsias and Lawrence, "Bayesian Gaussian process latent variable model", 2010.
     """
 
     accepts: ClassVar = (Features,)

@@ -19,6 +19,7 @@ from mlcli.stages.algebra.distances import by_differences
 from mlcli.stages.algebra.linalg import symmetric_eigen
 
 Name = Literal["rbf", "linear", "bias"]
+USUAL = 2  # axes over which points of variance one are about as far apart as a length scale of one asks for
 
 
 @stored("rbf", lengths="l")
@@ -263,12 +264,6 @@ class Covariance:
         return {**dict(named), "noise_variance": Quantity(self.whole_noise, 2)}
 
     @property
-    def amplitudes(self) -> AnyArray:
-        """Which parameters are variances of terms that say more than how large coordinates are."""
-        scales = np.append(np.concatenate([term.scales for term in self.terms]), True)
-        return ~scales
-
-    @property
     def scale(self) -> AnyArray:
         """Which parameter is the first that only says how large latent coordinates are; none without such a term."""
         marked = np.append(np.concatenate([term.scales for term in self.terms]), False)
@@ -278,7 +273,8 @@ class Covariance:
 def started(names: Sequence[Name], variance: float, least: float, axes: int = 1) -> Covariance:
     """Terms by their names, each with the data's variance, for coordinates of variance one; a tenth is noise.
 
-    With `axes` every one of so many has a length scale of its own.
+    With `axes` every one of so many has a length scale of its own; the more they are, the longer.
     """
-    terms: dict[Name, Term] = {"rbf": Rbf(variance, np.ones(axes)), "linear": Linear(variance), "bias": Bias(variance)}
+    lengths = np.full(axes, np.sqrt(max(axes / USUAL, 1.0)))
+    terms: dict[Name, Term] = {"rbf": Rbf(variance, lengths), "linear": Linear(variance), "bias": Bias(variance)}
     return Covariance(tuple(terms[name] for name in names), 0.1 * variance, least * variance)

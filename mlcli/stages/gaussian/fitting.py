@@ -26,11 +26,11 @@ class State:
 
 @frozen
 class Problem:
-    """What is minimized: -log p(Y | X) - log p(X) - log p(variances), up to constants of the priors.
+    """What is minimized: -log p(Y | X) - log p(X) - log p(parameters), up to constants of the priors.
 
     One scale is fixed, as coordinates and length scales shrink together at no cost. Of nearly linear data the same
-    holds for coordinates and one over the variances; so these have a prior too, log-normal around the data's variance
-    with deviation one.
+    holds for coordinates and one over the variances, and length scales of axes without use grow without end. So
+    parameters have a prior too, log-normal around their start with deviation one, but for the noise.
     """
 
     evidence: Evidence
@@ -42,8 +42,10 @@ class Problem:
 
     @property
     def held(self) -> AnyArray:
-        """Which of them have a prior."""
-        return self.covariance.amplitudes & ~self.fixed
+        """Which of them have a prior: all that are fitted but the noise."""
+        held = ~self.fixed
+        held[-1] = False
+        return held
 
     def __call__(self, state: State) -> tuple[float, State]:
         """The objective and its derivatives."""

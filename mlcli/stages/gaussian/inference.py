@@ -72,7 +72,10 @@ class Induced(Options):
 
 
 class Bayesian(Options):
-    """Gaussian clouds of latent points, by a bound on the evidence; every axis has a length scale of its own."""
+    """Gaussian clouds of latent points, by a bound on the evidence; every axis has a length scale of its own.
+
+    The kernel's variance is the data's.
+    """
 
     blurred: ClassVar[bool] = True
     normal: ClassVar[bool] = True  # whether the prior of latent points is standard normal
@@ -82,8 +85,8 @@ class Bayesian(Options):
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
         """What is minimized."""
         covariance = started(["rbf"], observed.variance, FLOOR, axes)
-        return Problem(Clouds(observed, self.inducing), Blurred(axes), covariance, False,
-                       np.zeros(len(covariance.logs), dtype=bool))
+        fixed = np.arange(len(covariance.logs)) == 0  # the kernel's variance: with it, length scales grow without end
+        return Problem(Clouds(observed, self.inducing), Blurred(axes), covariance, False, fixed)
 
     def step(self, rows: int, axes: int, compute: Compute) -> Step:
         """Expectations for all pairs of inducing points."""

@@ -225,12 +225,12 @@ class KernelRegression(Options):
 
     maps: ClassVar[bool] = True
     name: Literal["kernel"] = "kernel"
-    rate: float | None = option(None, "Rate r of exp(-r d²) (default: ten over the median of d²).", power=-2, gt=0)
+    rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median of d²).", power=-2, gt=0)
     ridge: float = option(1e-2, "Regularization of the regression: smooth where it is large.", gt=0)
 
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
         """Kernel regression on parameters."""
-        rate = self.rate or 10 / (median_squared_distance(points) or 1.0)
+        rate = self.rate or 1 / (median_squared_distance(points) or 1.0)
         rows = KernelRows(points, rate)
         values, vectors = symmetric_eigen(rows(points))
         return Smoothed(rows, values=np.maximum(values, 0.0), vectors=vectors, ridge=self.ridge, axes=axes)

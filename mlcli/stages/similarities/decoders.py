@@ -15,6 +15,10 @@ class Decoder:
         """Features (m x d) of coordinates (m x p)."""
         raise NotImplementedError
 
+    def variance(self, coordinates: Array) -> Array | None:
+        """The variance (m) that each feature has at coordinates (m x p), where the model knows one."""
+        return None
+
     @property
     def affine(self) -> "Affine | None":
         """This map if it is affine: what directions can be asked of."""

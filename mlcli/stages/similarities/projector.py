@@ -58,6 +58,13 @@ class Projector:
             raise TypeError("this projector has no decoder")
         return decode(embedding)
 
+    def variance(self, embedding: Array) -> Array | None:
+        """The variance (m) that each feature has at coordinates (m x p), where the decoder knows one."""
+        if self.decoder is None:
+            return None
+        found = self.decoder.variance(self.output_unit.measured(embedding))
+        return None if found is None else (self.input_unit**2).plain(found)
+
     def rounding(self, points: Array) -> float:
         """The errors of coordinates of points: large where axes amplify the columns' smallest variation."""
         rows = self.similarity.rows(points)
