@@ -32,6 +32,7 @@ from mlcli.stages.gaussian.latents import BackConstraint, Unconstrained
 from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities.gaussian import projector_of
 
+USED = 0.01  # of the largest relevance: an axis below it counts as switched off
 MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
@@ -43,7 +44,8 @@ class GPLVM(Method):
     probabilistic PCA. The objective has many local minima: a start (`start`) decides between them. One scale is fixed,
     for coordinates have none of their own beside a free length scale; parameters have a wide log-normal prior around
     the data's own variance. In `fit` are the log-likelihood, the kernel's parameters and the noise, and what share of
-    its diagonal had to be added to a covariance matrix (`jitter`).
+    its diagonal had to be added to a covariance matrix (`jitter`), and how many axes have at least a hundredth of the
+    relevance of the first (`axes_in_use`).
 
     `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance of
     the coordinates, as shares of their sum. Axes are principal, or, where each has a length scale of its own, ranked.
@@ -71,11 +73,11 @@ class GPLVM(Method):
     rules: ClassVar = ()
     digits: ClassVar = 1e-6
     ways: ClassVar = (
-        way("", "twins", minimize={"limit": 6}), way("sparse", inference={"name": "sparse", "inducing": 6},
+        way("", "twins", minimize={"limit": 12}), way("sparse", inference={"name": "sparse", "inducing": 6},
                                                      minimize={"limit": 6}),
         way("bayesian", inference={"name": "bayesian", "inducing": 5}, minimize={"limit": 6}),
-        way("smooth", constraint={"name": "kernel"}, minimize={"limit": 6}),
-        way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 6}))
+        way("smooth", constraint={"name": "kernel"}, minimize={"limit": 12}),
+        way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}))
     name: Literal["gplvm"] = "gplvm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
         ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
@@ -96,8 +98,11 @@ class GPLVM(Method):
                             where="prepare.missing", hint="choose drop or mean, or ppca")
         if len(set(self.kernel)) < len(self.kernel):
             raise ConfigError("TERMS", "a term of the kernel stands twice", where="method.kernel", hint="give it once")
+        if self.inference.blurred and self.constraint.maps:
+            raise ConfigError("UNUSED", "clouds have no back constraint", where="method.constraint",
+                              hint="leave it out, or choose another inference")
         if self.inference.blurred:
-            return self.refuse_unused("clouds have the kernel rbf and no constraint", "kernel", "constraint.name")
+            return self.refuse_unused("clouds have the kernel rbf", "kernel")
         if len(data.values) <= MOST or self.chosen("inference"):
             return {}
         note("N-SPARSE", f"{len(data.values):,} rows are fitted with inducing points, as beyond {MOST:,}")
@@ -110,7 +115,8 @@ class GPLVM(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The start, and the minimization."""
         axes = self.axes.components
-        return [*self.start.steps(data, compute, axes), self.inference.step(len(data.values), axes, compute)]
+        return [*self.start.steps(data, compute, axes), *self.constraint.steps(data.values.shape, compute),
+                self.inference.step(len(data.values), axes, compute)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The most probable latent points, or clouds of them, with the parameters of the kernel."""
@@ -125,6 +131,7 @@ class GPLVM(Method):
         ended = best(problem, starts, self.minimize)
         ranks, cells = ended.covariance.relevances(ended.means), (observed.cells,)
         figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
+                   "axes_in_use": int(np.sum(ranks >= USED * ranks.max())),
                    **ended.covariance.facts(), **ended.iterated.facts}
         projector = projector_of(ended.posterior, self.inference.normal, latents.map(ended.latent))
         return Model(embedding=ended.means, projector=projector, fit=figures,

@@ -8,14 +8,16 @@ from typing import Annotated, ClassVar, Literal, Protocol
 import numpy as np
 from pydantic import Field
 
+from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.stages.algebra.distances import squared_distances
 from mlcli.stages.algebra.linalg import EPS, singular, symmetric_eigen
-from mlcli.stages.kernels.median_distance import median_squared_distance
+from mlcli.stages.kernels.median_distance import median_squared_distance, rate_step
 
 BLUR = 0.5  # variance of clouds at the start
 
@@ -215,6 +217,10 @@ class Unconstrained(Options):
     maps: ClassVar[bool] = False  # whether features lead to latent points
     name: Literal["none"] = "none"
 
+    def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
+        """None worth listing."""
+        return []
+
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
         """Free points."""
         return Free(axes)
@@ -227,6 +233,11 @@ class KernelRegression(Options):
     name: Literal["kernel"] = "kernel"
     rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median of d²).", power=-2, gt=0)
     ridge: float = option(1e-2, "Regularization of the regression: smooth where it is large.", gt=0)
+
+    def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
+        """The default of the rate."""
+        rows, columns = shape
+        return [rate_step(rows, columns, compute.thread_count())] if self.rate is None else []
 
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
         """Kernel regression on parameters."""
@@ -242,6 +253,10 @@ class Network(Options):
     maps: ClassVar[bool] = True
     name: Literal["mlp"] = "mlp"
     hidden: int = option(30, "Units of the hidden layer.", ge=1)
+
+    def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
+        """None worth listing."""
+        return []
 
     def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
         """A network whose hidden layer starts at random combinations of principal components."""
