@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,9 +10,10 @@ import scipy.linalg  # noqa: F401  before its threads are limited
 from numpy.polynomial.hermite_e import hermegauss
 
 from mlcli.base.threads import threads_limited
+from mlcli.errors import ConfigError, DataError, NumericalError
 from mlcli.stages.gaussian.clouds import Clouds
 from mlcli.stages.gaussian.covariances import Bias, Covariance, Rbf, started
-from mlcli.stages.gaussian.evidence import Evidence, Exact, Observations
+from mlcli.stages.gaussian.evidence import Evidence, Exact, Observations, regular
 from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.inducing import Sparse
 from mlcli.stages.gaussian.latents import Blurred, Free, KernelRegression, Latents, Network
@@ -145,3 +147,52 @@ def test_the_bayesian_bound_is_below_the_evidence() -> None:
     clouds = np.column_stack([np.zeros(3), np.zeros(3)])
     bound = Clouds(observed, 1)(covariance, clouds, np.zeros((1, 1))).value
     assert bound == pytest.approx(log_evidence(covariance, observed), rel=1e-7)
+
+
+@pytest.mark.parametrize(("options", "where"), [
+    ({"inference": {"name": "bayesian"}, "constraint": {"name": "mlp"}}, "method.constraint"),
+    ({"inference": {"name": "bayesian"}, "kernel": ["linear"]}, "method.kernel"),
+    ({"kernel": ["rbf", "rbf"]}, "method.kernel")])
+def test_what_has_no_use_is_refused(options: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        fit("gplvm", ROWS, **options)
+    assert caught.value.where == where
+
+
+def test_rows_without_all_cells_are_refused_by_a_fit_and_by_a_back_constraint() -> None:
+    gaps = ROWS.copy()
+    gaps[1, 2] = np.nan
+    with pytest.raises(DataError) as caught:
+        fit("gplvm", gaps)
+    assert "complete rows" in str(caught.value) and caught.value.where == "prepare.missing"
+    model = fit("gplvm", ROWS, constraint={"name": "kernel"}, minimize={"limit": 2})
+    with pytest.raises(DataError) as caught:
+        model.project(gaps)
+    assert "row 2" in str(caught.value)
+
+
+def test_every_start_leads_down_and_the_best_of_several_is_kept() -> None:
+    fits = {count: fit("gplvm", ROWS, start={"name": "random", "restarts": count}, minimize={"limit": 30})
+            for count in (1, 4)}
+    assert fits[4].trace[-1] >= fits[1].trace[-1]
+    for start in ({"name": "pca"}, {"name": "isomap", "neighbors": 4}):
+        trace = fit("gplvm", ROWS, start=start, minimize={"limit": 10}).trace
+        assert (np.diff(trace) > 0).all()
+
+
+def test_axes_that_nothing_varies_along_are_switched_off() -> None:
+    """Clouds of a curve in three dimensions, with two axes too many."""
+    places = np.linspace(-2, 2, 40)
+    curve = np.column_stack([places, np.sin(2 * places), np.cos(2 * places)])
+    curve += 0.02 * np.random.default_rng(5).standard_normal(curve.shape)
+    model = fit("gplvm", curve, components=3, inference={"name": "bayesian", "inducing": 12})
+    assert model.fit["axes_in_use"] == 1
+    assert model.spreads.shape == (40, 3, 3)
+    assert model.spreads[:, 0, 0].max() < 0.1 and model.spreads[:, 1:].max() > 0.8  # nearly the prior's
+
+
+def test_a_singular_covariance_is_an_error_of_the_numbers() -> None:
+    with pytest.raises(NumericalError) as caught:
+        regular(-np.eye(3))
+    assert (caught.value.code, caught.value.exit_code) == ("E-JITTER", 80)
+    assert regular(np.ones((3, 3)))[2] == 1e-10  # of the mean diagonal

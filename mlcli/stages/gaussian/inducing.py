@@ -19,7 +19,8 @@ from mlcli.stages.gaussian.covariances import Covariance
 from mlcli.stages.gaussian.evidence import Observations, Slope, inverse_of, regular, singular
 from mlcli.stages.gaussian.posterior import Posterior
 
-NUGGET = 1e-2  # of the least noise, on the diagonal of the inducing points' covariance
+NUGGET = 1e-8  # of the mean diagonal, on the diagonal of the inducing points' covariance
+ROUNDING = 1e-6  # that shares of a whole may be off by
 
 
 @frozen
@@ -29,6 +30,7 @@ class Statistics:
     total: float
     crossed: Array
     squared: Array
+    root: Array | None = None  # n x m: Ψ₂ is its square, where it is one
 
 
 @frozen
@@ -45,67 +47,95 @@ class Bound:
 
 @frozen
 class Solved:
-    """The inducing points' covariance K, with K⁻¹ and (K + β Ψ₂)⁻¹."""
+    """What K + β Ψ₂ = L (1 + β W) Lᵀ needs, with K = L Lᵀ and W = L⁻¹ Ψ₂ L⁻ᵀ; no difference of inverses is formed."""
 
-    inverse: Array
-    updated: Array
-    logarithm: float  # log |K + β Ψ₂| - log |K|
-    share: float  # tr K⁻¹ Ψ₂
+    into: Array  # L⁻¹
+    white: Array  # β W
+    inverse: Array  # (1 + β W)⁻¹
+    logarithm: float  # log |1 + β W|
 
     @classmethod
-    def of(cls, covariance: Covariance, matrix: Array, squared: Array) -> "Solved | None":
-        """From K, which is overwritten: K + β Ψ₂ = L (1 + β L⁻¹ Ψ₂ L⁻ᵀ) Lᵀ with K = L Lᵀ; None where K is singular."""
-        matrix[np.diag_indices_from(matrix)] += NUGGET * covariance.least
+    def of(cls, covariance: Covariance, matrix: Array, known: Statistics) -> "Solved | None":
+        """From K, which is overwritten; None where it is singular."""
+        steadied(matrix)
         triangle = None if inverse_of(matrix) is None else cholesky(matrix)
         if triangle is None:
             return None
-        into = lower_solve(triangle, np.eye(len(matrix)))
-        white = into @ squared @ into.T
-        inner = white / covariance.whole_noise
-        inner[np.diag_indices_from(inner)] += 1.0
-        found = inverse_of((inner + inner.T) / 2)
+        white = (lower_solve(triangle, lower_solve(triangle, known.squared).T) if known.root is None else
+                 squared(lower_solve(triangle, known.root.T)))
+        white = (white + white.T) / (2 * covariance.whole_noise)
+        found = inverse_of(white + np.eye(len(white)))
         if found is None:
             return None
-        return cls(into.T @ into, updated=into.T @ found[0] @ into, logarithm=found[1], share=float(np.trace(white)))
+        return cls(lower_solve(triangle, np.eye(len(matrix))), white=white, inverse=found[0], logarithm=found[1])
+
+    @property
+    def gap(self) -> Array:
+        """1 - (1 + β W)⁻¹."""
+        gap = self.inverse @ self.white
+        return (gap + gap.T) / 2
+
+    @property
+    def reduction(self) -> Array:
+        """K⁻¹ - (K + β Ψ₂)⁻¹."""
+        return self.into.T @ self.gap @ self.into
+
+    def updated(self, rights: Array) -> Array:
+        """(K + β Ψ₂)⁻¹ B."""
+        return self.into.T @ (self.inverse @ (self.into @ rights))
+
+
+def squared(factor: Array) -> Array:
+    """F Fᵀ."""
+    return factor @ factor.T
 
 
 def bound(data: Observations, covariance: Covariance, matrix: Array, known: Statistics) -> Bound | None:
     """The bound for the varying columns; `matrix` is the covariance of the inducing points, and is overwritten.
 
-    None where it is singular.
+    None where it is singular, to rounding.
     """
     beta, count, columns = 1 / covariance.whole_noise, len(data.factor), data.columns
-    solved = Solved.of(covariance, matrix, known.squared)
+    solved = Solved.of(covariance, matrix, known)
     if solved is None:
         return None
     products = known.crossed.T @ data.factor
-    weights = solved.updated @ products
-    energy, explained = float(np.sum(data.factor**2)), float(np.sum(products * weights))
-    value = 0.5 * columns * (count * log(beta / (2 * pi)) - solved.logarithm - beta * (known.total - solved.share))
-    value += 0.5 * beta * (beta * explained - energy)
-    outer = beta**2 * (weights @ weights.T)
-    by_beta = 0.5 * columns * (count / beta - float(np.sum(solved.updated * known.squared)) - known.total
-                               + solved.share)
-    by_beta += beta * explained - 0.5 * energy - 0.5 * float(np.sum(outer * known.squared))
-    inside = solved.inverse @ known.squared @ solved.inverse
+    weights = solved.updated(products)
+    energy, explained = float(np.sum(data.factor**2)), beta * float(np.sum(products * weights))
+    share = float(np.trace(solved.white)) / beta
+    if share > known.total * (1 + ROUNDING) or explained > energy * (1 + ROUNDING):  # which cannot be
+        return None
+    value = 0.5 * columns * (count * log(beta / (2 * pi)) - solved.logarithm - beta * (known.total - share))
+    value += 0.5 * beta * (explained - energy)
+    outer, gap = beta**2 * (weights @ weights.T), solved.gap
+    by_beta = 0.5 * columns * (count / beta - float(np.trace(gap)) / beta - known.total + share)
+    by_beta += explained - 0.5 * energy - 0.5 * float(np.sum(outer * known.squared))
+    inducing = -0.5 * (columns * (solved.into.T @ (gap @ solved.white) @ solved.into) + outer)
+    inducing = (inducing + inducing.T) / 2
+    inducing[np.diag_indices_from(inducing)] += NUGGET * np.trace(inducing) / len(inducing)
     return Bound(value=value, total=-0.5 * columns * beta, crossed=beta**2 * (data.factor @ weights.T),
-                 squared=0.5 * beta * (columns * (solved.inverse - solved.updated) - outer),
-                 inducing=0.5 * (columns * (solved.inverse - solved.updated - beta * inside) - outer),
+                 squared=0.5 * beta * (columns * solved.reduction - outer), inducing=inducing,
                  noise=-(beta**2) * by_beta)
 
 
 def posterior_of(data: Observations, covariance: Covariance, places: Array, known: Statistics) -> Posterior:
     """Means β k(x, Z) (K + β Ψ₂)⁻¹ Ψ₁ᵀ Y, and K⁻¹ - (K + β Ψ₂)⁻¹; raises NumericalError where K is singular."""
-    solved = Solved.of(covariance, covariance(places, places), known.squared)
+    solved = Solved.of(covariance, covariance(places, places), known)
     if solved is None:
         raise singular()
-    weights = solved.updated @ (known.crossed.T @ data.values) / covariance.whole_noise
-    return Posterior(covariance, places=places, weights=weights, known=solved.inverse - solved.updated, mean=data.mean)
+    weights = solved.updated(known.crossed.T @ data.values) / covariance.whole_noise
+    return Posterior(covariance, places=places, weights=weights, known=solved.reduction, mean=data.mean)
 
 
 def jitter_of(covariance: Covariance, places: Array) -> float:
     """What had to be added to the inducing points' covariance, as a share of its mean diagonal."""
-    return regular(covariance(places, places) + NUGGET * covariance.least * np.eye(len(places)))[2]
+    return regular(steadied(covariance(places, places)))[2]
+
+
+def steadied(matrix: Array) -> Array:
+    """A covariance matrix with the nugget on its diagonal, in place."""
+    matrix[np.diag_indices_from(matrix)] += NUGGET * np.trace(matrix) / len(matrix)
+    return matrix
 
 
 def spread_out(points: Array, count: int) -> Array:
@@ -147,7 +177,7 @@ class Sparse:
 
     def statistics(self, covariance: Covariance, points: Array, crossed: Array) -> Statistics:
         """Those of points that are known: no expectations."""
-        return Statistics(float(covariance.diagonal(points).sum()), crossed, crossed.T @ crossed)
+        return Statistics(float(covariance.diagonal(points).sum()), crossed, squared(crossed.T), crossed)
 
     def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
         """By the inducing points."""
