@@ -52,6 +52,21 @@ def require_decoders(folder: Path, steps: tuple[Reduction, ...]) -> None:
                           hint="make the run again with transforms that have inverses, and without top_variance")
 
 
+def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
+    """The variance of each prepared feature at coordinates in the space of a finished run, in one column.
+
+    Raises ConfigError where the run knows none.
+    """
+    run = finished(folder)
+    projector = run.steps[-1].projector
+    table = _read_coordinates(run, projector.axes.shape[1], embedding, compute)
+    found = projector.variance(table.values)
+    if found is None:
+        raise ConfigError("NO-VARIANCE", "this run knows no variance of the features that it reconstructs",
+                          where="--variance", hint="leave it out: only Gaussian processes know one")
+    return replace(table, values=found[:, None], columns=("variance",))
+
+
 def _read_coordinates(run: Finished, count: int, embedding: Input, compute: Compute) -> Table:
     """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
     axes = axis_names(count)

@@ -14,10 +14,10 @@ LAYERS = [{"cli", "__main__"}, {"routing"}, {"reuse", "comparing", "verification
           {"pipeline", "planning", "checkup", "readback"}, {"certify"}, {"ahead"}, {"rundir", "report"}, {"config"},
           {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
-ROOMS = [{"chain"}, {"similarities"}, {"unfolding", "latent", "neural"}, {"paths", "linear"}, {"kernels"},
+ROOMS = [{"chain"}, {"similarities"}, {"unfolding", "latent", "neural", "gaussian"}, {"paths", "linear"}, {"kernels"},
          {"eigen", "graph"}, {"algebra"}]
 ROOM_LEVEL = {name: level for level, names in enumerate(ROOMS) for name in names}
-LONGER = {"autoencoder": 150, "vae": 150}  # lines of methods that hold a network
+LONGER = {"autoencoder": 150, "gplvm": 150, "vae": 150}  # lines of methods with parts of several kinds
 STRANGERS = [("methods", "data"), ("rundir", "report")]
 FILES = sorted(PACKAGE.rglob("*.py"))
 

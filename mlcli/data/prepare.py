@@ -135,7 +135,7 @@ class Prepare(Options):
     divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
     missing: Literal["error", "drop", "mean", "model"] = option(
         "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means, "
-        "or leave them to the method's own model (ppca, lgssm).")
+        "or leave them to the method's own model (ppca, lgssm; gplvm in rows that are projected).")
     unmatched: Literal["error", "drop"] = option(
         "error", "What to do with rows that only one of two views has: refuse, or leave them out.")
 

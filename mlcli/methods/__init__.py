@@ -28,6 +28,7 @@ NAMES = (
     "ica",
     "autoencoder",
     "vae",
+    "gplvm",
 )
 
 

@@ -21,6 +21,7 @@ from mlcli.base.types import AnyArray
 from mlcli.storage.fields import Unfit, require_types
 
 PART = 16 << 20  # bytes read at once
+LARGE = 1 << 20  # bytes of an array that is stored once where several parts share it
 KINDS = "fiub"  # of numbers: floating, signed, unsigned, boolean
 FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError,
           OverflowError, UserWarning)
@@ -59,8 +60,10 @@ class Archive:
         if isinstance(value, float):
             return value if math.isfinite(value) else {"float": repr(float(value))}
         if isinstance(value, np.ndarray):
-            arrays[place] = value
-            return {"array": place}
+            shared = (name for name, known in arrays.items() if known is value and value.nbytes >= LARGE)
+            held = next(shared, place)
+            arrays[held] = value
+            return {"array": held}
         if isinstance(value, list):
             return [self._packed(item, f"{place}.{i}", arrays) for i, item in enumerate(value)]
         if isinstance(value, Sequence) and not isinstance(value, bytes):

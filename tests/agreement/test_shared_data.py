@@ -157,3 +157,39 @@ def test_tobamovirus_has_the_likelihoods_of_probabilistic_pca(count: int) -> Non
     model = support.fit("ppca", table(EXPECTED / "ppca" / "tobamovirus" / "X.csv"), components=count)
     assert model.fit["log_likelihood"] == pytest.approx(expected["loglik"], rel=1e-11)
     assert model.fit["noise_variance"] == pytest.approx(expected["sigma2"], rel=1e-11)
+
+
+def oil_flow() -> tuple[np.ndarray, np.ndarray]:
+    """1,000 rows of 12 columns, and which of three classes each is of."""
+    folder = DATA / "oil_flow"
+    return (np.load(folder / "X_train.npy", allow_pickle=False).astype(float),
+            np.load(folder / "y_train.npy", allow_pickle=False))
+
+
+def strangers(embedding: np.ndarray, classes: np.ndarray) -> int:
+    """Rows whose nearest neighbor is of another class."""
+    gaps = support.distances(embedding)
+    np.fill_diagonal(gaps, np.inf)
+    return int(np.sum(classes[gaps.argmin(axis=1)] != classes))
+
+
+@pytest.mark.slow
+def test_a_gaussian_process_separates_the_oil_flow() -> None:
+    """PCA has 162 errors; published: the full model 1, an early sparse one 24."""
+    points, classes = oil_flow()
+    assert strangers(support.fit("pca", points).embedding, classes) == 162
+    assert strangers(support.fit("gplvm", points).embedding, classes) <= 10
+    assert strangers(support.fit("gplvm", points, inference={"name": "sparse"}).embedding, classes) <= 24
+    clouds = support.fit("gplvm", points, components=10, inference={"name": "bayesian"})
+    assert clouds.fit["axes_in_use"] <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("constraint", ["none", "kernel"])
+def test_new_rows_of_the_oil_flow_land_in_their_class(constraint: str) -> None:
+    points, classes = oil_flow()
+    order = np.random.default_rng(0).permutation(1000)
+    new, old = order[:200], order[200:]
+    model = support.fit("gplvm", points[old], constraint={"name": constraint})
+    gaps = ((model.project(points[new])[:, None] - model.embedding) ** 2).sum(axis=2)
+    assert np.mean(classes[old][gaps.argmin(axis=1)] != classes[new]) <= 0.03

@@ -17,6 +17,7 @@ from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.stages.similarities import Affine, Smoother
+from mlcli.stages.similarities.gaussian import ProcessMeans
 from tests.support import names
 from tests.theorems.families import FAMILIES
 
@@ -25,7 +26,8 @@ TAUGHT = ("E-NO-VARIATION",)  # errors of data that teaches nothing
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "lda": ("lda", {}), "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
     "sfa": ("sfa", {}), "sfa quadratic": ("sfa", {"degree": 2}), "ica": ("ica", {"iterate": {"limit": 60}}),
-    "lgssm": ("lgssm", {"iterate": {"limit": 30}}), "autoencoder": ("autoencoder", {}),
+    "lgssm": ("lgssm", {"iterate": {"limit": 30}}), "gplvm": ("gplvm", {"minimize": {"limit": 90}}),
+    "autoencoder": ("autoencoder", {}),
     "autoencoder deep": ("autoencoder", QUICK), "vae": ("vae", {}), "vae deep": ("vae", QUICK),
 }
 
@@ -135,6 +137,20 @@ def noised(model: Model) -> Model:
     return replace(model, fit=fit)
 
 
+def lighter(model: Model) -> Model:
+    """A process whose means are off."""
+    projector = model.projector
+    assert projector is not None and isinstance(projector.decoder, ProcessMeans)
+    posterior = projector.decoder.posterior
+    decoder = ProcessMeans(replace(posterior, weights=posterior.weights * (1 + 1e-6)))
+    return replace(model, projector=replace(projector, decoder=decoder))
+
+
+def less_likely(model: Model) -> Model:
+    """A likelihood that is off."""
+    return replace(model, fit={**model.fit, "log_likelihood": model.fit["log_likelihood"] - 1e-5})
+
+
 FAULTS = [
     *((case, longer, "codes") for case in ("autoencoder", "autoencoder deep", "vae", "vae deep")),
     ("autoencoder", claimed("unexplained"), "reconstruction"),
@@ -148,7 +164,8 @@ FAULTS = [
     ("sfa", turned, "slowness"), ("sfa", misranked, "slowness"), ("sfa", misled, "loadings"),
     ("ica", longer, "covariance"), ("ica", misled, "loadings"), ("ica", turned, "loadings"), ("ica", swapped, "order"),
     ("lgssm", longer, "states"), ("lgssm", noisier, "states"), ("lgssm", misranked, "carried"),
-    ("lgssm", fallen, "likelihood"),
+    ("lgssm", fallen, "likelihood"), ("gplvm", fallen, "likelihood"), ("gplvm", misranked, "relevances"),
+    ("gplvm", lighter, "decoder"), ("gplvm", less_likely, "log_likelihood"),
 ]
 
 

@@ -1,5 +1,6 @@
 """`project` and `reconstruct` read a finished run and write tables."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -164,3 +165,40 @@ def test_reading_computing_and_writing_keep_to_the_threads_asked_for(
     for threads in (1, 2):
         assert mlcli(command, finished, given, "--threads", threads).code == 0
     assert seen == [1, 2]
+
+
+@pytest.fixture
+def curved_process(mlcli: Caller) -> str:
+    """A Gaussian process along an arc, to be given rows with missing cells."""
+    angles = np.linspace(0, 3, 30)
+    rows = np.column_stack([np.cos(angles), np.sin(angles), 0.3 * np.cos(2 * angles)]).tolist()
+    lines = [f"p{i},{','.join(map(repr, row))}" for i, row in enumerate(rows)]
+    Path("arc.csv").write_text("\n".join([",x,y,z", *lines, ""]))
+    assert mlcli("embed", "arc.csv", "-m", "gplvm", "-p", "1", "-o", "arc", "--set", "prepare.missing=model",
+                 "--set", "method.minimize.limit=60").code == 0
+    return "arc"
+
+
+def test_missing_cells_are_filled_in_by_a_gaussian_process(mlcli: Caller, curved_process: str) -> None:
+    lines = Path("arc.csv").read_text().splitlines()
+    gaps = [",".join([*line.split(",")[:-1], ""]) for line in lines[1:]]
+    Path("gaps.csv").write_text("\n".join([lines[0], *gaps]) + "\n")
+    assert mlcli("project", curved_process, "gaps.csv", "-o", "places.csv").code == 0
+    assert mlcli("reconstruct", curved_process, "places.csv", "-o", "filled.csv").code == 0
+    whole = numbers("arc.csv")[:, 2]
+    errors = numbers("filled.csv")[:, 2] - whole
+    assert np.sqrt(np.mean(errors**2)) < 0.1 * whole.std()
+
+
+def test_variances_are_written_where_a_run_knows_them(mlcli: Caller, curved_process: str, finished: str) -> None:
+    Path("far.csv").write_text(",y1\n1,0.0\n2,1000.0\n")
+    arguments = ["far.csv", "-o", "back.csv", "--variance", "variance.csv"]
+    assert mlcli("reconstruct", curved_process, *arguments).code == 0
+    near, far = numbers("variance.csv")[:, 0]
+    known = json.loads(Path("arc/run.json").read_text())["fit"]
+    assert far == pytest.approx(sum(known[name] for name in ("rbf_variance", "bias_variance", "noise_variance")),
+                                rel=0.1)
+    assert known["noise_variance"] < near < 0.1 * far
+    refused = mlcli("reconstruct", finished, f"{finished}/embedding.csv", "-o", "none.csv", "--variance", "no.csv")
+    assert refused.code == 78 and "E-NO-VARIANCE" in refused.err and not Path("none.csv").exists()
+    assert mlcli("reconstruct", curved_process, "-", "--variance", "no.csv").code == 2

@@ -10,7 +10,7 @@ import pytest
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.types import AnyArray, Array
-from mlcli.storage.archive import Archive
+from mlcli.storage.archive import LARGE, Archive
 from mlcli.storage.fields import Unfit
 
 
@@ -75,6 +75,14 @@ def test_arrays_come_back_to_the_bit_and_in_their_order(array: AnyArray) -> None
     for found, wanted in ((first, array), (second, part)):
         assert found.dtype == wanted.dtype and found.shape == wanted.shape and found.tobytes() == wanted.tobytes()
     assert first.flags.f_contiguous == array.flags.f_contiguous
+
+
+def test_a_large_array_that_parts_share_is_stored_once() -> None:
+    array = np.arange(LARGE // 8, dtype=np.float64)
+    tree, stored = ARCHIVE.stored({"one": Part(array), "other": Part(array), "equal": Part(array.copy())})
+    assert 2 * LARGE < len(stored) < 2.1 * LARGE
+    found = ARCHIVE.restored(tree, io.BytesIO(stored), len(stored))
+    assert all(np.array_equal(part.values, array) for part in found.values())
 
 
 def test_a_frozen_value_comes_back_with_all_its_parts() -> None:

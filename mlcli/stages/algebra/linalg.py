@@ -190,6 +190,19 @@ def lower_solve(triangle: Array, rights: Array) -> Array:
     return np.asarray(scipy.linalg.solve_triangular(triangle, rights, lower=True, check_finite=False))
 
 
+def positive_inverse(matrix: Array) -> tuple[Array, float] | None:
+    """A⁻¹ and log |A| of a symmetric A, by Cholesky; None where A is not positive definite in this arithmetic."""
+    from scipy.linalg import lapack
+
+    require_finite(matrix, "the matrix to be inverted")
+    factor, failed = lapack.dpotrf(matrix.T, lower=1)
+    if failed:
+        return None
+    logarithm = 2 * float(np.log(np.diag(factor)).sum())
+    inverse = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+    return inverse + np.tril(inverse, -1).T, logarithm
+
+
 def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
     """The map b -> A⁻¹ b, by Cholesky, which overwrites a symmetric A; None where A is not positive definite."""
     import scipy.linalg

@@ -58,6 +58,11 @@ class Projector:
             raise TypeError("this projector has no decoder")
         return decode(embedding)
 
+    def variance(self, embedding: Array) -> Array | None:
+        """The variance (m) that each feature has at coordinates (m x p), where the decoder knows one."""
+        deviation = self.deviation(embedding)
+        return None if deviation is None else deviation**2
+
     def rounding(self, points: Array) -> float:
         """The errors of coordinates of points: large where axes amplify the columns' smallest variation."""
         rows = self.similarity.rows(points)

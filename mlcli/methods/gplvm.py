@@ -1,0 +1,153 @@
+"""The Gaussian process latent variable model."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Strict
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.base.quantity import Quantity
+from mlcli.base.scaling import all_finite
+from mlcli.base.stage import note
+from mlcli.base.steps import Step
+from mlcli.base.types import Array
+from mlcli.errors import ConfigError, DataError
+from mlcli.methods.base import Method
+from mlcli.methods.identities.gaussian_process import of_process, relevant
+from mlcli.methods.identities.smoothing_equations import never_less_likely
+from mlcli.methods.model import Model, Powers, existing
+from mlcli.methods.ways import way
+from mlcli.stages.algebra.minimize import Minimize
+from mlcli.stages.chain.starts import Principal, Start, standardized
+from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.gaussian.covariances import Name
+from mlcli.stages.gaussian.evidence import Observations
+from mlcli.stages.gaussian.fitting import best
+from mlcli.stages.gaussian.inference import Induced, Inference, MostProbable
+from mlcli.stages.gaussian.latents import BackConstraint, Unconstrained
+from mlcli.stages.gaussian.posterior import Posterior
+from mlcli.stages.similarities.gaussian import projector_of
+
+USED = 0.01  # of the largest relevance: an axis below it counts as switched off
+MOST = 2000  # rows of a fit without inducing points, unless it is asked for
+
+
+class GPLVM(Method):
+    """Coordinates from which Gaussian processes lead to the features: probabilistic PCA with smooth curves for lines.
+
+    y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
+    kernel are those that make the rows most probable, found by L-BFGS from a start. With the kernel `linear` this is
+    probabilistic PCA. The objective has many local minima: a start (`start`) decides between them. One scale is fixed,
+    for coordinates have none of their own beside a free length scale; parameters have a wide log-normal prior around
+    the data's own variance. In `fit` are the log-likelihood, the kernel's parameters and the noise, and what share of
+    its diagonal had to be added to a covariance matrix (`jitter`), and how many axes have at least a hundredth of the
+    relevance of the first (`axes_in_use`).
+
+    `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance of
+    the coordinates, as shares of their sum. Axes are principal, or, where each has a length scale of its own, ranked.
+
+    Inference: `map` takes n³ operations an iteration; `sparse` bounds the likelihood by inducing points, and is taken
+    beyond 2,000 rows; `bayesian` gives every row a Gaussian cloud (`posterior.csv`) and every axis a length scale, so
+    that axes without use switch themselves off. `log_likelihood` is then the bound, of the clouds with their distance
+    from the prior.
+
+    A new row is placed where it is most probable, from several starts; rows may lack cells (`prepare.missing: model`
+    in a run on complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`)
+    coordinates are a smooth function of the features, near rows stay near, and new rows are placed by that function.
+    `mlcli reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features. What
+    this gives on two data sets stands in `docs/gplvm.md`.
+
+    Source: Lawrence, "Probabilistic non-linear principal component analysis with Gaussian process latent variable
+    models", 2005; Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back
+    constraints", 2006; Titsias, "Variational learning of inducing variables in sparse Gaussian processes", 2009;
+    Titsias and Lawrence, "Bayesian Gaussian process latent variable model", 2010.
+    """
+
+    accepts: ClassVar = (Features,)
+    missing: ClassVar = True
+    powers: ClassVar = Powers(coordinates=0, spectrum=2)
+    ranked_by: ClassVar = "relevances of the axes"
+    rules: ClassVar = ()
+    digits: ClassVar = 1e-6
+    ways: ClassVar = (
+        way("", "twins", minimize={"limit": 12}), way("sparse", inference={"name": "sparse", "inducing": 6},
+                                                     minimize={"limit": 6}),
+        way("bayesian", inference={"name": "bayesian", "inducing": 5}, minimize={"limit": 6}),
+        way("smooth", constraint={"name": "kernel"}, minimize={"limit": 12}),
+        way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}))
+    name: Literal["gplvm"] = "gplvm"
+    kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
+        ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
+    inference: Inference = MostProbable()
+    constraint: BackConstraint = Unconstrained()
+    start: Start = Principal()
+    minimize: Minimize = Minimize()
+    axes: Axes = Axes()
+
+    def limit(self, data: Input) -> int:
+        """The smaller of n - 1 and d."""
+        return min(len(data.values) - 1, data.values.shape[1])
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Inducing points for many rows; raises DataError where a cell is missing, ConfigError for unused options."""
+        if not all_finite(data.values):
+            raise DataError("MISSING", "gplvm is fitted to complete rows; only rows that are projected may lack cells",
+                            where="prepare.missing", hint="choose drop or mean, or ppca")
+        if len(set(self.kernel)) < len(self.kernel):
+            raise ConfigError("TERMS", "a term of the kernel stands twice", where="method.kernel", hint="give it once")
+        if self.inference.blurred and self.constraint.maps:
+            raise ConfigError("UNUSED", "clouds have no back constraint", where="method.constraint",
+                              hint="leave it out, or choose another inference")
+        if self.inference.blurred:
+            return self.refuse_unused("clouds have the kernel rbf", "kernel")
+        if len(data.values) <= MOST or self.chosen("inference"):
+            return {}
+        note("N-SPARSE", f"{len(data.values):,} rows are fitted with inducing points, as beyond {MOST:,}")
+        return {"inference": Induced()}
+
+    def reproduces(self) -> bool:
+        """Where a map leads to coordinates; else a row's own place is the most probable one given all rows."""
+        return self.constraint.maps
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """The start, and the minimization."""
+        axes = self.axes.components
+        return [*self.start.steps(data, compute, axes), *self.constraint.steps(data.values.shape, compute),
+                self.inference.step(len(data.values), axes, compute)]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """The most probable latent points, or clouds of them, with the parameters of the kernel."""
+        observed = Observations.of(data.values)
+        starts = [self.started(points) for points in self.start.points(data, compute, self.axes.components)]
+        if not observed.variance:
+            return Model(embedding=starts[0], spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True),
+                         projector=projector_of(Posterior.constant(observed.mean), False, None))
+        axes = starts[0].shape[1]
+        latents = self.constraint.latents(data.values, axes, compute.generator())
+        problem = self.inference.problem(observed, self.kernel, latents, axes)
+        ended = best(problem, starts, self.minimize)
+        ranks, cells = ended.covariance.relevances(ended.means), (observed.cells,)
+        figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
+                   "axes_in_use": int(np.sum(ranks >= USED * ranks.max())),
+                   **ended.covariance.facts(), **ended.iterated.facts}
+        projector = projector_of(ended.posterior, self.inference.normal, latents.map(ended.latent))
+        return Model(embedding=ended.means, projector=projector, fit=figures,
+                     spectrum=Spectrum.given(ranks, float(ranks.sum()), complete=True), spreads=ended.spreads,
+                     objective=Quantity(-ended.iterated.trace, cells=cells))
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Likelihood, decoder and relevances again, and iterations that never fall."""
+        decoder: Any = existing(model.projector).decoder
+        posterior, stated = decoder.posterior, model.fit.get("log_likelihood")
+        plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
+        return [*of_process(posterior, data.values, model.embedding, plain),
+                relevant(posterior, model.embedding, model.ranks.solved),
+                never_less_likely(model.trace, data.values)]
+
+    def started(self, points: Array) -> Array:
+        """A start of the axes that the data has, of variance one."""
+        return first(standardized(points), self.axes.kept(points.shape[1]))

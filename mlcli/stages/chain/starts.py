@@ -1,0 +1,96 @@
+"""Where a minimization over coordinates starts: on principal axes, on geodesics unrolled, or anywhere."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features
+from mlcli.base.options import Options, option
+from mlcli.base.stage import stage
+from mlcli.base.steps import Step
+from mlcli.base.types import Array
+from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.algebra.linalg import EPS, singular
+from mlcli.stages.chain.options import NeighborGraph
+from mlcli.stages.chain.stages import Stages
+from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.graph.neighbors import Neighbors
+from mlcli.stages.paths.paths import Paths
+
+
+class Principal(Options):
+    """Principal components."""
+
+    name: Literal["pca"] = "pca"
+
+    def steps(self, data: Features, compute: Compute, axes: int) -> list[Step]:
+        """Singular vectors of the centered points."""
+        rows, columns = data.values.shape
+        work = 6.0 * rows * columns * min(rows, columns) / product_rate(compute.thread_count())
+        return [Step("eigensolve", "principal components as a start", work, 24.0 * rows * columns)]
+
+    def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
+        """The scores, as many as there are up to `axes`."""
+        yield principal_scores(data.values)[:, :axes]
+
+
+class Geodesic(Options):
+    """Isomap."""
+
+    name: Literal["isomap"] = "isomap"
+    neighbors: int = option(10, "Neighbors of each point; a graph in pieces is connected.", ge=1)
+
+    def chain(self, rows: int, axes: int) -> Stages:
+        """Isomap of so many points."""
+        neighbors = Neighbors(count=min(self.neighbors, rows - 1), pieces="connect")
+        return Stages(graph=NeighborGraph(neighbors=neighbors), paths=Paths(),
+                      eigensolve=Eigensolve().replace(components=axes))
+
+    def steps(self, data: Features, compute: Compute, axes: int) -> list[Step]:
+        """Those of Isomap."""
+        if len(data.values) < 2:
+            return []
+        return self.chain(len(data.values), axes).composed(data, compute, lambda steps, rows: None).steps(None)
+
+    def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
+        """Its coordinates."""
+        yield self.chain(len(data.values), axes).composed(
+            data, compute, lambda steps, rows: None).fitted().embedding
+
+
+class Random(Options):
+    """Standard normal points."""
+
+    name: Literal["random"] = "random"
+    restarts: int = option(3, "Starts, of which the best end is taken.", ge=1)
+
+    def steps(self, data: Features, compute: Compute, axes: int) -> list[Step]:
+        """None worth listing."""
+        return []
+
+    def points(self, data: Features, compute: Compute, axes: int) -> Iterator[Array]:
+        """Points that depend on the seed."""
+        generator = compute.generator()
+        for _ in range(self.restarts):
+            yield generator.standard_normal((len(data.values), axes))
+
+
+Start = Annotated[Principal | Geodesic | Random, Field(discriminator="name")]
+
+
+@stage("eigensolve")
+def principal_scores(points: Array) -> Array:
+    """The principal components of points (n x d) that are not rounding (n x r)."""
+    left, sizes, _ = singular(points - points.mean(axis=0))
+    there = sizes > 10 * max(points.shape) * EPS * float(np.abs(points).max(initial=0.0))
+    return left[:, there] * sizes[there]
+
+
+def standardized(points: Array) -> Array:
+    """Coordinates of mean zero and variance one, but for an axis without extent."""
+    centered = points - points.mean(axis=0)
+    deviations = centered.std(axis=0)
+    return np.asarray(centered / np.where(deviations > 0, deviations, 1.0))

@@ -1,0 +1,138 @@
+"""The most probable latent points and parameters of a Gaussian process, found by L-BFGS on analytic gradients."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray, Array
+from mlcli.stages.algebra.iterate import Iterated
+from mlcli.stages.algebra.linalg import threads_for
+from mlcli.stages.algebra.minimize import Minimize, Point
+from mlcli.stages.gaussian.covariances import Covariance
+from mlcli.stages.gaussian.evidence import Evidence
+from mlcli.stages.gaussian.latents import Latents
+from mlcli.stages.gaussian.posterior import Posterior
+
+
+@frozen
+class State:
+    """All that is fitted."""
+
+    latent: Array  # parameters of the latent points
+    places: Array  # inducing points, m x p
+    logs: Array  # of the covariance's parameters
+
+
+@frozen
+class Problem:
+    """What is minimized: -log p(Y | X) - log p(X) - log p(parameters), up to constants of the priors.
+
+    One scale is fixed, as coordinates and length scales shrink together at no cost. Of nearly linear data the same
+    holds for coordinates and one over the variances, and length scales of axes without use grow without end. So
+    parameters have a prior too, log-normal around their start with deviation one, but for the noise.
+    """
+
+    evidence: Evidence
+    latents: Latents
+    covariance: Covariance  # at the start
+    prior: bool  # whether latent points are standard normal
+
+    fixed: AnyArray  # which of the covariance's parameters stay as they are
+
+    @property
+    def held(self) -> AnyArray:
+        """Which of them have a prior: all that are fitted but the noise."""
+        held = ~self.fixed
+        held[-1] = False
+        return held
+
+    def __call__(self, state: State) -> tuple[float, State]:
+        """The objective and its derivatives."""
+        points = self.latents.points(state.latent)
+        slope = self.evidence(self.covariance.at(state.logs), points, state.places)
+        off = np.where(self.held, state.logs - self.covariance.logs, 0.0)
+        value = 0.5 * float(off @ off) + 0.5 * self.prior * float(np.sum(points**2)) - slope.value
+        latent = self.latents.pulled(state.latent, self.prior * points - slope.points)
+        return value, State(latent, -slope.places, np.where(~self.fixed, off - slope.logs, 0.0))
+
+    def at(self, start: State, values: Array) -> State:
+        """The state that a vector of all free parameters stands for."""
+        latent, places, logs = np.split(values, np.cumsum([start.latent.size, start.places.size]))
+        whole = start.logs.copy()
+        whole[~self.fixed] = logs
+        return State(latent, places.reshape(start.places.shape), whole)
+
+    def vector(self, state: State) -> Array:
+        """The free parameters of a state, or derivatives by them."""
+        return np.concatenate([state.latent, state.places.ravel(), state.logs[~self.fixed]])
+
+    def minimized(self, points: Array, minimize: Minimize) -> tuple[State, Iterated[Point]]:
+        """The minimum that steps from latent points (n x p) lead to, and how they went; raises NumericalError."""
+        latent = self.latents.start(points)
+        start = State(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
+
+        self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # which raises
+        first = least = self(start)[0]
+
+        def function(values: Array) -> tuple[float, Array]:
+            nonlocal least
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a step may go too far,
+                value, slope = self(self.at(start, values))
+            if not np.isfinite(value):  # and is taken back by a value as far above the start as that is above the least
+                return 2 * first - least + 1.0, np.zeros(len(values))
+            least = min(least, value)
+            return value, self.vector(slope)
+
+        ended = minimize(function, self.vector(start))
+        return self.at(start, ended.state.values), ended
+
+    def ended(self, state: State, iterated: Iterated[Point]) -> "Ended":
+        """The same model with canonical axes."""
+        points, covariance = self.latents.points(state.latent), self.covariance.at(state.logs)
+        turn = covariance.turn(points[:, : state.places.shape[1]])
+        latent, covariance = self.latents.turned(state.latent, turn), covariance.turned(turn)
+        points, places = self.latents.points(latent), state.places @ turn
+        value = self.evidence(covariance, points, places).value
+        return Ended(latent=latent, points=points, covariance=covariance, value=value, iterated=iterated,
+                     posterior=self.evidence.posterior(covariance, points, places),
+                     jitter=self.evidence.jitter(covariance, points, places))
+
+
+@frozen
+class Ended:
+    """A fitted model, its axes in descending order of relevance."""
+
+    latent: Array  # parameters of the latent points
+    points: Array  # n x p, or n x 2p: means, and logarithms of variances
+    covariance: Covariance
+    posterior: Posterior
+    value: float  # the log-likelihood, or its bound
+    jitter: float
+    iterated: Iterated[Point]
+
+    @property
+    def means(self) -> Array:
+        """The latent points (n x p)."""
+        return self.points[:, : self.posterior.places.shape[1]]
+
+    @property
+    def spreads(self) -> Array | None:
+        """The covariances of clouds (n x p x p); None for points."""
+        size = self.posterior.places.shape[1]
+        if self.points.shape[1] == size:
+            return None
+        return np.asarray(np.exp(self.points[:, size:])[:, :, None] * np.eye(size))
+
+
+def best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> Ended:
+    """The lowest minimum that is reached from some starts (n x p each)."""
+    import scipy.linalg  # noqa: F401  before its threads are limited
+
+    with threads_for(len(starts[0])):
+        return _best(problem, starts, minimize)
+
+
+def _best(problem: Problem, starts: Sequence[Array], minimize: Minimize) -> Ended:
+    ends = [problem.minimized(points, minimize) for points in starts]
+    return problem.ended(*min(ends, key=lambda end: end[1].state.objective))

@@ -1,0 +1,273 @@
+"""What latent points are made of: parameters of their own, or of a map from the features (back constraints).
+
+Source: Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back constraints", 2006.
+"""
+
+from typing import Annotated, ClassVar, Literal, Protocol
+
+import numpy as np
+from pydantic import Field
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.options import Options, option
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.algebra.distances import squared_distances
+from mlcli.stages.algebra.linalg import EPS, singular, symmetric_eigen
+from mlcli.stages.kernels.median_distance import median_squared_distance, rate_step
+
+BLUR = 0.5  # variance of clouds at the start
+
+
+@stored("kernel-rows", origins="cd")
+@frozen
+class KernelRows:
+    """exp(-rate ‖y - yⱼ‖²) for each training row."""
+
+    origins: Array  # n x d
+    rate: float
+
+    def __call__(self, new: Array) -> Array:
+        """The values of new rows (m x n)."""
+        return np.asarray(np.exp(-self.rate * squared_distances(new, self.origins)))
+
+    @property
+    def width(self) -> int:
+        """n."""
+        return len(self.origins)
+
+
+@stored("hidden-units", mean="d", into="dh", offsets="h")
+@frozen
+class HiddenUnits:
+    """tanh of linear functions of a row, and one."""
+
+    mean: Array  # d
+    into: Array  # d x h
+    offsets: Array  # h
+
+    def __call__(self, new: Array) -> Array:
+        """The values of new rows (m x h + 1)."""
+        return np.column_stack([np.tanh((new - self.mean) @ self.into + self.offsets), np.ones(len(new))])
+
+    @property
+    def width(self) -> int:
+        """h + 1."""
+        return len(self.offsets) + 1
+
+
+class Latents(Protocol):
+    """How a vector of parameters makes latent points."""
+
+    def start(self, points: Array) -> Array:
+        """Parameters that make about these points (n x p)."""
+
+    def points(self, parameters: Array) -> Array:
+        """The latent points (n x p, or n x 2p: means, and logarithms of variances)."""
+
+    def pulled(self, parameters: Array, slope: Array) -> Array:
+        """The derivative by the parameters, from that by the points."""
+
+    def turned(self, parameters: Array, turn: Array) -> Array:
+        """Parameters that make the points times a matrix (p x p)."""
+
+    def map(self, parameters: Array) -> tuple[KernelRows | HiddenUnits, Array] | None:
+        """What leads from features to the points: values of a row (c), and axes (c x p); None where nothing does."""
+
+
+@frozen
+class Free:
+    """Every latent point is a parameter."""
+
+    axes: int
+
+    def start(self, points: Array) -> Array:
+        """The points."""
+        return points.ravel()
+
+    def points(self, parameters: Array) -> Array:
+        """The parameters."""
+        return parameters.reshape(-1, self.axes)
+
+    def pulled(self, parameters: Array, slope: Array) -> Array:
+        """The same."""
+        return slope.ravel()
+
+    def turned(self, parameters: Array, turn: Array) -> Array:
+        """The points, turned."""
+        return (self.points(parameters) @ turn).ravel()
+
+    def map(self, parameters: Array) -> None:
+        """None."""
+
+
+@frozen
+class Blurred:
+    """Every latent point is a Gaussian cloud, whose mean and variances are parameters."""
+
+    axes: int
+
+    def start(self, points: Array) -> Array:
+        """Clouds of equal variance around the points."""
+        return np.hstack([points, np.full_like(points, np.log(BLUR))]).ravel()
+
+    def points(self, parameters: Array) -> Array:
+        """The parameters (n x 2p)."""
+        return parameters.reshape(-1, 2 * self.axes)
+
+    def pulled(self, parameters: Array, slope: Array) -> Array:
+        """The same."""
+        return slope.ravel()
+
+    def turned(self, parameters: Array, turn: Array) -> Array:
+        """Axes in another order, with signs."""
+        means, logs = np.hsplit(self.points(parameters), 2)
+        return np.hstack([means @ turn, logs @ np.abs(turn)]).ravel()
+
+    def map(self, parameters: Array) -> None:
+        """None."""
+
+
+@frozen
+class Smoothed:
+    """Latent points are K (K + ridge)⁻¹ B with kernel values K of the features: kernel regression on parameters B."""
+
+    rows: KernelRows
+    values: Array  # eigenvalues of K
+    vectors: Array
+    ridge: float
+    axes: int
+
+    def start(self, points: Array) -> Array:
+        """The points."""
+        return points.ravel()
+
+    def points(self, parameters: Array) -> Array:
+        """The points."""
+        return self._smooth(parameters.reshape(-1, self.axes), self.values / (self.values + self.ridge))
+
+    def pulled(self, parameters: Array, slope: Array) -> Array:
+        """By the same symmetric matrix."""
+        return self._smooth(slope, self.values / (self.values + self.ridge)).ravel()
+
+    def turned(self, parameters: Array, turn: Array) -> Array:
+        """The parameters, turned."""
+        return (parameters.reshape(-1, self.axes) @ turn).ravel()
+
+    def map(self, parameters: Array) -> tuple[KernelRows, Array]:
+        """Kernel values, and (K + ridge)⁻¹ B."""
+        return self.rows, self._smooth(parameters.reshape(-1, self.axes), 1 / (self.values + self.ridge))
+
+    def _smooth(self, points: Array, factors: Array) -> Array:
+        return np.asarray(self.vectors @ (factors[:, None] * (self.vectors.T @ points)))
+
+
+@frozen
+class Perceptron:
+    """Latent points are the output of a network with one hidden layer."""
+
+    features: Array  # n x d, of mean zero and total variance one
+    mean: Array
+    deviation: float
+    into: Array  # d x h, at the start
+    axes: int
+
+    def start(self, points: Array) -> Array:
+        """The hidden layer as it is, and the output layer by least squares."""
+        hidden = self.into.shape[1]
+        values = np.column_stack([np.tanh(self.features @ self.into), np.ones(len(points))])
+        out = np.linalg.lstsq(values, points, rcond=EPS * len(points))[0]
+        return np.concatenate([self.into.ravel(), np.zeros(hidden), out.ravel()])
+
+    def points(self, parameters: Array) -> Array:
+        """The points."""
+        into, offsets, out = self._layers(parameters)
+        return np.tanh(self.features @ into + offsets) @ out[:-1] + out[-1]
+
+    def pulled(self, parameters: Array, slope: Array) -> Array:
+        """Back through the layers."""
+        into, offsets, out = self._layers(parameters)
+        values = np.tanh(self.features @ into + offsets)
+        back = (slope @ out[:-1].T) * (1 - values**2)
+        return np.concatenate([(self.features.T @ back).ravel(), back.sum(axis=0), (values.T @ slope).ravel(),
+                               slope.sum(axis=0)])
+
+    def turned(self, parameters: Array, turn: Array) -> Array:
+        """With the output layer turned."""
+        into, offsets, out = self._layers(parameters)
+        return np.concatenate([into.ravel(), offsets, (out @ turn).ravel()])
+
+    def map(self, parameters: Array) -> tuple[HiddenUnits, Array]:
+        """The hidden layer, and the output layer."""
+        into, offsets, out = self._layers(parameters)
+        return HiddenUnits(self.mean, into / self.deviation, offsets), out
+
+    def _layers(self, parameters: Array) -> tuple[Array, Array, Array]:
+        width, hidden = self.into.shape
+        into, offsets, out = np.split(parameters, np.cumsum([width * hidden, hidden]))
+        return into.reshape(width, hidden), offsets, out.reshape(hidden + 1, self.axes)
+
+
+class Unconstrained(Options):
+    """Latent points are free: new rows are placed where they are most probable."""
+
+    maps: ClassVar[bool] = False  # whether features lead to latent points
+    name: Literal["none"] = "none"
+
+    def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
+        """None worth listing."""
+        return []
+
+    def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
+        """Free points."""
+        return Free(axes)
+
+
+class KernelRegression(Options):
+    """Latent points are smooth functions of the features, by a gaussian kernel on the training rows."""
+
+    maps: ClassVar[bool] = True
+    name: Literal["kernel"] = "kernel"
+    rate: float | None = option(None, "Rate r of exp(-r d²) (default: one over the median of d²).", power=-2, gt=0)
+    ridge: float = option(1e-2, "Regularization of the regression: smooth where it is large.", gt=0)
+
+    def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
+        """The default of the rate."""
+        rows, columns = shape
+        return [rate_step(rows, columns, compute.thread_count())] if self.rate is None else []
+
+    def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
+        """Kernel regression on parameters."""
+        rate = self.rate or 1 / (median_squared_distance(points) or 1.0)
+        rows = KernelRows(points, rate)
+        values, vectors = symmetric_eigen(rows(points))
+        return Smoothed(rows, values=np.maximum(values, 0.0), vectors=vectors, ridge=self.ridge, axes=axes)
+
+
+class Network(Options):
+    """Latent points are functions of the features, by a network with one hidden layer."""
+
+    maps: ClassVar[bool] = True
+    name: Literal["mlp"] = "mlp"
+    hidden: int = option(30, "Units of the hidden layer.", ge=1)
+
+    def steps(self, shape: tuple[int, ...], compute: Compute) -> list[Step]:
+        """None worth listing."""
+        return []
+
+    def latents(self, points: Array, axes: int, generator: np.random.Generator) -> Latents:
+        """A network whose hidden layer starts at random combinations of principal components."""
+        mean = points.mean(axis=0)
+        deviation = float(np.sqrt(np.sum((points - mean) ** 2) / len(points))) or 1.0
+        features = (points - mean) / deviation
+        left, sizes, right = singular(features)
+        there = sizes > EPS * max(points.shape) * sizes[:1]
+        directions = right[there].T * leading_signs(left[:, there])
+        into = directions @ generator.standard_normal((directions.shape[1], self.hidden))
+        return Perceptron(features=features, mean=mean, deviation=deviation, into=into, axes=axes)
+
+
+BackConstraint = Annotated[Unconstrained | KernelRegression | Network, Field(discriminator="name")]

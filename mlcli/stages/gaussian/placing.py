@@ -1,0 +1,151 @@
+"""The most probable latent points of new rows, from the cells that these have: many small minimizations at once.
+
+Each row y takes -log p(y | x) - log p(x) down by steps of BFGS from several starts, with NumPy alone. Source: Lawrence,
+2005; Nocedal and Wright, "Numerical Optimization", 2006, chapter 6.
+"""
+
+import numpy as np
+
+from mlcli.base.blocks import row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray, Array
+from mlcli.stages.algebra.distances import BLOCK
+from mlcli.stages.gaussian.posterior import Posterior
+
+STARTS = 4  # places whose means are nearest to a row
+STEPS = 200
+HALVINGS = 20
+DESCENT = 1e-4  # share of the decrease that the slope promises, at least (Armijo)
+SMALL = 1e-12  # a step that lowers the objective by less than this share, or would, ends the search
+
+
+@frozen
+class Rows:
+    """New rows, as a posterior sees them."""
+
+    posterior: Posterior
+    prior: bool  # whether latent points are standard normal
+    values: Array  # m x d, centered; zero where missing
+    seen: Array  # m x d, 1 where a cell is there
+
+    @classmethod
+    def of(cls, posterior: Posterior, prior: bool, new: Array) -> "Rows":
+        """Rows (m x d) with NaN where cells are missing; columns that did not vary say nothing."""
+        seen = ~np.isnan(new) & posterior.varying
+        return cls(posterior, prior, np.where(seen, new - posterior.mean, 0.0), seen.astype(np.float64))
+
+    def take(self, chosen: AnyArray) -> "Rows":
+        """Some of them."""
+        return Rows(self.posterior, self.prior, self.values[chosen], self.seen[chosen])
+
+    def __call__(self, points: Array) -> tuple[Array, Array]:
+        """The objective of every row (m) at its latent point (m x p), and its gradient (m x p)."""
+        model = self.posterior
+        covariance, cells = model.covariance, self.seen.sum(axis=1)
+        parts = covariance.parts(points, model.places)
+        near = np.sum(parts, axis=0)
+        reduced = near @ model.known
+        variances = covariance.diagonal(points) - np.einsum("ij,ij->i", reduced, near)
+        noise = covariance.whole_noise
+        within = variances > 0
+        variances = np.where(within, variances, 0.0) + noise
+        errors = (near @ model.weights - self.values) * self.seen
+        squares = np.einsum("ij,ij->i", errors, errors)
+        value = 0.5 * (squares / variances + cells * np.log(variances))
+        by_variance = np.where(within, 0.5 * (cells - squares / variances) / variances, 0.0)
+        weights = (errors / variances[:, None]) @ model.weights.T - 2 * by_variance[:, None] * reduced
+        slope = covariance.pulled(weights, parts, left=points, right=model.places)[1]
+        slope += covariance.pulled_diagonal(by_variance, points)[1]
+        if self.prior:
+            value, slope = value + 0.5 * np.einsum("ij,ij->i", points, points), slope + points
+        return value, slope
+
+
+def placed(posterior: Posterior, prior: bool, new: Array) -> Array:
+    """The latent points (m x p) of new rows (m x d; NaN where missing); the origin for a row without any cell."""
+    points = np.zeros((len(new), posterior.places.shape[1]))
+    if not len(posterior.places):
+        return points
+    means = (posterior.means(posterior.places) - posterior.mean) * posterior.varying
+    for block in row_blocks(len(new), BLOCK, STARTS * max(means.shape)):
+        with np.errstate(over="ignore", invalid="ignore"):  # what is not finite is no step down
+            points[block] = _placed(Rows.of(posterior, prior, new[block]), means)
+    return points
+
+
+def _placed(rows: Rows, means: Array) -> Array:
+    """The best of several starts, for a few rows; `means` are those at the places."""
+    gaps = rows.seen @ (means**2).T - 2 * rows.values @ means.T  # squared distances but for what each row adds to all
+    starts = np.argsort(gaps, axis=1, kind="stable")[:, :STARTS]
+    count, tries = starts.shape
+    points, values = descended(rows.take(np.repeat(np.arange(count), tries)), rows.posterior.places[starts.ravel()])
+    best = points.reshape(count, tries, -1)[np.arange(count), values.reshape(count, tries).argmin(axis=1)]
+    best[rows.seen.sum(axis=1) == 0] = 0.0
+    return best
+
+
+def descended(rows: Rows, points: Array) -> tuple[Array, Array]:
+    """Where steps down from latent points (m x p) end, with the objective there (m)."""
+    size = points.shape[1]
+    farthest = float(np.sqrt(rows.posterior.places.var(axis=0).sum())) or 1.0  # of one step
+    points, (values, slopes) = points.copy(), rows(points)
+    bends = np.broadcast_to(np.eye(size), (len(points), size, size)).copy()  # inverses of Hessians
+    active = np.isfinite(values)
+    fresh = np.ones(len(points), dtype=bool)
+    for _ in range(STEPS):
+        if not active.any():
+            break
+        here = np.flatnonzero(active)
+        steps = _directions(bends[here], slopes[here], farthest, fresh[here])
+        hopeful = -np.einsum("ij,ij->i", steps, slopes[here]) > SMALL * np.maximum(np.abs(values[here]), 1.0)
+        active[here[~hopeful]] = False
+        here, steps = here[hopeful], steps[hopeful]
+        moved, reached, slope, lower = _searched(rows.take(here), points=points[here], values=values[here],
+                                                 slopes=slopes[here], steps=steps)
+        shift, change = moved - points[here], slope - slopes[here]
+        curved = np.einsum("ij,ij->i", shift, change)
+        keep = lower & (curved > 0)
+        bends[here[keep]] = _bent(bends[here[keep]], shift[keep], change[keep], fresh[here[keep]])
+        fresh[here[keep]] = False
+        still = lower & (values[here] - reached > SMALL * np.maximum(np.abs(reached), 1.0))
+        points[here[lower]], values[here[lower]], slopes[here[lower]] = moved[lower], reached[lower], slope[lower]
+        active[here[~still]] = False
+    return points, values
+
+
+def _directions(bends: Array, slopes: Array, farthest: float, fresh: AnyArray) -> Array:
+    """Steps down (m x p), none longer than `farthest`, the first ones a tenth of it at most."""
+    steps = -np.einsum("ijk,ik->ij", bends, slopes)
+    uphill = np.einsum("ij,ij->i", steps, slopes) >= 0
+    steps[uphill] = -slopes[uphill]
+    lengths = np.linalg.norm(steps, axis=1)
+    most = np.where(fresh, 0.1 * farthest, farthest)
+    shrink = np.divide(most, lengths, out=np.ones_like(lengths), where=lengths > most)
+    return np.nan_to_num(steps * shrink[:, None])
+
+
+def _searched(rows: Rows, *, points: Array, values: Array, slopes: Array, steps: Array,
+              ) -> tuple[Array, Array, Array, AnyArray]:
+    """Points, objectives and slopes after steps, each halved until it leads down; and whether it does."""
+    moved, reached, slope = points.copy(), values.copy(), slopes.copy()
+    lower, length = np.zeros(len(points), dtype=bool), 1.0
+    promised = DESCENT * np.einsum("ij,ij->i", steps, slopes)
+    for _ in range(HALVINGS):
+        left = np.flatnonzero(~lower)
+        if not len(left):
+            break
+        tried = points[left] + length * steps[left]
+        found, by = rows.take(left)(tried)
+        good = (found <= values[left] + length * promised[left]) & np.isfinite(by).all(axis=1)
+        done = left[good]
+        moved[done], reached[done], slope[done], lower[done] = tried[good], found[good], by[good], True
+        length /= 2
+    return moved, reached, slope, lower
+
+
+def _bent(bends: Array, shift: Array, change: Array, fresh: AnyArray) -> Array:
+    """The update of BFGS; the first starts from the curvature that was met."""
+    sizes, curved = np.einsum("ij,ij->i", change, change), np.einsum("ij,ij->i", shift, change)
+    bends[fresh] *= (curved[fresh] / sizes[fresh])[:, None, None]
+    across = np.eye(shift.shape[1]) - np.einsum("ij,ik->ijk", shift, change) / curved[:, None, None]
+    return across @ bends @ across.transpose(0, 2, 1) + np.einsum("ij,ik->ijk", shift, shift) / curved[:, None, None]

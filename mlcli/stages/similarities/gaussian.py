@@ -1,0 +1,75 @@
+"""Gaussian processes from coordinates to features: new rows placed where they are most probable, and the decoder."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.errors import DataError
+from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.gaussian.latents import HiddenUnits, KernelRows
+from mlcli.stages.gaussian.placing import placed
+from mlcli.stages.gaussian.posterior import Posterior
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.decoders import Decoder
+from mlcli.stages.similarities.projector import Projector
+
+
+@stored("latent-points")
+@frozen
+class LatentPoints(Similarity):
+    """The most probable latent point of each row, given the cells that it has."""
+
+    posterior: Posterior
+    prior: bool  # whether latent points are standard normal
+
+    def rows(self, new: Array) -> Array:
+        """The latent points (m x p)."""
+        return placed(self.posterior, self.prior, new)
+
+    def width(self, given: int) -> int:
+        """One for each axis."""
+        return int(self.posterior.places.shape[1])
+
+
+@stored("back-constraint")
+@frozen
+class BackConstrained(Similarity):
+    """Values of a map from features to latent points, of which coordinates are linear functions."""
+
+    map: KernelRows | HiddenUnits
+
+    def rows(self, new: Array) -> Array:
+        """The values (m x c); raises DataError where a cell is missing."""
+        if (gaps := np.isnan(new).any(axis=1)).any():
+            raise DataError("MISSING", f"row {int(np.flatnonzero(gaps)[0]) + 1} lacks a cell, and a back constraint "
+                            "needs all of them", hint="fit with method.constraint=none, or complete the rows")
+        return self.map(new)
+
+    def width(self, given: int) -> int:
+        """One for each value."""
+        return self.map.width
+
+
+@stored("gaussian-process-decoder")
+@frozen
+class ProcessMeans(Decoder):
+    """The posterior means of the features."""
+
+    posterior: Posterior
+
+    def __call__(self, embedding: Array) -> Array:
+        """Features (m x d) of coordinates (m x p)."""
+        return self.posterior.means(embedding)
+
+    def variance(self, coordinates: Array) -> Array:
+        """The variance (m) that each feature has at coordinates (m x p), noise included."""
+        return self.posterior.variances(coordinates)
+
+
+def projector_of(posterior: Posterior, prior: bool, mapped: tuple[KernelRows | HiddenUnits, Array] | None) -> Projector:
+    """The projector of a fitted process: by a map with its axes where there is one, else by the most probable points.
+    """
+    axes = np.eye(posterior.places.shape[1]) if mapped is None else mapped[1]
+    similarity = LatentPoints(posterior, prior) if mapped is None else BackConstrained(mapped[0])
+    return Projector(similarity, uncentered(len(axes)), axes, ProcessMeans(posterior))

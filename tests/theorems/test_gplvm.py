@@ -1,0 +1,198 @@
+"""The Gaussian process latent variable model: gradients, bounds, and what it is for linear kernels."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg  # noqa: F401  before its threads are limited
+from numpy.polynomial.hermite_e import hermegauss
+
+from mlcli.base.threads import threads_limited
+from mlcli.errors import ConfigError, DataError, NumericalError
+from mlcli.stages.gaussian.clouds import Clouds
+from mlcli.stages.gaussian.covariances import Bias, Covariance, Rbf, started
+from mlcli.stages.gaussian.evidence import Evidence, Exact, Observations, regular
+from mlcli.stages.gaussian.fitting import Problem, State
+from mlcli.stages.gaussian.inducing import Sparse
+from mlcli.stages.gaussian.latents import Blurred, Free, KernelRegression, Latents, Network
+from tests.agreement.tables import facts, read
+from tests.support import fit
+
+GENERATOR = np.random.default_rng(0)
+ROWS, POINTS = GENERATOR.standard_normal((12, 3)), GENERATOR.standard_normal((12, 2))
+pytestmark = pytest.mark.usefixtures("one_thread")
+DATA = Observations.of(ROWS)
+NOTHING = POINTS[:0]
+
+
+@pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Small matrices take far longer on several threads of a busy machine."""
+    with threads_limited(1):
+        yield
+
+
+def test_the_likelihood_and_its_gradient_are_those_of_the_table() -> None:
+    known = facts("gplvm/summary.json")["iris_pca2"]
+    covariance = Covariance((Rbf(1.3, np.array([0.8])), Bias(0.1)), 0.05)
+    likelihood = Exact(Observations.of(read("gplvm/iris_pca2/Y_centred.csv")))
+    points = read("gplvm/iris_pca2/X_latent.csv")
+    found = likelihood(covariance, points, NOTHING)
+    assert found.value == pytest.approx(-known["negative_loglik"], rel=1e-12)
+    expected = -read("gplvm/iris_pca2/dnll_dX.csv")  # by differences, which leave it seven digits
+    assert np.abs(found.points - expected).max() <= 2e-8 * np.abs(expected).max()
+    for row in (0, 70, 149):
+        step = np.zeros_like(points)
+        step[row, 1] = 2e-3
+        slopes = [(likelihood(covariance, points + size * step, NOTHING).value
+                   - likelihood(covariance, points - size * step, NOTHING).value) / (size * 4e-3)
+                  for size in (1.0, 0.5, 0.25)]
+        slopes = [(4 * fine - rough) / 3 for rough, fine in pairwise(slopes)]  # Richardson's
+        assert found.points[row, 1] == pytest.approx((16 * slopes[1] - slopes[0]) / 15, abs=1e-8)
+    by_logs = -np.array(known["dnll_dlog_v_l_noise_bias"])
+    assert np.abs(found.logs[[0, 1, 3, 2]] - by_logs).max() <= 1e-8 * np.abs(by_logs).max()
+
+
+PROBLEMS: dict[str, tuple[Evidence, Latents, tuple[str, ...], int]] = {
+    "all terms": (Exact(DATA), Free(2), ("rbf", "linear", "bias"), 1),
+    "a length for each axis": (Exact(DATA), Free(2), ("rbf",), 2), "linear": (Exact(DATA), Free(2), ("linear",), 1),
+    "inducing points": (Sparse(DATA, 5), Free(2), ("rbf", "linear"), 2),
+    "clouds": (Clouds(DATA, 5), Blurred(2), ("rbf",), 2),
+    "kernel regression": (Exact(DATA), KernelRegression().latents(ROWS, 2, GENERATOR), ("rbf",), 1),
+    "network": (Exact(DATA), Network(hidden=4).latents(ROWS, 2, GENERATOR), ("rbf",), 1)}
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+@pytest.mark.parametrize("prior", [False, True])
+def test_gradients_are_those_of_finite_differences(name: str, prior: bool) -> None:
+    evidence, latents, terms, axes = PROBLEMS[name]
+    covariance = started(terms, 0.7, 1e-3, axes)  # type: ignore[arg-type]
+    problem = Problem(evidence, latents, covariance, prior, np.zeros(len(covariance.logs), dtype=bool))
+    generator = np.random.default_rng(1)
+    latent = latents.start(POINTS)
+    state = State(latent + 0.1 * generator.standard_normal(len(latent)), evidence.places(latents.points(latent)) + 0.1,
+                  covariance.logs + 0.1 * generator.standard_normal(len(covariance.logs)))
+    vector, step = problem.vector(state), 1e-5
+    found = problem.vector(problem(state)[1])
+    expected = np.array([(problem(problem.at(state, vector + step * unit))[0]
+                          - problem(problem.at(state, vector - step * unit))[0]) / (2 * step)
+                         for unit in np.eye(len(vector))])
+    assert np.abs(found - expected).max() <= 1e-8 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_optimum_of_the_linear_kernel_is_that_of_dual_ppca(count: int) -> None:
+    points = np.random.default_rng(2).standard_normal((25, 5)) * [3, 2, 1, 0.5, 0.5]
+    model = fit("gplvm", points, components=count, kernel=["linear"], start={"name": "random", "restarts": 1},
+                inference={"name": "map", "prior": "none"}, minimize={"tolerance": 1e-13})
+    centered = points - points.mean(axis=0)
+    values, vectors = np.linalg.eigh(centered @ centered.T / 5)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    noise = values[count:].sum() / (25 - count)
+    variance = float(np.mean(centered**2))  # of the kernel, which is fixed
+    assert model.fit["noise_variance"] == pytest.approx(noise, rel=1e-6)
+    gram = model.embedding @ model.embedding.T * variance
+    expected = (vectors[:, :count] * (values[:count] - noise)) @ vectors[:, :count].T
+    assert np.abs(gram - expected).max() <= 1e-5 * values[0]
+    logs = np.log(values[:count]).sum() + (25 - count) * np.log(noise)
+    assert model.fit["log_likelihood"] == pytest.approx(-2.5 * (25 * np.log(2 * np.pi) + logs + 25), rel=1e-9)
+
+
+def test_all_points_induced_give_the_likelihood_itself() -> None:
+    covariance = started(("rbf", "bias"), 0.7, 1e-6)
+    exact, sparse = Exact(DATA), Sparse(DATA, 12)
+    value = exact(covariance, POINTS, NOTHING).value
+    assert sparse(covariance, POINTS, sparse.places(POINTS)).value == pytest.approx(value, rel=1e-6)
+    assert Sparse(DATA, 5)(covariance, POINTS, POINTS[:5]).value < value
+    whole, induced = exact.posterior(covariance, POINTS, NOTHING), sparse.posterior(covariance, POINTS, POINTS)
+    new = np.random.default_rng(3).standard_normal((4, 2))
+    assert np.allclose(whole.means(new), induced.means(new), rtol=0, atol=1e-6)
+    assert np.allclose(whole.variances(new), induced.variances(new), rtol=0, atol=1e-6)
+
+
+def test_clouds_without_extent_are_points() -> None:
+    covariance, narrow = started(("rbf",), 0.7, 1e-6, 2), -30.0
+    clouds = Clouds(DATA, 5)(covariance, np.hstack([POINTS, np.full_like(POINTS, narrow)]), POINTS[:5]).value
+    divergence = 0.5 * float(np.sum(POINTS**2 + np.exp(narrow) - narrow - 1))
+    assert clouds + divergence == pytest.approx(Sparse(DATA, 5)(covariance, POINTS, POINTS[:5]).value, rel=1e-9)
+
+
+def log_evidence(covariance: Covariance, observed: Observations) -> float:
+    """log ∫ p(Y | X) p(X) dX of three points on one axis, by Gauss and Hermite's rule."""
+    nodes, weights = hermegauss(40)
+    weights = weights / weights.sum()
+    grid = np.stack(np.meshgrid(nodes, nodes, nodes, indexing="ij"), axis=-1).reshape(-1, 3)
+    squares = (grid[:, :, None] - grid[:, None, :]) ** 2
+    (kernel,) = covariance.terms
+    matrices = kernel.variance * np.exp(-0.5 * squares / kernel.parameters[1] ** 2)  # type: ignore[union-attr]
+    matrices += covariance.whole_noise * np.eye(3)
+    energies = np.einsum("nij,ij->n", np.linalg.inv(matrices), observed.values @ observed.values.T)
+    logs = -0.5 * (observed.columns * (np.linalg.slogdet(matrices)[1] + 3 * np.log(2 * np.pi)) + energies)
+    mass = np.einsum("i,j,k->ijk", weights, weights, weights).ravel()
+    return float(np.log(np.sum(mass * np.exp(logs - logs.max()))) + logs.max())
+
+
+def test_the_bayesian_bound_is_below_the_evidence() -> None:
+    observed = Observations.of(np.array([[0.5, 1.0], [-1.0, 0.2], [0.7, -1.0]]))
+    generator, gaps = np.random.default_rng(4), []
+    for _ in range(8):
+        covariance = Covariance((Rbf(float(np.exp(generator.normal())), np.exp(generator.normal(size=1))),), 0.3)
+        clouds = np.column_stack([generator.normal(size=3), generator.normal(size=3)])
+        bound = Clouds(observed, 3)(covariance, clouds, clouds[:, :1]).value
+        gaps.append(log_evidence(covariance, observed) - bound)
+    assert min(gaps) > 0
+    covariance = Covariance((Rbf(1e-9, np.ones(1)),), 0.3, 1e-12)  # nothing to know of X: the bound is the evidence
+    clouds = np.column_stack([np.zeros(3), np.zeros(3)])
+    bound = Clouds(observed, 1)(covariance, clouds, np.zeros((1, 1))).value
+    assert bound == pytest.approx(log_evidence(covariance, observed), rel=1e-7)
+
+
+@pytest.mark.parametrize(("options", "where"), [
+    ({"inference": {"name": "bayesian"}, "constraint": {"name": "mlp"}}, "method.constraint"),
+    ({"inference": {"name": "bayesian"}, "kernel": ["linear"]}, "method.kernel"),
+    ({"kernel": ["rbf", "rbf"]}, "method.kernel")])
+def test_what_has_no_use_is_refused(options: dict[str, Any], where: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        fit("gplvm", ROWS, **options)
+    assert caught.value.where == where
+
+
+def test_rows_without_all_cells_are_refused_by_a_fit_and_by_a_back_constraint() -> None:
+    gaps = ROWS.copy()
+    gaps[1, 2] = np.nan
+    with pytest.raises(DataError) as caught:
+        fit("gplvm", gaps)
+    assert "complete rows" in str(caught.value) and caught.value.where == "prepare.missing"
+    model = fit("gplvm", ROWS, constraint={"name": "kernel"}, minimize={"limit": 2})
+    with pytest.raises(DataError) as caught:
+        model.project(gaps)
+    assert "row 2" in str(caught.value)
+
+
+def test_every_start_leads_down_and_the_best_of_several_is_kept() -> None:
+    fits = {count: fit("gplvm", ROWS, start={"name": "random", "restarts": count}, minimize={"limit": 30})
+            for count in (1, 4)}
+    assert fits[4].trace[-1] >= fits[1].trace[-1]
+    for start in ({"name": "pca"}, {"name": "isomap", "neighbors": 4}):
+        trace = fit("gplvm", ROWS, start=start, minimize={"limit": 10}).trace
+        assert (np.diff(trace) > 0).all()
+
+
+def test_axes_that_nothing_varies_along_are_switched_off() -> None:
+    """Clouds of a curve in three dimensions, with two axes too many."""
+    places = np.linspace(-2, 2, 40)
+    curve = np.column_stack([places, np.sin(2 * places), np.cos(2 * places)])
+    curve += 0.02 * np.random.default_rng(5).standard_normal(curve.shape)
+    model = fit("gplvm", curve, components=3, inference={"name": "bayesian", "inducing": 12})
+    assert model.fit["axes_in_use"] == 1
+    assert model.spreads.shape == (40, 3, 3)
+    assert model.spreads[:, 0, 0].max() < 0.1 and model.spreads[:, 1:].max() > 0.8  # nearly the prior's
+
+
+def test_a_singular_covariance_is_an_error_of_the_numbers() -> None:
+    with pytest.raises(NumericalError) as caught:
+        regular(-np.eye(3))
+    assert (caught.value.code, caught.value.exit_code) == ("E-JITTER", 80)
+    assert regular(np.ones((3, 3)))[2] == 1e-10  # of the mean diagonal
