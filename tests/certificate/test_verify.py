@@ -157,7 +157,7 @@ def test_paths_that_were_given_relative_stay_so_and_are_found_from_anywhere(
     config, manifest = run / "config.yaml", run / "run.json"
     known = json.loads(manifest.read_text())["input"]
     assert "path: one.csv" in config.read_text() and "path: two.csv" in config.read_text()
-    assert (known["path"], known["view"]["path"]) == (str(tmp_path / "one.csv"), str(tmp_path / "two.csv"))
+    assert (known["absolute"], known["view"]["absolute"]) == (str(tmp_path / "one.csv"), str(tmp_path / "two.csv"))
     assert mlcli("run", config, "-q", "-o", "again").code == 0
     assert (tmp_path / "again" / "embedding.csv").read_bytes() == (run / "embedding.csv").read_bytes()
     monkeypatch.chdir(other)
@@ -228,7 +228,8 @@ def test_a_sample_of_many_rows_sees_what_all_would(tmp_path: Path, monkeypatch: 
             assert not checks["residual"]["exact"]
 
 
-@pytest.mark.parametrize("method", ["isomap", "pca", "lle", "kpca"])
+@pytest.mark.parametrize("method", ["isomap", *(
+    pytest.param(name, marks=pytest.mark.slow) for name in ("pca", "lle", "kpca"))])
 def test_a_certificate_is_the_same_on_a_loaded_machine(method: str, tmp_path: Path) -> None:
     """Two runs of the installed program, one of them beside processes that keep all cores busy."""
     generator = np.random.default_rng(3)

@@ -325,7 +325,8 @@ def test_equal_points_give_zero_or_a_clear_error(method: str) -> None:
     assert "W-RANK" in notes.codes
 
 
-@every_configuration
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow) if name == "lgssm" else name
+                                  for name in CONFIGURATIONS])
 def test_constant_columns_only_differ_from_none_by_name(name: str) -> None:
     if "constant column" in BROKEN[name]:
         pytest.skip("a constant column lowers the noise")

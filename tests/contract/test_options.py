@@ -27,8 +27,9 @@ NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
 }
 SHORT = {"lgssm": {"limit": 12}, "ppca em": {"limit": 40}}  # iterations enough to tell options apart, where slow
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
+TRAINED = ("autoencoder", "vae", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse")  # for every option
 in_every_context = pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] if "quick" in broken else [])
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if "quick" in broken or name in TRAINED else [])
              for name, broken in BROKEN.items()])
 # An option that says what happens where something goes wrong changes nothing where nothing does.
 PERMISSIONS = {"neighbors.pieces": "graphs in pieces", "accept_uncertified": "results that are not proven",

@@ -60,6 +60,7 @@ def test_what_learns_nothing_says_so_and_so_does_a_share_of_no_row() -> None:
     assert "N-NO-VALIDATION" in notes.codes
 
 
+@pytest.mark.slow
 def test_what_has_learned_to_remove_noise_removes_more_of_it() -> None:
     wide = {"layers": [30], "components": 4, "activation": "softplus", "learning": ENOUGH}
     plain, mending = (fit("autoencoder", SHEET, **wide, corruption=corruption) for corruption in (

@@ -71,7 +71,8 @@ def test_training_rows_are_projected_onto_themselves(method: str, metric: str) -
     assert apart.max() <= 1e-9 * np.abs(model.embedding).max()
 
 
-@every_metric
+@pytest.mark.parametrize("metric", [name if name in ("braycurtis", "cosine", "gower") else pytest.param(
+    name, marks=pytest.mark.slow) for name in METRICS])
 @every_method
 @pytest.mark.filterwarnings("ignore")
 def test_the_certificate_passes(method: str, metric: str, tmp_path: Path) -> None:

@@ -220,7 +220,7 @@ def test_noise_in_every_column_is_no_reason_to_warn() -> None:
     assert "W-NOISELESS" not in notes.codes
 
 
-@pytest.mark.parametrize("components", [1, 2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("components", [1, *(pytest.param(count, marks=pytest.mark.slow) for count in (2, 3))])
 @pytest.mark.parametrize("name", ["sine", "walk", "noise", "trend"])
 def test_rows_of_rank_one_are_projected_onto_themselves(name: str, components: int) -> None:
     """States beyond the first show in no column, or hardly: what rows tell of them is as little as rounding."""

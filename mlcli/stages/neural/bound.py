@@ -4,7 +4,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from scipy.special import logsumexp
 
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
@@ -98,6 +97,6 @@ class Variational:
                 codes, normal = self.drawn(chosen, generator)
                 logs[place] = self.log_density(chosen, codes) + np.sum(
                     (normal**2 - codes**2) / 2 + np.log(self.deviations[chosen]), axis=1)
-            return float(np.sum(logsumexp(logs, axis=0) - np.log(draws)))
+            return float(np.sum(np.logaddexp.reduce(logs, axis=0) - np.log(draws)))
 
         return sum(in_order(block, row_blocks(len(rows), BLOCK, self.decoder.width), progress=True)) / len(rows)

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 
 import numpy as np
 from pydantic import Field, Strict
-from scipy.special import expit
 
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import stored
@@ -17,7 +16,7 @@ Hidden = Literal["tanh", "relu", "softplus", "logistic"]
 Activation = Literal["tanh", "relu", "softplus", "logistic", "identity"]
 ACTIVATIONS: Mapping[str, Callable[[Array], Array]] = {
     "tanh": np.tanh, "relu": lambda sums: np.maximum(sums, 0.0), "softplus": lambda sums: np.logaddexp(sums, 0.0),
-    "logistic": expit, "identity": lambda sums: sums}
+    "logistic": lambda sums: np.exp(-np.logaddexp(0.0, -sums)), "identity": lambda sums: sums}
 
 
 @stored("layer")
