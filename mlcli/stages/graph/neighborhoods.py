@@ -23,6 +23,7 @@ from mlcli.stages.graph.connecting import shortest_links
 from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step, within
 from mlcli.stages.graph.nearest import BLOCK, Lists, nearest_in_matrix, within_matrix
 
+FIRST = 256  # rows that are compared before all are: most often they differ
 USUAL = 10  # neighbors of a point, where their number is not known before the search
 
 _largest: ContextVar[int] = ContextVar("largest", default=1)  # neighbors that a search is for, at least
@@ -148,8 +149,8 @@ Neighborhood = Nearest | Within
 
 def require_apart(data: Spatial) -> None:
     """Raises GeometryError where all points are equal."""
-    rows = metric_of(data).represented(data.values)
-    if (rows == rows[0]).all():
+    represented = metric_of(data).represented
+    if all((rows == rows[0]).all() for rows in map(represented, (data.values[:FIRST], data.values))):
         raise GeometryError("ALL-EQUAL", f"all {len(data.values)} points are equal, so none is nearer than another",
                             hint="check that the right columns were read")
 
