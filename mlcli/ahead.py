@@ -77,7 +77,7 @@ class Start:
         """The steps ahead of the method that its features lead back through, the last one first."""
         steps, later = [], self.prepared.preparation
         for step in reversed(self.reductions):
-            if step.projector.decode is None or not later.invertible:
+            if step.projector.decoder is None or not later.invertible:
                 break
             steps.append(step)
             later = step.preparation
@@ -92,7 +92,7 @@ class Start:
         """Prepared rows back in units of the first input that they lead to, for pictures: they may be out of range."""
         values = self.prepared.preparation.undone(values)
         for step in self.way_back:
-            values = step.preparation.undone(existing(step.projector).decode(values))  # type: ignore[misc]
+            values = step.undone(values)
         return values
 
     @property

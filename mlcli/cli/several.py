@@ -51,12 +51,13 @@ def planned(variants: Sequence[Variant]) -> list[Planned]:
 
 def finish(runs: Sequence[Planned], manner: Manner, *, debug: bool) -> NoReturn:
     """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
-    if len(runs) == 1 and not runs[0].values:
+    alone = len(runs) == 1 and not runs[0].values
+    if alone:
         documents, code = [launched(runs[0], manner)], 0
     else:
         documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug))
     if manner.json:
-        print_json(documents[0] if len(runs) == 1 and not runs[0].values else {"runs": documents})
+        print_json(documents[0] if alone else {"runs": documents})
     raise typer.Exit(code)
 
 

@@ -1,7 +1,5 @@
 """Autoencoder."""
 
-from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -11,29 +9,22 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
-from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note
-from mlcli.base.steps import Step
-from mlcli.base.types import Array
-from mlcli.methods.base import Method
 from mlcli.methods.identities.forward_passes import passes
-from mlcli.methods.model import Loadings, Model, Powers
+from mlcli.methods.model import Model
+from mlcli.methods.networks import QUICK, OfNetworks
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.kernels.factored import Factored
-from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.neural.constraints import Corruption, Dense, Sparsity, Uncorrupted
-from mlcli.stages.neural.costs import network_steps
 from mlcli.stages.neural.learning import Learning
-from mlcli.stages.neural.network import Hidden, Network, Units, linear
+from mlcli.stages.neural.network import Hidden, Units, linear
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import pair, placed, projector_of
-
-QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
+from mlcli.stages.similarities.networks import pair, placed
 
 
-class Autoencoder(Method):
+class Autoencoder(OfNetworks):
     """Two networks, one from the columns to a few coordinates and one back, trained to reproduce the rows.
 
     y = f(x) and x̂ = g(y), with the mean of ‖x̂ - x‖² as small as it can be. `layers` lists the hidden units of f; g has
@@ -50,10 +41,6 @@ class Autoencoder(Method):
     constraints: Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
     """
 
-    accepts: ClassVar = (Features,)
-    powers: ClassVar = Powers(coordinates=0, spectrum=0)
-    ranked_by: ClassVar = None
-    rules: ClassVar = ()
     ways: ClassVar = (way(), way("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick",
                                  **QUICK))
     name: Literal["autoencoder"] = "autoencoder"
@@ -75,10 +62,6 @@ class Autoencoder(Method):
         return self.training == "auto" and not self.layers and (
             self.corruption.name == self.sparsity.name == "none" and self.contraction == 0)
 
-    def requires(self) -> Mapping[str, str]:
-        """JAX for training."""
-        return {} if self.closed else {"neural": "optax"}
-
     def limit(self, data: Input) -> int:
         """Fewer axes than rows; of a closed form, no more than columns."""
         return min(len(data.values) - 1, data.values.shape[1] if self.closed else len(data.values))
@@ -91,20 +74,6 @@ class Autoencoder(Method):
             self.refuse_unused("no rows are held out", "learning.patience")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation", "dropout")
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """The eigenproblem of the smaller side, or epochs."""
-        shape, threads = data.values.shape, compute.thread_count()
-        return (side_steps(shape, "auto", ForAxes.of(self.axes), threads) if self.closed
-                else network_steps(shape, self.sizes(data), self.learning, threads))
-
-    def sizes(self, data: Features) -> list[int]:
-        """The units of the encoder, columns and coordinates included."""
-        return [data.values.shape[1], *self.layers, self.axes.components]
-
-    def solve(self, data: Features, compute: Compute) -> Model:
-        """The principal subspace, or the weights that training ended with."""
-        return self.solved(data, compute) if self.closed else self.trained(data, compute)
-
     def solved(self, data: Features, compute: Compute) -> Model:
         """Coordinates are principal scores over the scale s; x̂ = μ + s V y with the principal directions V."""
         kernel = Factored.of(data.values).with_products()
@@ -112,7 +81,8 @@ class Autoencoder(Method):
         standard, total, directions = Standard.of(data.values), spectrum.solved_trace, spectrum.feature_directions()
         left = 1 - float(spectrum.solved[: directions.shape[1]].sum()) / total if total > 0 else 0.0
         return self.model(data, standard, spectrum.coordinates() / standard.scale,
-                          (linear(directions), linear(directions.T)), max(left, 0.0))
+                          (linear(directions), linear(directions.T)),
+                          fit=self.figures(data, standard, max(left, 0.0)))
 
     def trained(self, data: Features, compute: Compute) -> Model:
         """Both networks with the weights that training ended with."""
@@ -128,24 +98,20 @@ class Autoencoder(Method):
         found = training.trained(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
         outputs, error = placed(*pair(standard, networks), data.values)
-        model = self.model(data, standard, outputs, networks, error / (len(outputs) * standard.varying))
-        if model.fit["unexplained"] >= 1:
+        left = error / (len(outputs) * standard.varying)
+        if left >= 1:
             note("W-NOT-LEARNED", "the mean of all rows has a smaller error than what the network gives back: choose a "
                  "lower method.learning.rate, or more epochs")
-        return replace(model, objective=Quantity(found.trace[:, 0]), curves={
+        return self.model(data, standard, outputs, networks, objective=Quantity(found.trace[:, 0]), curves={
             name: Quantity(values) for name, values in found.curves.items()},
-                       fit={**model.fit, **found.facts})
+                          fit={**self.figures(data, standard, left), **found.facts})
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """Coordinates and error by a forward pass of its own."""
         return passes(data, model)
 
-    def model(self, data: Features, standard: Standard, codes: Array, networks: tuple[Network, Network],
-              left: float) -> Model:
-        """The model of both networks; `left` is the share of the variance that does not come back."""
-        signs = leading_signs(codes)
-        projector = projector_of(*pair(standard, networks), signs)
-        affine, squares = projector.affine, left * standard.scale**2 * standard.varying / data.values.shape[1]
-        return Model(embedding=codes * signs, projector=projector,
-                     fit={"unexplained": left, "mean_squared_error": Quantity(squares, 2)},
-                     loadings=None if affine is None else Loadings(affine.directions, data.columns))
+    @staticmethod
+    def figures(data: Features, standard: Standard, left: float) -> dict[str, Any]:
+        """What is said of the share of the variance that does not come back."""
+        squares = left * standard.scale**2 * standard.varying / data.values.shape[1]
+        return {"unexplained": left, "mean_squared_error": Quantity(squares, 2)}

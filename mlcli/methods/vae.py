@@ -1,6 +1,5 @@
 """Variational autoencoder."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Literal
 
@@ -11,30 +10,24 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
-from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Step
-from mlcli.base.types import Array
-from mlcli.methods.base import Method
 from mlcli.methods.identities.forward_passes import marginal, passes, variational
-from mlcli.methods.model import Loadings, Model, Powers
+from mlcli.methods.model import Model
+from mlcli.methods.networks import QUICK, OfNetworks
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
-from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.latent.probabilistic import in_closed_form
 from mlcli.stages.neural.bound import Variational
-from mlcli.stages.neural.costs import network_steps
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import GaussianLikelihood, Likelihood
 from mlcli.stages.neural.network import Hidden, Layer, Network, Units
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import pair, placed, projector_of
+from mlcli.stages.similarities.networks import pair, placed
 
-QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
 FAINT = 1e-150  # deviations of a posterior without noise, whose logarithm is finite
 
 
-class VAE(Method):
+class VAE(OfNetworks):
     """A model of the data with hidden coordinates, whose posterior a network recognizes from each row.
 
     z ~ N(0, I) and x ~ p(x | g(z)), with g a network; q(z | x) = N(m(x), diag s²(x)) with m and log s² the outputs of
@@ -52,11 +45,7 @@ class VAE(Method):
     Welling, "Auto-encoding variational Bayes", 2014; Lucas et al., 2019 (linear); Burda et al., 2016 (weighted bound).
     """
 
-    accepts: ClassVar = (Features,)
-    powers: ClassVar = Powers(coordinates=0, spectrum=0)
     unscaled: ClassVar = 100  # so that what lies between 0 and 1 is found there
-    ranked_by: ClassVar = None
-    rules: ClassVar = ()
     ways: ClassVar = (way("", "constant column"), way("deep", "permutation", "rotation", "mirror", "columns",
                                                       "constant column", "quick", **QUICK))
     name: Literal["vae"] = "vae"
@@ -77,10 +66,6 @@ class VAE(Method):
         return (self.training == "auto" and not self.layers and self.likelihood == GaussianLikelihood()
                 and self.beta == 1)
 
-    def requires(self) -> Mapping[str, str]:
-        """JAX for training."""
-        return {} if self.closed else {"neural": "optax"}
-
     def limit(self, data: Input) -> int:
         """Fewer axes than rows; in closed form one direction at least is noise."""
         return (min(data.values.shape) if self.closed else len(data.values)) - 1
@@ -93,20 +78,6 @@ class VAE(Method):
             self.refuse_unused("no rows are held out", "learning.patience", "importance")
         return {} if self.layers else self.refuse_unused("there are no hidden units", "activation")
 
-    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
-        """The eigenproblem of the smaller side, or epochs."""
-        shape, threads = data.values.shape, compute.thread_count()
-        return (side_steps(shape, "auto", ForAxes.of(self.axes), threads) if self.closed
-                else network_steps(shape, self.sizes(data), self.learning, threads))
-
-    def sizes(self, data: Features) -> list[int]:
-        """The units from the columns to the coordinates."""
-        return [data.values.shape[1], *self.layers, self.axes.components]
-
-    def solve(self, data: Features, compute: Compute) -> Model:
-        """Probabilistic PCA, or the weights that training ended with."""
-        return self.solved(data, compute) if self.closed else self.trained(data, compute)
-
     def solved(self, data: Features, compute: Compute) -> Model:
         """m(x) = M⁻¹ Wᵀ(x - μ) and s² = σ² / M with M = WᵀW + σ², whose columns are orthogonal; g(z) = μ + W z."""
         found = in_closed_form(data.values, ForAxes.of(self.axes), self.limit(data), compute)
@@ -115,11 +86,11 @@ class VAE(Method):
         weights, biases = standard.scale * latent.axes, 2 * np.log(np.maximum(deviations, FAINT))
         inward = Layer(np.hstack([weights, np.zeros_like(weights)]), np.append(0 * biases, biases), "identity")
         outward = Layer(latent.loadings.T / standard.scale, np.zeros(len(latent.mean)), "identity")
-        model = self.model(data, standard, (found.means, deviations + 0 * found.means),
-                           (Network((inward,)), Network((outward,))))
         bound = None if found.log_likelihood is None else Quantity(
             found.log_likelihood / len(data.values), cells=(data.values.shape[1],))
-        return replace(model, fit={"elbo": bound, "noise_variance": Quantity(latent.noise, 2)})
+        return self.model(data, standard, found.means, (Network((inward,)), Network((outward,))),
+                          spreads=deviations + 0 * found.means,
+                          fit={"elbo": bound, "noise_variance": Quantity(latent.noise, 2)})
 
     def trained(self, data: Features, compute: Compute) -> Model:
         """Both networks with the weights that training ended with, and the bounds that they reach."""
@@ -134,25 +105,16 @@ class VAE(Method):
         networks, level = objective.networks(found.weights), float(objective.noise(found.weights))
         outputs, _ = placed(*pair(standard, networks), data.values)
         means, logs = np.split(outputs, 2, axis=1)
-        model = self.model(data, standard, (means, np.exp(logs / 2)), networks)
-        own = Variational(points=data.values, standard=standard, means=means, deviations=np.exp(logs / 2),
+        deviations = np.exp(logs / 2)
+        own = Variational(points=data.values, standard=standard, means=means, deviations=deviations,
                           decoder=networks[1], likelihood=self.likelihood, level=level, seed=rows.seed)
-        return replace(model, objective=own.density(-found.trace[:, 0]), curves={
-            name: own.curve(name, values) for name, values in found.curves.items()},
-                       fit={**own.figures(found.held, self.importance), **found.facts})
+        return self.model(data, standard, means, networks, spreads=deviations,
+                          objective=own.density(-found.trace[:, 0]), curves={
+                              name: own.curve(name, values) for name, values in found.curves.items()},
+                          fit={**own.figures(found.held, self.importance), **found.facts})
 
     def identities(self, data: Features, model: Model) -> list[Check]:
         """Coordinates by a forward pass of its own, and the bound by other formulas."""
         if self.closed:
             return [*passes(data, model), *marginal(data, model)]
         return [*passes(data, model), *variational(data, model, self.likelihood.log_density)]
-
-    def model(self, data: Features, standard: Standard, posterior: tuple[Array, Array],
-              networks: tuple[Network, Network]) -> Model:
-        """The model of both networks, and of the means and deviations that they give each row."""
-        means, deviations = posterior
-        signs = leading_signs(means)
-        projector = projector_of(*pair(standard, networks), signs)
-        affine = projector.affine
-        return Model(embedding=means * signs, projector=projector, spreads=deviations,
-                     loadings=None if affine is None else Loadings(affine.directions, data.columns))

@@ -25,3 +25,7 @@ class Reduction:
     def features(self, embedding: Array) -> Array:
         """Features (m x i) of coordinates (m x p); only where there is a decoder."""
         return self.preparation.features(self.projector.reconstruct(embedding))
+
+    def undone(self, embedding: Array) -> Array:
+        """The same for pictures, which may leave the range of doubles and are no results."""
+        return self.preparation.undone(self.projector.reconstruct(embedding))

@@ -1,0 +1,73 @@
+"""What the methods of two networks share: their input, whether there is a closed form, costs, and what their model is.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features
+from mlcli.base.signs import leading_signs
+from mlcli.base.steps import Step
+from mlcli.base.types import Array
+from mlcli.methods.base import Method
+from mlcli.methods.model import Loadings, Model, Powers
+from mlcli.stages.eigen.eigensolve import ForAxes
+from mlcli.stages.kernels.sides import side_steps
+from mlcli.stages.neural.costs import network_steps
+from mlcli.stages.neural.learning import Learning
+from mlcli.stages.neural.network import Network, Units
+from mlcli.stages.neural.standard import Standard
+from mlcli.stages.similarities.networks import pair, projector_of
+
+QUICK = {"layers": [4], "learning": {"epochs": 2, "batch": 16, "validation": 0.0, "precision": "float64"}}
+
+
+class OfNetworks(Method):
+    """A network from the columns to a few coordinates and one back; linear ones may be known in closed form."""
+
+    accepts: ClassVar = (Features,)
+    powers: ClassVar = Powers(coordinates=0, spectrum=0)
+    ranked_by: ClassVar = None
+    rules: ClassVar = ()
+    if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
+        layers: Units
+        learning: Learning
+
+        def solved(self, data: Features, compute: Compute) -> Model:
+            """The closed form."""
+
+        def trained(self, data: Features, compute: Compute) -> Model:
+            """Both networks with the weights that training ended with."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether the optimum is known."""
+        raise NotImplementedError
+
+    def requires(self) -> Mapping[str, str]:
+        """JAX for training."""
+        return {} if self.closed else {"neural": "optax"}
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """The eigenproblem of the smaller side, or epochs."""
+        shape, threads = data.values.shape, compute.thread_count()
+        return (side_steps(shape, "auto", ForAxes.of(self.axes), threads) if self.closed
+                else network_steps(shape, self.sizes(data), self.learning, threads))
+
+    def sizes(self, data: Features) -> list[int]:
+        """The units of the encoder, columns and coordinates included."""
+        return [data.values.shape[1], *self.layers, self.axes.components]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """The closed form, or the weights that training ended with."""
+        return self.solved(data, compute) if self.closed else self.trained(data, compute)
+
+    @staticmethod
+    def model(data: Features, standard: Standard, codes: Array, networks: tuple[Network, Network],
+              **more: Any) -> Model:
+        """The model of both networks, whose first one gives the rows these codes (n x p)."""
+        signs = leading_signs(codes)
+        projector = projector_of(*pair(standard, networks), signs)
+        affine = projector.affine
+        return Model(embedding=codes * signs, projector=projector, **more,
+                     loadings=None if affine is None else Loadings(affine.directions, data.columns))
