@@ -13,7 +13,8 @@ from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.similarities.metric_witness import apart as metric_apart
 from mlcli.stages.similarities.metric_witness import pairs_apart
-from mlcli.stages.similarities.witness import NARROW, NUMBER, shortest, squared
+from mlcli.stages.similarities.squares import NARROW, squared
+from mlcli.stages.similarities.witness import NUMBER, shortest
 
 EDGE = 1e-7  # seconds for the length of one edge
 ROOM = 2**22  # numbers of the distances held at once

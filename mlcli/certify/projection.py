@@ -18,7 +18,8 @@ from mlcli.stages.algebra.metrics.gower import RangedGower
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighbors import FARTHEST
 from mlcli.stages.similarities.metric_witness import apart
-from mlcli.stages.similarities.witness import NARROW, NUMBER, PATH, squared
+from mlcli.stages.similarities.squares import NARROW, squared
+from mlcli.stages.similarities.witness import NUMBER, PATH
 
 MOST = 32  # rows that are projected, unless all are
 FEW = 1  # rows from which the size of an entry is estimated
@@ -198,15 +199,17 @@ def _median(subject: Subject, rate: float, power: int) -> Check:
     size, whole = len(subject.fit), len(subject.fit) <= PAIRS
     generator = np.random.default_rng(subject.plan.seed + 4)
     chosen = np.arange(size) if whole else generator.choice(size, PAIRS, replace=False)
-    squares = _squares(subject, chosen)[np.triu_indices(len(chosen), 1)]
-    lengths = np.sqrt(squares[squares > 0]) ** power
+    pairs = np.triu_indices(len(chosen), 1)
+    lengths, errors = (found[pairs] for found in _lengths(subject, chosen))
+    lengths, errors = lengths[lengths > 0] ** power, errors[lengths > 0] * power
     if not len(lengths):
         return count("rate", int(rate != 1.0), "the rate of points that are all equal is one")
-    below, upto = float(np.mean(lengths * rate < 1 - 1e-9)), float(np.mean(lengths * rate <= 1 + 1e-9))
+    near = 1e-9 + errors
+    below, upto = float(np.mean(lengths * rate < 1 - near)), float(np.mean(lengths * rate <= 1 + near))
     slack = 1.0 / len(lengths) if whole else 0.1
     wrong = not (below <= 0.5 + slack and upto >= 0.5 - slack)
     if whole and lengths.min() > NEARLY * lengths.max():  # else rounding decides which points are apart
-        wrong = wrong or abs(float(np.median(lengths)) * rate - 1) > 1e-9
+        wrong = wrong or abs(float(np.median(lengths)) * rate - 1) > float(near.max())
     of = "distances" if power == 1 else "squared distances"
     return count("rate", int(wrong), f"{below:.3f} of the {of} are below one over the rate", exact=whole)
 
@@ -227,13 +230,19 @@ def _ranges(given: Any, metric: RangedGower) -> Check:
     return count("ranges", wrong, "columns whose ranges in Gower's coefficient are not the input's")
 
 
-def _squares(subject: Subject, chosen: Indices) -> Array:
-    """The squared distances of some points that a kernel is a function of: of features, or as its base finds them."""
-    if subject.base is subject.similarity:
-        points, metric = subject.data.values[chosen], metric_of(subject.data)
-        return squared(points, points) if metric.plain else apart(metric, points, points).distances ** 2
-    source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
-    return np.asarray(-2 * source.rows(chosen)[:, chosen])
+def _lengths(subject: Subject, chosen: Indices) -> tuple[Array, Array]:
+    """The distances of some points that a kernel is a function of, and their relative errors beside 1e-9."""
+    if subject.base is not subject.similarity:
+        source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
+        found = np.sqrt(-2 * source.rows(chosen)[:, chosen])
+        return found, np.zeros_like(found)
+    points, metric = subject.data.values[chosen], metric_of(subject.data)
+    if metric.plain:
+        found = np.sqrt(squared(points, points))
+        return found, np.zeros_like(found)
+    under = apart(metric, points, points)
+    return under.distances, np.divide(under.errors, under.distances, out=np.zeros_like(under.errors),
+                                      where=under.distances > 0)
 
 
 def _correction(subject: Subject, rule: str, constant: float) -> Check:

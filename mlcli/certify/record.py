@@ -116,22 +116,22 @@ def rows_left(source: Table, dropped: Sequence[Dropped]) -> Indices:
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, plan: Plan) -> Check:
     """Prepared numbers lead back to the input's, transformed where a run transforms them."""
     chosen = plan.sample(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
-    original, exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)
+    (original, errors), exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)
     stated = data[chosen]
     back, there = preparation.undo(stated), np.isfinite(original) & (preparation.spread != 0)
     origin = preparation.undo(np.zeros((1, data.shape[1])))  # the center, and the spread beside it
     size = np.abs(origin) + np.abs(preparation.undo(np.ones((1, data.shape[1]))) - origin) * (not preparation.unscaled)
     size = np.maximum(size, np.abs(np.where(there, original, 0.0)).max(axis=0, initial=0.0))
     allowed = 0.0 if preparation.unscaled and not preparation.transform else 1e-9
-    wrong = int(np.sum(there & (np.abs(back - original) > allowed * (size + LEAST))))
+    wrong = int(np.sum(there & (np.abs(back - original) > allowed * (size + LEAST) + errors)))
     return count("prepared", wrong, "prepared numbers that do not lead back to the input's", exact=exact)
 
 
-def unscaled(values: Array, preparation: Preparation) -> Array:
-    """The input's numbers as the scale should find them; NaN where a cell is missing and nothing fills it."""
+def unscaled(values: Array, preparation: Preparation) -> tuple[Array, Array]:
+    """The input's numbers as the scale should find them, and their errors; NaN where nothing fills a missing cell."""
     values = np.where(np.isfinite(values), values, preparation.fill if preparation.fill.size else np.nan)
-    values = transformed(values, preparation.transform)
-    return values if preparation.chosen is None else values[:, preparation.chosen]
+    values, errors = transformed(values, preparation.transform)
+    return values if preparation.chosen is None else values[:, preparation.chosen], errors
 
 
 def same_model(stored: Mapping[str, Any], record: Record) -> Check:

@@ -4,16 +4,25 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from mlcli.base.check import EPS
 from mlcli.base.types import Array
 
 SERIES = 1e-5  # up to which three terms of a logarithm's series are enough
 
 
-def transformed(values: Array, names: Sequence[str]) -> Array:
-    """Rows (m x d) after the transforms, in their order."""
+def transformed(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
+    """Rows (m x d) after the transforms, in their order, and what rounding may add to each (m x 1) beside 1e-9.
+
+    Logarithms are rounded by their own size, of which little is left where they are all nearly equal.
+    """
+    errors = np.zeros((len(values), 1))
     for name in names:
-        values = FORMULAS[name](values)
-    return values
+        found = FORMULAS[name](values)
+        errors = errors * np.sqrt(np.sum(found**2, axis=1, keepdims=True) / np.sum(values**2, axis=1, keepdims=True))
+        if name == "clr":
+            errors += 64 * EPS * (1 + np.abs(np.log(values)).max(axis=1, keepdims=True))
+        values = found
+    return values, errors
 
 
 def _log1p(x: Array) -> Array:

@@ -23,11 +23,14 @@ APART = 1e5  # eigenvalues of M⁺ farther apart than this are found one after t
 ROOM = 2**18  # numbers of the local systems solved together
 
 
-def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> Any:
-    """I - W, sparse, with weights solved again: the local systems of points with equally many neighbors together."""
+def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> tuple[Any, float]:
+    """I - W, sparse, with weights solved again: the local systems of points with equally many neighbors together.
+
+    Also the largest share of a local system that is a metric's rounding.
+    """
     from scipy import sparse
 
-    weights, size, points = np.empty(len(lists.indices)), len(data.values), data.values
+    weights, size, points, rough = np.empty(len(lists.indices)), len(data.values), data.values, 0.0
     for width in np.unique(lists.counts).tolist():
         rows = np.flatnonzero(lists.counts == width)
         step = max(1, ROOM // max(width * (width + (points.shape[1] if straight(data) else 0)), 1))
@@ -35,23 +38,34 @@ def residual_matrix(data: Spatial, lists: Lists, ridge: float) -> Any:
             part = rows[start : start + step]
             entries = lists.starts[part][:, None] + np.arange(width)
             names = lists.indices[entries]
-            weights[entries] = (solved(points[part], points[names], ridge) if straight(data)
-                                else solved_by_distances(data, np.column_stack([part, names]), ridge))
+            if straight(data):
+                weights[entries] = solved(points[part], points[names], ridge)
+                continue
+            weights[entries], share = solved_by_distances(data, np.column_stack([part, names]), ridge)
+            rough = max(rough, share)
     return sparse.eye_array(size, format="csr") - sparse.csr_array(
-        (weights, lists.indices, lists.starts), shape=(size, size))
+        (weights, lists.indices, lists.starts), shape=(size, size)), rough
 
 
-def solved_by_distances(data: Spatial, names: Indices, ridge: float) -> Array:
-    """The weights of points over their neighbors (m x 1 + k), by the pairs' distances: (V (Λ₊ + r)⁻¹ Vᵀ) 1."""
-    weights = np.empty((len(names), names.shape[1] - 1))
+def solved_by_distances(data: Spatial, names: Indices, ridge: float) -> tuple[Array, float]:
+    """The weights of points over their neighbors (m x 1 + k), by the pairs' distances: (V (Λ₊ + r)⁻¹ Vᵀ) 1.
+
+    Also the largest share of a local system that is rounding: the norm of its errors over its trace.
+    """
+    weights, rough = np.empty((len(names), names.shape[1] - 1)), 0.0
     for place, some in enumerate(names):
-        squares = (data.values[np.ix_(some, some)] if isinstance(data, Dissimilarities)
-                   else apart(metric_of(data), data.values[some], data.values[some]).distances) ** 2
+        if isinstance(data, Dissimilarities):
+            squares = data.values[np.ix_(some, some)] ** 2
+        else:
+            found = apart(metric_of(data), data.values[some], data.values[some])
+            squares, errors = found.distances**2, (2 * found.distances + found.errors) * found.errors
+            if trace := float(squares[0].sum()):  # equal points have equal weights
+                rough = max(rough, float(np.linalg.norm(errors)) / trace)
         values, vectors = np.linalg.eigh((squares[:1, 1:] + squares[1:, :1] - squares[1:, 1:]) / 2)
         kept = np.maximum(values, 0.0)
         row = vectors @ (vectors.sum(axis=0) / (kept + ridge * (kept.sum() or 1.0)))
         weights[place] = row / row.sum()
-    return weights
+    return weights, rough
 
 
 def solved(points: Array, neighbors: Array, ridge: float) -> Array:
@@ -74,12 +88,13 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
         return
     policy = subject.chain.graph.neighbors.pieces
     lists, _ = connected_lists(subject.data, similarity.neighbors, policy)  # proven by `neighbors`
-    root = residual_matrix(subject.data, lists, similarity.ridge)
+    root, rough = residual_matrix(subject.data, lists, similarity.ridge)
+    unsure = (EPS + rough) / similarity.ridge  # of a weight
     sizes = abs(root)
     norm = float(sizes.sum(axis=0).max() * sizes.sum(axis=1).max())  # a bound of that of (I - W)ᵀ(I - W)
     costs = np.divide(1.0, subject.values, out=np.zeros_like(subject.values), where=subject.values > 0)
-    yield from _eigenproblem(subject, root, norm, costs)
-    last, rounding = most(costs), 10 * norm * (subject.rounding + EPS / similarity.ridge)
+    yield from _eigenproblem(subject, root, norm, costs, unsure)
+    last, rounding = most(costs), 10 * norm * (subject.rounding + unsure)
     if not subject.plan.full:
         yield later("count")
     elif last > 2 * rounding:  # the last cost kept is not below the shift, but the constant vector's zero is
@@ -88,19 +103,19 @@ def weight_checks(subject: Subject) -> Iterator[Check]:
     yield neighbors(subject, joined_in(subject, lists.starts, lists.indices), "lists")
 
 
-def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array) -> Iterator[Check]:
+def _eigenproblem(subject: Subject, root: Any, norm: float, costs: Array, unsure: float) -> Iterator[Check]:
     """(I - W)ᵀ(I - W) v = v / λ, with all weights."""
-    coordinates, size, ridge = subject.embedding, subject.size, subject.similarity.ridge
+    coordinates, size = subject.embedding, subject.size
     image = root @ coordinates
     gaps = np.linalg.norm(root.T @ image - coordinates * costs, axis=0) / np.sqrt(size)
     # an iterative solver's residuals are relative to the largest λ, and grow by its ratio to the axis' own
     ratios = np.clip(subject.top * costs, 1.0, APART)
-    precision = subject.rounding + EPS / ridge + subject.spectrum.tolerance * ratios
+    precision = subject.rounding + unsure + subject.spectrum.tolerance * ratios
     solved = subject.spectrum.solved  # squares of what are the roots of costs, the singular values of I - W
     ties = tied(solved[solved > 0] ** -0.5, subject.rounding, coordinates.shape[1], power=2)
     yield ratio("residual", most(gaps / (norm * precision + ties)), 1.0,
                 "(I - W)ᵀ(I - W) v = v / λ, with weights solved again")
     again = np.sum(image * image, axis=0) / size
-    noise = norm * (EPS / ridge) ** 2  # of a sum of squares whose terms have the root of this as their error
+    noise = norm * unsure**2  # of a sum of squares whose terms have the root of this as their error
     relative = np.abs(again - costs) / (1e-4 * costs + 2 * np.sqrt(costs * noise) + noise)
     yield ratio("costs", most(relative), 1.0, "‖(I - W) v‖² = 1 / λ, to a ten-thousandth")

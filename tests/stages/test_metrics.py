@@ -192,6 +192,15 @@ def test_rows_that_share_nothing_are_as_far_apart_as_can_be(name: str, most: flo
     assert found == most if most == 1 and name != "cosine" else abs(found - most) <= 4e-15
 
 
+def test_near_places_keep_their_digits() -> None:
+    """A millimeter apart: differences of degrees are exact, those of radians are not."""
+    place, steps = np.array([45.028633648, -120.5]), np.ldexp(np.random.default_rng(6).integers(1, 99, (20, 2)), -33)
+    up, along = np.radians(steps).T  # less than a millionth, so that a plane is right to 1e-9
+    middle = np.cos(np.radians(place[0] + steps[:, 0] / 2))
+    found = between(ready("haversine", place[None]), place[None], place + steps)[0]
+    np.testing.assert_allclose(found, RADIUS * np.hypot(up, middle * along), rtol=1e-12)
+
+
 def test_near_rows_keep_their_digits() -> None:
     """Where 1 - cos, or a difference of entropies, would be all rounding."""
     row = np.random.default_rng(4).random(50) + 0.5

@@ -5,21 +5,27 @@ from functools import wraps
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.scaling import NORMAL
 from mlcli.base.types import Array
 
 CACHED = 2**15  # numbers that stay in a core's cache from one step of a formula to the next
+SHARE = 2**18  # numbers that are worth a thread
 
 
 def by_blocks(formula: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """The formula for a few rows after the others: each row by itself gives the same bits."""
+    """The formula for a few rows after the others, on all threads: each row by itself gives the same bits."""
 
     @wraps(formula)
     def blockwise(rows: Array) -> Array:
         found = np.empty(rows.shape)
-        for block in row_blocks(len(rows), CACHED, rows.shape[1]):
-            found[block] = formula(rows[block])
+
+        def fill(share: slice) -> None:
+            some, filled = rows[share], found[share]
+            for block in row_blocks(len(some), CACHED, rows.shape[1]):
+                filled[block] = formula(some[block])
+
+        each(fill, row_blocks(len(rows), SHARE, rows.shape[1]))
         return found
 
     return blockwise

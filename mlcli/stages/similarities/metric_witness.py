@@ -8,13 +8,19 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.metrics import Fitted
+from mlcli.stages.similarities.squares import CACHED, squared
 
 RADIUS = 6371.0088  # kilometers
 SMALL, LARGE = 1e-15, 2.0**600  # distances whose powers may vanish, and what keeps them in range
+NEARBY = 1e-2  # radians below which the difference of two directions loses digits
+TERMS, SMALL_RATIO = 8, 1 / 8  # of a series: what is left out is 2⁻⁵⁵ of the rest
+CLOSE = 1e-2  # share of squared norms below which squared distances are summed, as their errors are bounded closely
+PAIRS = 16  # points on a side of a matrix whose diagonal is of use
 HIGH = 15.0  # a power that a small difference beside a large one survives
 Formula = Callable[[Any, Array, Array], Array]
 FORMULAS: dict[str, Formula] = {}
@@ -29,17 +35,24 @@ class Apart:
 
 
 def apart(metric: Fitted, left: Array, right: Array) -> Apart:
-    """Distances of points under a metric (m x n)."""
-    distances = FORMULAS[metric.name](metric, left, right).reshape(len(left), len(right))
-    own = SLACK.get(metric.name)
-    slack = 0.0 if own is None else own(distances, np.vstack([left, right]))
-    return Apart(distances, EPS * ((64 + right.shape[1]) * distances + 64 * slack))
+    """Distances of points under a metric (m x n), some points on the right after the others."""
+    distances, errors = np.empty((len(left), len(right))), np.empty((len(left), len(right)))
+    formula, own = FORMULAS[metric.name], SLACK.get(metric.name)
+
+    def fill(some: slice) -> None:
+        found = formula(metric, left, right[some]).reshape(len(left), some.stop - some.start)
+        slack = 0.0 if own is None else own(found, np.vstack([left, right[some]]))
+        distances[:, some], errors[:, some] = found, EPS * ((64 + right.shape[1]) * found + 64 * slack)
+
+    each(fill, row_blocks(len(right), CACHED, right.shape[1]))
+    return Apart(distances, errors)
 
 
 def pairs_apart(metric: Fitted, left: Array, right: Array) -> Apart:
-    """Distances (m) of points to one other point each."""
-    found = [apart(metric, left[row : row + 1], right[row : row + 1]) for row in range(len(left))]
-    return Apart(np.array([one.distances[0, 0] for one in found]), np.array([one.errors[0, 0] for one in found]))
+    """Distances (m) of points to one other point each: the diagonals of small matrices, which take the fewest steps."""
+    found = [apart(metric, left[some], right[some]) for some in row_blocks(len(left), PAIRS)]
+    return Apart(*(np.concatenate([np.diagonal(part) for part in parts]) if found else np.empty(0) for parts in (
+        [one.distances for one in found], [one.errors for one in found])))
 
 
 def _formula(*names: str) -> Callable[[Formula], Formula]:
@@ -74,7 +87,7 @@ def _minkowski(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("cosine")
 def _cosine(metric: Any, left: Array, right: Array) -> Array:
-    return _cdist(_directions(left), _directions(right), "sqeuclidean") / 2
+    return squared(_directions(left), _directions(right), CLOSE) / 2
 
 
 @_formula("correlation")
@@ -95,24 +108,32 @@ def _ruzicka(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("jensenshannon")
 def _jensenshannon(metric: Any, left: Array, right: Array) -> Array:
-    """SciPy's own gives no number where rounding makes the sum negative."""
+    """By entropies; of near shares, where these cancel, by the series Σ t²ᵏ / (k (2k - 1)) of t = (p - q) / (p + q)."""
     from scipy.special import rel_entr
 
     one, other = (points / points.sum(axis=1, keepdims=True) for points in (left, right))
-    sums = [(rel_entr(x, (x + other) / 2) + rel_entr(other, (x + other) / 2)).sum(axis=1) for x in one]
-    return np.sqrt(np.maximum(np.array(sums), 0.0) / 2)
+    found = np.empty((len(one), len(other)))
+    for row, x in enumerate(one):
+        middle = (x + other) / 2
+        squares = np.divide(x - other, x + other, out=np.zeros_like(middle), where=middle > 0) ** 2
+        series = np.zeros_like(middle)
+        for k in range(TERMS, 0, -1):
+            series = (series + 1 / (k * (2 * k - 1))) * squares
+        terms = np.where(squares < SMALL_RATIO**2, middle * series, rel_entr(x, middle) + rel_entr(other, middle))
+        found[row] = np.sqrt(terms.sum(axis=1) / 2)
+    return found
 
 
 @_formula("hellinger")
 def _hellinger(metric: Any, left: Array, right: Array) -> Array:
-    return _cdist(_directions(np.sqrt(left)), _directions(np.sqrt(right)), "euclidean")
+    return np.sqrt(squared(_directions(np.sqrt(left)), _directions(np.sqrt(right)), CLOSE))
 
 
 @_formula("aitchison")
 def _aitchison(metric: Any, left: Array, right: Array) -> Array:
     one, other = (np.log2(points) * np.log(2) for points in (left, right))
-    return _cdist(one - one.sum(axis=1, keepdims=True) / one.shape[1],
-                  other - other.sum(axis=1, keepdims=True) / other.shape[1], "euclidean")
+    return np.sqrt(squared(one - one.sum(axis=1, keepdims=True) / one.shape[1],
+                           other - other.sum(axis=1, keepdims=True) / other.shape[1], CLOSE))
 
 
 @_formula("gower")
@@ -125,10 +146,13 @@ def _gower(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("haversine")
 def _haversine(metric: Any, left: Array, right: Array) -> Array:
-    """By the angle of two directions, atan2(|u x v|, u . v)."""
+    """By the angle of two directions, atan2(|u x v|, u . v); of near points by their chord, from differences."""
     one, other = _on_sphere(left)[:, None, :], _on_sphere(right)[None, :, :]
-    sines = np.linalg.norm(np.cross(one, other), axis=2)
-    return np.asarray(RADIUS * np.arctan2(sines, (one * other).sum(axis=2)))
+    angles = np.arctan2(np.linalg.norm(np.cross(one, other), axis=2), (one * other).sum(axis=2))
+    up, along = np.sin(np.radians((left[:, None, :] - right[None, :, :]) / 2)).transpose(2, 0, 1)
+    across = np.cos(np.radians(left[:, 0]))[:, None] * np.cos(np.radians(right[:, 0]))
+    chords = np.sqrt(up**2 + across * along**2)
+    return np.asarray(RADIUS * np.where(angles < NEARBY, 2 * np.arcsin(np.minimum(chords, 1.0)), angles))
 
 
 def _on_sphere(points: Array) -> Array:
@@ -162,13 +186,13 @@ def _of_variation(distances: Array, points: Array) -> Array:
 
 
 # What of a distance's error does not shrink with the distance, in roundings: of rows of unit length, of shares of a
-# range, of logarithms, of a sum whose terms cancel, of the angle of opposite directions.
+# range, of logarithms, of a total, of the angle of opposite directions.
 SLACK: dict[str, Callable[[Array, Array], Array]] = {
     "cosine": lambda distances, points: np.sqrt(distances) + EPS,
     "correlation": _of_variation,
     "hellinger": lambda distances, points: np.ones_like(distances),
     "aitchison": lambda distances, points: np.full_like(distances, 1 + float(np.abs(np.log(points)).max(initial=0.0))),
-    "jensenshannon": lambda distances, points: 1 / np.maximum(distances, np.sqrt(EPS)),
+    "jensenshannon": lambda distances, points: np.ones_like(distances),
     "gower": lambda distances, points: np.ones_like(distances),
-    "haversine": lambda distances, points: np.full_like(distances, RADIUS),
+    "haversine": lambda distances, points: np.where(distances < RADIUS * NEARBY, distances, RADIUS),
 }

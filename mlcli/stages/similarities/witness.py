@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import each, row_blocks
+from mlcli.base.blocks import each
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
@@ -20,14 +20,12 @@ from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Function
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.similarities.metric_witness import apart
+from mlcli.stages.similarities.squares import NARROW, squared
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
 PATH = 4e-8  # seconds that a heap takes for one vertex or edge
-NARROW = 32  # columns up to which distances are summed one column at a time
-CACHED = 2**16  # numbers of the points taken up at once
 SOME, TINY = 8, 1e-300  # rows by which the rounding of distances is estimated, and a distance above zero
 COLUMN = 3  # times as long as a Euclidean distance that one of another metric takes for each column
-NEAR = 1e-3  # share of two points' squared norms below which the product has lost the digits of their distance
 
 
 @frozen
@@ -104,33 +102,6 @@ def of_paths(graph: Graph, fit: Indices, full: bool) -> Witness:
 
     cost = PATH * (graph.size + len(graph.indices))
     return Witness(rows, np.zeros(len(fit)), cost, "-δ²/2 of shortest paths on the model's graph", noise=64 * EPS)
-
-
-def squared(left: Array, right: Array) -> Array:
-    """‖xᵢ - yⱼ‖² (m x n): by differences in few columns and of near points, else by products of centered data."""
-    if right.shape[1] <= NARROW:
-        total = np.zeros((len(left), len(right)))
-        for mine, other in zip(left.T, right.T, strict=True):
-            gap = mine[:, None] - other[None, :]
-            gap *= gap
-            total += gap
-        return total
-    total, center = np.empty((len(left), len(right))), right.mean(axis=0)
-    near = left - center
-    own = np.einsum("ij,ij->i", near, near)[:, None]
-
-    def fill(rows: slice) -> None:
-        part, sums = right[rows], total[:, rows]
-        far = part - center
-        sizes = own + np.einsum("ij,ij->i", far, far)
-        with np.errstate(all="ignore"):  # what overflows is not finite, and fails
-            np.subtract(sizes, 2 * (near @ far.T), out=sums)
-        lost = sums <= NEAR * sizes
-        for row in np.flatnonzero(lost.any(axis=1)):
-            sums[row, lost[row]] = np.sum((part[lost[row]] - left[row]) ** 2, axis=1)
-
-    each(fill, row_blocks(len(right), CACHED, right.shape[1]))
-    return total
 
 
 OF_PRODUCTS: dict[str, Callable[[Any, Array], Array]] = {

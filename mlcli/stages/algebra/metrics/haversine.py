@@ -35,14 +35,13 @@ class Haversine(Metric):
             "correct the cell; latitude is the first column (--columns latitude,longitude)")
 
     def represented(self, points: Array) -> Array:
-        """Latitudes and longitudes in radians, and cosines of latitudes."""
-        radians = np.deg2rad(points)
-        return np.column_stack([radians, np.cos(np.ascontiguousarray(radians[:, 0]))])
+        """Latitudes and longitudes in degrees, whose differences are exact for near points, and latitudes' cosines."""
+        return np.column_stack([points, np.cos(np.deg2rad(np.ascontiguousarray(points[:, 0])))])
 
     def compared(self, left: Array, right: Array) -> Array:
         """Distances (m x n) in kilometers."""
         (latitude, longitude, cosine), (other, across, beside) = left.T[:, :, None], right.T
-        chord = np.sin((latitude - other) / 2) ** 2 + cosine * beside * np.sin((longitude - across) / 2) ** 2
+        chord = _sine(latitude - other) ** 2 + cosine * beside * _sine(longitude - across) ** 2
         found: Array = 2 * RADIUS * np.arcsin(np.sqrt(np.minimum(chord, 1.0)))
         rows, columns = np.nonzero(chord > 0.5)
         found[rows, columns] = RADIUS * np.pi - self._compared_beyond(left[rows], right[columns])
@@ -54,8 +53,13 @@ class Haversine(Metric):
         One less the squared chord is sin²((φ + φ')/2) sin²((λ - λ')/2) + cos²((φ - φ')/2) cos²((λ - λ')/2).
         """
         (latitude, longitude, _), (other, across, _) = left.T, right.T
-        along = (longitude - across) / 2
-        rest = (np.sin((latitude + other) / 2) * np.sin(along)) ** 2 + (
-            np.cos((latitude - other) / 2) * np.cos(along)) ** 2
+        away, along = np.deg2rad(latitude - other) / 2, np.deg2rad(longitude - across) / 2
+        rest = (_sine(latitude + other) * np.sin(along)) ** 2 + (np.cos(away) * np.cos(along)) ** 2
         found: Array = 2 * RADIUS * np.arcsin(np.sqrt(rest))
         return found
+
+
+def _sine(degrees: Array) -> Array:
+    """The sine of half an angle."""
+    found: Array = np.sin(np.deg2rad(degrees) / 2)
+    return found
