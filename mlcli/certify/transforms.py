@@ -18,7 +18,8 @@ def transformed(values: Array, names: Sequence[str]) -> tuple[Array, Array]:
     errors = np.zeros((len(values), 1))
     for name in names:
         found = FORMULAS[name](values)
-        errors = errors * np.sqrt(np.sum(found**2, axis=1, keepdims=True) / np.sum(values**2, axis=1, keepdims=True))
+        if errors.any():  # of log-ratios, which are near zero
+            errors *= np.linalg.norm(found, axis=1, keepdims=True) / np.linalg.norm(values, axis=1, keepdims=True)
         if name == "clr":
             errors += 64 * EPS * (1 + np.abs(np.log(values)).max(axis=1, keepdims=True))
         values = found

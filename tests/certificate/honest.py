@@ -104,7 +104,8 @@ def compared(number: int, generator: np.random.Generator, folder: Path, most: in
     """A chain, or a method under a metric, of numbers over zero after a transform, or of the graph of near points."""
     size, columns = int(np.exp(generator.uniform(np.log(8), np.log(min(most, 400))))), int(generator.integers(2, 20))
     family = sorted(FAMILIES)[int(generator.integers(len(FAMILIES)))]
-    values = np.abs(FAMILIES[family](generator, size, min(columns, 6) if family == "lattice" else columns)) + 1e-3
+    columns = min(columns, 6) if family == "lattice" else columns
+    values = np.abs(FAMILIES[family](generator, min(size, 5**columns) if family == "lattice" else size, columns)) + 1e-3
     metrics = [kind.model_fields["name"].default for kind in KINDS]
     method = [*COMPARED, *CHAINS][int(generator.integers(len(COMPARED) + len(CHAINS)))]
     metric = metrics[int(generator.integers(len(metrics)))]

@@ -22,8 +22,6 @@ from tests.fuzz.trials import tried
 
 FEW, MANY = 8, 700  # of each kind of combination, in the everyday suite and in the long one
 OWN_FAULTS = ("E-CERTIFICATE", "E-RESIDUAL")  # errors of which no input is to blame
-# rows that differ by rounding only under a metric, of which a certificate says nothing
-ROUNDED = {("all scales", "correlation"), ("rows without variation", "aitchison")}
 METRICS = [kind.model_fields["name"].default for kind in KINDS]
 Combination = tuple[str, bytes, tuple[str, ...]]  # the file's name, its content, and the options
 
@@ -41,9 +39,8 @@ def under_metrics() -> list[Combination]:
             "kept": ("--keep", "distances,kernel"),
             "drawn": ("--draw-graph", "--set", "method.neighbors.pieces=largest")}
     return [("x.csv", content, ("-m", method, "--metric", metric, *ways[way]))
-            for (name, content), metric, method, way in product(TABLES.items(), METRICS, methods, ways)
-            if (name, metric) not in ROUNDED and (
-                "neighbors" in METHODS[method].model_fields or way not in ("few", "connected", "drawn"))]
+            for content, metric, method, way in product(TABLES.values(), METRICS, methods, ways)
+            if "neighbors" in METHODS[method].model_fields or way not in ("few", "connected", "drawn")]
 
 
 def transformed() -> list[Combination]:
@@ -79,11 +76,11 @@ def chains(seed: int, count: int) -> list[Combination]:
     """Tables and square matrices through sensible chains, both drawn at random."""
     generator, found = np.random.default_rng(seed), []
     kinds = ("dissimilarities", "kernel")
-    given = [*((name, "x.csv", content, "features") for name, content in TABLES.items()),
-             *((name, "x.npy", npy(values), kind) for name, values in SQUARES.items() for kind in kinds)]
-    for name, file, content, kind in random.Random(seed).choices(given, k=count):
+    given = [*(("x.csv", content, "features") for content in TABLES.values()),
+             *(("x.npy", npy(values), kind) for values in SQUARES.values() for kind in kinds)]
+    for file, content, kind in random.Random(seed).choices(given, k=count):
         method = document(generator)
-        while not sensible(method, kind) or (name, method.get("metric", {}).get("name")) in ROUNDED:
+        while not sensible(method, kind):
             method = document(generator)
         found.append((file, content, ("--set", f"input.kind={kind}", "--set",
                                       f"method={yaml.safe_dump(method, default_flow_style=True, width=2**16)}")))

@@ -68,5 +68,6 @@ def centered(rows: Array) -> Array:
 def log_ratios(rows: Array) -> Array:
     """ln x - mean(ln x), the centered log-ratios of numbers over zero (Aitchison, 1986)."""
     logarithms = np.log(np.ascontiguousarray(rows))
+    logarithms -= logarithms[:, :1].copy()  # so that near ones keep their digits, and equal ones are zero
     found: Array = logarithms - logarithms.mean(axis=1, keepdims=True)
     return found

@@ -18,12 +18,12 @@ from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Comparison
 from mlcli.stages.algebra.metrics.costs import pairs_cost
+from mlcli.stages.algebra.metrics.domain import FIRST
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.connecting import shortest_links
 from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step, within
 from mlcli.stages.graph.nearest import BLOCK, Lists, nearest_in_matrix, within_matrix
 
-FIRST = 256  # rows that are compared before all are: most often they differ
 USUAL = 10  # neighbors of a point, where their number is not known before the search
 
 _largest: ContextVar[int] = ContextVar("largest", default=1)  # neighbors that a search is for, at least

@@ -1,15 +1,16 @@
 """Metrics by the angle between two rows: cosine and correlation."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Self
 
 import numpy as np
 
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.errors import GeometryError
 from mlcli.stages.algebra import rows
 from mlcli.stages.algebra.metrics.base import Metric
-from mlcli.stages.algebra.metrics.domain import Domain
+from mlcli.stages.algebra.metrics.domain import CONSTANT, FIRST, Domain
 
 
 @stored("cosine-metric")
@@ -27,6 +28,11 @@ class Cosine(Metric):
     def check(self, points: Array, ids: Sequence[str], columns: Sequence[str]) -> None:
         """Refuses rows of zeros, which have no direction."""
         Domain(self.name, points, ids, columns).require_nonzero()
+
+    def fitted(self, points: Array, categories: Sequence[int] = ()) -> Self:
+        """Itself; raises GeometryError where rows differ by rounding only."""
+        require_directions(self, points)
+        return self
 
     def represented(self, points: Array) -> Array:
         """Rows of unit length."""
@@ -52,6 +58,11 @@ class Correlation(Metric):
         """Refuses rows whose numbers are all equal."""
         Domain(self.name, points, ids, columns).require_varying()
 
+    def fitted(self, points: Array, categories: Sequence[int] = ()) -> Self:
+        """Itself; raises GeometryError where rows differ by rounding only."""
+        require_directions(self, points)
+        return self
+
     def represented(self, points: Array) -> Array:
         """Rows less their means, of unit length."""
         return rows.unit(rows.centered(points))
@@ -59,3 +70,16 @@ class Correlation(Metric):
     def lengths(self, squared: Array) -> Array:
         """Half the squares, in place."""
         return np.multiply(squared, 0.5, out=squared)
+
+
+def require_directions(metric: Metric, points: Array) -> None:
+    """Raises GeometryError where all rows have one direction but for rounding; equal ones are no error here."""
+    for some in (points[:FIRST], points):
+        directions = metric.represented(some)
+        gap = float(np.abs(directions - directions[:1]).max(initial=0.0))
+        if gap > CONSTANT:
+            return
+    if gap:
+        raise GeometryError("ALL-EQUAL", f"all {len(points)} points are equal under {metric.name}, but for rounding",
+                            hint="columns with far larger numbers than the others decide it alone: bring all columns "
+                            "to one size (--scale standard), or choose euclidean")

@@ -9,6 +9,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.errors import DataError
 
 CONSTANT = 8 * np.finfo(np.float64).eps  # of a row's largest number: variation as small as this is rounding
+FIRST = 256  # rows that are compared before all are: most often they differ
 
 
 @frozen
