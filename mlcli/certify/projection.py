@@ -234,8 +234,9 @@ def _lengths(subject: Subject, chosen: Indices) -> tuple[Array, Array]:
     """The distances of some points that a kernel is a function of, and their relative errors beside 1e-9."""
     if subject.base is not subject.similarity:
         source = subject.base.witness(subject.data, subject.fit, subject.plan.full)
-        found = np.sqrt(-2 * source.rows(chosen)[:, chosen])
-        return found, np.zeros_like(found)
+        found = -2 * source.rows(chosen)[:, chosen]
+        noise = source.noise * found.max(initial=0.0)  # of a square
+        return np.sqrt(found), np.divide(noise, 2 * found, out=np.zeros_like(found), where=found > 0)
     points, metric = subject.data.values[chosen], metric_of(subject.data)
     if metric.plain:
         found = np.sqrt(squared(points, points))
