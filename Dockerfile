@@ -8,11 +8,12 @@ RUN apt-get update \
  && apt-get install --yes --no-install-recommends g++ \
  && rm -rf /var/lib/apt/lists/*
 WORKDIR /source
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY mlcli mlcli
 RUN MLCLI_REQUIRE_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python -m venv --without-pip /opt/mlcli \
- && pip --python /opt/mlcli/bin/python install --no-cache-dir --compile "$(echo /wheels/*.whl)[plot]"
+ && pip --python /opt/mlcli/bin/python install --no-cache-dir --compile --constraint constraints.txt \
+    "$(echo /wheels/*.whl)[plot]"
 
 FROM python:3.13-slim AS core
 LABEL org.opencontainers.image.title="mlcli" \

@@ -32,7 +32,7 @@ class Report(Options):
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
     figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
-        ("svg",), "File formats of scree and scatter plot; png and pdf need the extra mlcli[plot].")
+        ("svg",), "File formats of scree and scatter plot; png and pdf need the extra manifold-cli[plot].")
     quality: Quality | None = Quality()
     certify: Literal["auto", "full"] = option(
         "auto", "How thoroughly results are checked before they are published: what is cheap, and samples of the rest "

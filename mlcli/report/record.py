@@ -114,7 +114,7 @@ def repeating(run: Contents) -> Part:
     """The commands and the configuration that make this run again."""
     fed, given = " < DATA" if run.config.input.path == "-" else "", run.manifest["input"]
     read = f"DATA/{next(iter(given['files']))}" if given.get("files") else "DATA"
-    lines = [f"pip install mlcli=={run.manifest.get('mlcli')}",
+    lines = [f"pip install manifold-cli=={run.manifest.get('mlcli')}",
              f"mlcli run RUN/config.yaml -o again{fed}      # where the run was made: relative paths stay so",
              f"sha256sum {read}      # {given.get('sha256') or 'unknown'}"]
     return section("How to repeat it", verbatim("\n".join(lines)), sentence("config.yaml:", "soft"),

@@ -60,7 +60,7 @@ def test_an_extra_that_is_missing_is_named_before_anything_is_read(
     with pytest.raises(DependencyMissing) as caught:
         made("method: {name: pca, route: svd}\n", tmp_path)
     assert (caught.value.code, caught.value.exit_code) == ("E-EXTRA", 69)
-    assert caught.value.hint == "pip install 'mlcli[neural]'" and "run.yaml:2" in caught.value.where
+    assert caught.value.hint == "pip install 'manifold-cli[neural]'" and "run.yaml:2" in caught.value.where
 
 
 def test_a_value_alone_in_its_section_leaves_none_behind() -> None:

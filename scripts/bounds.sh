@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Installs the oldest versions that pyproject.toml allows, and runs the tests with them.
+# Usage: scripts/bounds.sh [PYTHON] [OPTION OF pytest...]   (a Python that has venv)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+python=${1:-python3}
+[ $# -gt 0 ] && shift
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+"$python" - > "$work/oldest" <<'PY'
+import re
+import tomllib
+with open("pyproject.toml", "rb") as file:
+    project = tomllib.load(file)["project"]
+extras = project["optional-dependencies"]
+wanted = [line for lines in (project["dependencies"], *extras.values()) for line in lines]
+for line in wanted:
+    if not line.startswith(project["name"]):
+        print(re.sub(r">=([^,;]+)(,[^;]+)?", r"==\1", line))
+PY
+cat "$work/oldest"
+"$python" -m venv "$work/venv"
+PIP_CONSTRAINT= MLCLI_REQUIRE_NATIVE=1 "$work/venv/bin/pip" install --quiet --constraint "$work/oldest" '.[test]'
+"$work/venv/bin/python" -m pytest "$@"
