@@ -131,7 +131,7 @@ def _replace(draft: Draft, output: Path, check: Check) -> None:
             else:
                 _replace_folder(draft, output, required)
     except OutputRefused as error:
-        raise error.at(shown(place_of_the_refused(draft, output))) from error
+        raise error.changed(where=shown(place_of_the_refused(draft, output))) from error
 
 
 def _exchanged(draft: Draft, output: Path, required: Check) -> bool:

@@ -19,8 +19,9 @@ class Reduction:
     def place(self, table: Table) -> Table:
         """The coordinates of new rows, treated as those of the fit were."""
         prepared = self.preparation.apply(table) if table.kind == "features" else table
-        self.projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
-        return coordinates(prepared, self.projector.project(prepared.values))
+        with prepared.rows_named():
+            self.projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
+            return coordinates(prepared, self.projector.project(prepared.values))
 
     def features(self, embedding: Array) -> Array:
         """Features (m x i) of coordinates (m x p); only where there is a decoder."""

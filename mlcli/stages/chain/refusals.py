@@ -106,5 +106,4 @@ def placed_in_chains(kernel: Any) -> Iterator[None]:
     try:
         yield
     except MlcliError as error:
-        where, hint = in_chain(error.where, kernel), in_chain(error.hint, kernel)
-        raise type(error)(error.code.removeprefix("E-"), error.what, where=where, hint=hint) from error
+        raise error.changed(where=in_chain(error.where, kernel), hint=in_chain(error.hint, kernel)) from error
