@@ -28,7 +28,8 @@ class Laplacian(Method):
     of variance, is computed up to 600 points.
 
     A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that equals a
-    training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. It
+    training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. On an
+    axis of cost 1 these means are 0, whatever the coordinates: new points have none there, which a warning says. It
     fails where few edges hold parts of the data together: the first axes then separate the parts, and nothing else.
     Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
     points: Bengio and others, 2004.
