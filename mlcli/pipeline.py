@@ -34,6 +34,7 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.cached import answers_of, caching
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
+from mlcli.rundir.embedding import note_unnamed
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.kept import require_room, write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
@@ -162,6 +163,7 @@ def compared(result: Run, table: Table) -> Input:
 def write(folder: Path, result: Run, findings: Findings) -> None:
     """All files of a run but its certificate and run.json, which hold the hashes of the others."""
     config, model = result.config, result.model
+    note_unnamed(result.embedding, config.report.formats)
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.axes_options.report
