@@ -37,8 +37,8 @@ def intact_embedding(folder: Path, manifest: dict[str, Any]) -> tuple[str, Table
 def note_unnamed(table: Table, formats: Sequence[str]) -> None:
     """Says where rows have names, and no file of the embedding will hold them."""
     if {*formats} == {"npy"} and (table.labels or not isinstance(table.ids, RowNumbers)):
-        note("N-NO-IDS", f"{names.embedding('npy')} holds neither ids nor labels, and what uses the run takes the rows' "
-             "numbers; csv and parquet hold them")
+        note("N-NO-IDS", f"{names.embedding('npy')} holds neither ids nor labels, and what uses the run takes numbers "
+             "of rows; csv and parquet hold them")
 
 
 def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:
