@@ -195,4 +195,4 @@ def _at_reduce() -> Iterator[None]:
     try:
         yield
     except (ConfigError, GeometryError) as error:
-        raise (error.at("prepare.reduce") if error.where.startswith("method.") else error) from error
+        raise (error.changed(where="prepare.reduce") if error.where.startswith("method.") else error) from error

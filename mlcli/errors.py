@@ -21,13 +21,15 @@
     ├── Terminated          143   SIGTERM ended the run
     └── ProcessorTimeUp     152   SIGXCPU ended the run
 
-Every error says what was found, where (file, row, column, config path), and what to do.
+Every error says what was found, where (file, row, column, config path), and what to do. A row is counted among those
+that were looked at; whoever knows where these come from counts again (`changed`).
 Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 """
 
 import signal
-from collections.abc import Sequence
-from typing import Self
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Self
 
 
 class MlcliError(Exception):
@@ -35,14 +37,19 @@ class MlcliError(Exception):
 
     exit_code = 1
 
-    def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", columns: Sequence[str] = ()) -> None:
-        self.code, self.what, self.where, self.hint = f"E-{code}", what, where, hint
+    def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", columns: Sequence[str] = (),
+                 row: int | None = None, name: str = "") -> None:
+        self.code, self.where, self.hint = f"E-{code}", where, hint
         self.columns = columns  # that cannot be used, where that is what was found
-        super().__init__("; ".join(part for part in (what, where, hint) if part))
+        self.row, self.name = row, name  # of the row that is wrong: its place, from 0, and its id as it is shown
+        self.found = what
+        self.what = what if row is None else f"row {row + 1}{name and f' ({name})'}, {what}"
+        super().__init__("; ".join(part for part in (self.what, where, hint) if part))
 
-    def at(self, where: str) -> Self:
-        """The same error at another place."""
-        return type(self)(self.code.removeprefix("E-"), self.what, where=where, hint=self.hint, columns=self.columns)
+    def changed(self, **parts: Any) -> Self:
+        """The same error with another place, remedy or row."""
+        same = {name: getattr(self, name) for name in ("where", "hint", "columns", "row", "name")}
+        return type(self)(self.code.removeprefix("E-"), self.found, **{**same, **parts})
 
     def fields(self) -> dict[str, str | int]:
         """The error as plain values."""
@@ -161,6 +168,17 @@ class ProcessorTimeUp(MlcliError):
     """The limit of processor time was reached (SIGXCPU); nothing is left behind."""
 
     exit_code = 128 + signal.SIGXCPU
+
+
+@contextmanager
+def rows_from(first: int) -> Iterator[None]:
+    """Counts the rows of a block among all rows, the first of it being row `first` from 0."""
+    try:
+        yield
+    except MlcliError as error:
+        if error.row is None:
+            raise
+        raise error.changed(row=first + error.row) from error
 
 
 STOPPING = {signal.Signals(kind.exit_code - 128): kind for kind in (

@@ -17,7 +17,7 @@ from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config import build
 from mlcli.config.run_config import RunConfig
-from mlcli.data.prepare import Dropped
+from mlcli.data.prepare import Dropped, as_dropped
 from mlcli.data.table import Table, coordinates
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.engine.cache import Folder
@@ -34,6 +34,7 @@ from mlcli.rundir import archive, names
 from mlcli.rundir.cached import answers_of, caching
 from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
+from mlcli.rundir.embedding import note_unnamed
 from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.kept import require_room, write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
@@ -115,11 +116,12 @@ def compute(config: RunConfig) -> Run:
     start = begin(config)
     prepared, data = start.prepared, start.prepared.table.data()
     config.report.require_image(start.features)
-    method = config.method.resolve(data)
-    require_room(config.report.kept(), len(data.values), Path(config.output or ""))
-    model = method.fit(data, config.compute)
+    with prepared.table.rows_named():
+        method = config.method.resolve(data)
+        require_room(config.report.kept(), len(data.values), Path(config.output or ""))
+        model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
-    dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
+    dropped = (*prepared.dropped, *_left_out(model, prepared.table))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
@@ -161,6 +163,7 @@ def compared(result: Run, table: Table) -> Input:
 def write(folder: Path, result: Run, findings: Findings) -> None:
     """All files of a run but its certificate and run.json, which hold the hashes of the others."""
     config, model = result.config, result.model
+    note_unnamed(result.embedding, config.report.formats)
     for format in config.report.formats if result.source.rows else ():
         write_table(result.embedding, folder / names.embedding(format), format)
     reported = config.method.axes_options.report
@@ -281,10 +284,9 @@ def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
             "proportions": shares.tolist() if np.isfinite(shares).all() else None}
 
 
-def _left_out(model: Model, table: Table, dropped: tuple[Dropped, ...]) -> list[Dropped]:
-    """The rows that the policy for a graph in pieces left out, numbered as in the input."""
+def _left_out(model: Model, table: Table) -> list[Dropped]:
+    """The rows that the policy for a graph in pieces left out."""
     if model.kept is None:
         return []
-    numbers = np.setdiff1d(np.arange(1, len(table.ids) + len(dropped) + 1), [d.row for d in dropped])
     outside = np.setdiff1d(np.arange(len(table.ids)), model.kept)
-    return [Dropped(table.ids[i], int(numbers[i]), "outside the largest piece of the neighbor graph") for i in outside]
+    return [as_dropped(table, row, "outside the largest piece of the neighbor graph") for row in outside.tolist()]

@@ -35,8 +35,9 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
         table, first = start.prepared.table, start.reduced
         config.report.require_image(start.features)
         data = table.data()
-        method = config.method.resolve(data)
-        fit = fitting(method, data, config.compute, measure)
+        with table.rows_named():
+            method = config.method.resolve(data)
+            fit = fitting(method, data, config.compute, measure)
         ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()

@@ -1,5 +1,6 @@
 """Options: frozen declarations from which flags, YAML schema, help and pages are made."""
 
+from copy import deepcopy
 from functools import reduce
 from typing import Any, ClassVar, Self
 
@@ -71,6 +72,11 @@ class Options(BaseModel):
             elif value not in (type(holder).model_fields[last].default, harmless):
                 raise ConfigError("UNUSED", f"{last} was chosen and {because}", where=here, hint="leave it out")
         return {}
+
+
+def option_of(kind: type[Options], name: str) -> Any:
+    """The field that other options have under this name: its default, its sentence and its range."""
+    return deepcopy(kind.model_fields[name])
 
 
 def option(default: Any, help: str, power: int = 0, *, adapts: bool = False, **limits: Any) -> Any:

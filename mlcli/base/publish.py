@@ -41,10 +41,19 @@ def publishing(output: Path, kind: Kind, check: Check, *, force: bool) -> Iterat
         publish(draft, output, check if force else None)
 
 
+@contextmanager
+def written(path: Path, write: Callable[[Path], Any], *, force: bool) -> Iterator[None]:
+    """Has a file written that appears, whole, when the block ends well; raises as `publishing` does."""
+    with publishing(path, "file", anything, force=force) as draft:
+        with writing(path):
+            write(draft.path)
+        yield
+
+
 def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> None:
     """Has a file written whole or not at all; raises as `publishing` does."""
-    with publishing(path, "file", anything, force=force) as draft, writing(path):
-        write(draft.path)
+    with written(path, write, force=force):
+        pass
 
 
 def publish(draft: Draft, output: Path, check: Check | None) -> None:
@@ -131,7 +140,7 @@ def _replace(draft: Draft, output: Path, check: Check) -> None:
             else:
                 _replace_folder(draft, output, required)
     except OutputRefused as error:
-        raise error.at(shown(place_of_the_refused(draft, output))) from error
+        raise error.changed(where=shown(place_of_the_refused(draft, output))) from error
 
 
 def _exchanged(draft: Draft, output: Path, required: Check) -> bool:

@@ -71,7 +71,8 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
         prepare = prepare.replace(missing="drop")
     prepared = prepare.apply(table)
     points = prepared.table if prepare.reduce is None else reduced(prepare.reduce, prepared, config.compute).scores
-    data = config.method.compared(points.data())
+    with points.rows_named():
+        data = config.method.compared(points.data())
     assert isinstance(data, Points)
     return _geometry(report, data, config.compute, neighbors)
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -38,13 +39,13 @@ def write_out(table: Any, output: str, format: str | None, *, force: bool) -> No
         publish.write_whole(Path(output), lambda draft: write_table(table, draft, chosen), force=force)
 
 
-def draw(figure: Any, output: str, *, force: bool) -> None:
-    """Writes a figure to a file, in the format that its ending names, whole or not at all."""
+def drawn(figure: Any, output: str, *, force: bool) -> AbstractContextManager[None]:
+    """A figure in a file, in the format that its ending names, which appears when the block ends well."""
     from mlcli.report.figures import drawn_as
 
     path = Path(output)
     content = drawn_as(figure, path.suffix[1:].lower())
-    publish.write_whole(path, lambda draft: draft.write_bytes(content), force=force)
+    return publish.written(path, lambda draft: draft.write_bytes(content), force=force)
 
 
 def format_of(output: str, format: str | None) -> str:

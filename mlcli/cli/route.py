@@ -1,5 +1,6 @@
 """`mlcli route`: the shortest path between two points of a finished run."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from mlcli.cli import behavior
 from mlcli.cli.failure import escaped, say
-from mlcli.cli.output import draw, format_of, refuse_existing, write_out
+from mlcli.cli.output import drawn, format_of, refuse_existing, write_out
 from mlcli.cli.reuse_options import Format, Output, Run
 from mlcli.errors import UsageError
 
@@ -34,18 +35,20 @@ def route(run: Run, start: Start, end: End, *, output: Output = "-", format: For
     format_of(output, format)
     refuse_existing(output, force)
     if picture is not None:
-        require_picture(picture)
+        require_picture(picture, output)
         refuse_existing(picture, force)
     routed = route_of(Path(run), start, end)
-    if picture is not None:
-        draw(routed.figure(), picture, force=force)
-        if not quiet:
-            say(escaped(f"mlcli: wrote {picture}"))
-    write_out(routed.table(), output, format, force=force)
+    with nullcontext() if picture is None else drawn(routed.figure(), picture, force=force):
+        write_out(routed.table(), output, format, force=force)
+    if picture is not None and not quiet:
+        say(escaped(f"mlcli: wrote {picture}"))
 
 
-def require_picture(picture: str) -> None:
-    """Raises UsageError for a file whose ending names no format of pictures."""
+def require_picture(picture: str, output: str) -> None:
+    """Raises UsageError for a file whose ending names no format of pictures, and for the table's own."""
+    if Path(picture).absolute() == Path(output).absolute():
+        raise UsageError("ONE-FILE", "the picture and the table have one name", where="--picture",
+                         hint="choose another for one of the two")
     if Path(picture).suffix.lower() not in PICTURES:
         raise UsageError("FORMAT", f"{Path(picture).suffix[:40]!r} is not a format of pictures", where="--picture",
                          hint=f"the endings are {', '.join(PICTURES)}")

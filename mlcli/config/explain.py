@@ -40,8 +40,7 @@ def located(layer: Layer) -> Iterator[None]:
         origin = layer.place_of(error.where)
         if not origin:
             raise
-        raise type(error)(error.code.removeprefix("E-"), error.what, where=f"{origin}: {error.where}",
-                          hint=error.hint) from error
+        raise error.changed(where=f"{origin}: {error.where}") from error
 
 
 def is_above(keys: Keys, problems: Iterable[Keys]) -> bool:

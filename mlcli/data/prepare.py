@@ -73,10 +73,11 @@ class Preparation:
             centered = times_power(table.values, -self.exponent) - self.center
             values: Array = np.where(constant, 0.0, centered / np.where(constant, 1.0, self.spread))
         if not all_finite(values) and (overflown := ~np.isfinite(values) & ~np.isnan(table.values)).any():
-            row, column = np.argwhere(overflown)[0]
-            raise DataError("OVERFLOW", f"row {row + 1} ({shown(table.ids[row])}), {shown(table.columns[column])} "
-                            "is too far from the others to be scaled", where=missing.where_of(table),
-                            hint="correct the cell, or choose another prepare.scale")
+            row, column = np.argwhere(overflown)[0].tolist()
+            with table.rows_named():
+                raise DataError("OVERFLOW", f"{shown(table.columns[column])} is too far from the others to be scaled",
+                                where=missing.where_of(table), row=row,
+                                hint="correct the cell, or choose another prepare.scale")
         return replace(table, values=values)
 
     def undo(self, values: Array) -> Array:
@@ -184,11 +185,10 @@ class Prepare(Options):
         joint, width, known = side_by_side(both), len(first.columns), len(table.columns)
         scale = self._scale(joint)
         ready = preparation_of(joint.columns, self.missing, fill, scale).scaled(joint)
-        alone = [Dropped(table.ids[row], row + 1, REASON)
+        alone = [as_dropped(table, row, REASON)
                  for row in np.setdiff1d(np.arange(len(table.ids)), pairs.kept).tolist()]
-        incomplete = [replace(one, row=int(pairs.kept[one.row - 1]) + 1) for one in gaps]
         return Prepared(apart(ready, both), preparation_of(table.columns, self.missing, fill[:known],
-                        scale.of_first(width), self.transform, chosen), (*alone, *incomplete))
+                        scale.of_first(width), self.transform, chosen), (*alone, *gaps))
 
     def _completed(self, table: Table) -> tuple[Table, Array, tuple[Dropped, ...]]:
         """The table after the policy for missing cells, what fills them, and the rows that were dropped."""
@@ -263,6 +263,11 @@ def complete(table: Table, policy: str, fill: Array) -> tuple[Table, tuple[Dropp
     kept = missing.kept_rows(table)
     if kept.all():
         return table, ()
-    dropped = tuple(Dropped(table.ids[int(row)], int(row) + 1, missing.reason(table.values[row], table.columns))
-                    for row in np.flatnonzero(~kept))
-    return table.take(np.flatnonzero(kept)), dropped
+    gaps = tuple(as_dropped(table, row, missing.reason(table.values[row], table.columns))
+                 for row in np.flatnonzero(~kept).tolist())
+    return table.take(np.flatnonzero(kept)), gaps
+
+
+def as_dropped(table: Table, row: int, reason: str) -> Dropped:
+    """A row of a table, by its number in the file."""
+    return Dropped(table.ids[row], table.place(row) + 1, reason)

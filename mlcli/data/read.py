@@ -71,8 +71,7 @@ def _with_categories(file: Opened, input: Input, format: str, compute: Compute, 
         if not error.columns or input.transpose:
             raise
         if not input.columns:
-            raise DataError(error.code.removeprefix("E-"), error.what, where=error.where, columns=error.columns,
-                            hint=f"{error.hint}; a column of text that --columns names is a category") from error
+            raise error.changed(hint=f"{error.hint}; a column of text that --columns names is a category") from error
         sheet = read_sheet(file, as_texts(input, error.columns), format, compute, layout)
         return coded(sheet, categories_of(sheet, error.columns))
 

@@ -1,6 +1,7 @@
 """The table: what is read, prepared, embedded and written."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Dissimilarities, Features, Labeled, Similarities, TwoViews, WeightedGraph
 from mlcli.base.inputs import Input as MethodInput
 from mlcli.base.scaling import constant
-from mlcli.base.types import AnyArray, Array
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.data.row_numbers import taken
+from mlcli.data.wording import shown
+from mlcli.errors import MlcliError
 
 
 @frozen
@@ -46,6 +49,7 @@ class Table:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
     observations: int | None = None  # behind a covariance matrix
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
+    places: Indices | None = None  # n, those of the rows among all that were read, from 0; None: these are all
 
     def __post_init__(self) -> None:
         """Makes sure that features stay what they are; a square matrix may be made symmetric in place."""
@@ -104,7 +108,22 @@ class Table:
         view = self.view and self.view.take(chosen)
         graph = self.graph and self.graph.take(chosen)
         return replace(self, values=values, ids=ids, labels=labels, view=view, graph=graph,
+                       places=chosen if self.places is None else self.places[chosen],
                        columns=tuple(ids) if square else self.columns)
+
+    def place(self, row: int) -> int:
+        """Where a row is among all that were read, from 0."""
+        return row if self.places is None else int(self.places[row])
+
+    @contextmanager
+    def rows_named(self) -> Iterator[None]:
+        """Errors that count the table's rows name them by their place among all that were read, and by their ids."""
+        try:
+            yield
+        except MlcliError as error:
+            if error.row is None:
+                raise
+            raise error.changed(row=self.place(error.row), name=shown(self.ids[error.row])) from error
 
 
 def axis_names(count: int) -> tuple[str, ...]:

@@ -48,7 +48,8 @@ def applied(table: Table, names: Sequence[Name]) -> Table:
             block = TRANSFORMS[name].apply(block)
         values[rows] = block
 
-    each(fill, row_blocks(len(values), BLOCK, values.shape[1]))
+    with table.rows_named():
+        each(fill, row_blocks(len(values), BLOCK, values.shape[1]))
     return replace(table, values=values)
 
 
@@ -71,8 +72,7 @@ def require_defined(name: Name, block: Array, table: Table, start: int) -> None:
 
 
 def _undefined(what: str, hint: str, table: Table, row: int) -> DataError:
-    return DataError("TRANSFORM", f"row {row + 1} ({shown(table.ids[row])}), {what}", where=missing.where_of(table),
-                     hint=hint)
+    return DataError("TRANSFORM", what, where=missing.where_of(table), hint=hint, row=row)
 
 
 def inverted(values: Array, names: Sequence[Name]) -> tuple[Array, Sequence[Name]]:

@@ -42,7 +42,7 @@ def of_second_view() -> Iterator[None]:
         where, hint = error.where, error.hint
         for first, second in terms.items():
             where, hint = where.replace(first, second), hint.replace(first, second)
-        raise type(error)(error.code.removeprefix("E-"), error.what, where=where, hint=hint) from error
+        raise error.changed(where=where, hint=hint) from error
 
 
 @frozen
@@ -88,20 +88,19 @@ def _require_matched(table: Table, other: Table, rows: Indices, positions: Indic
 
 
 def side_by_side(table: Table) -> Table:
-    """A table and its second view as one table of all columns."""
+    """A table of all columns of a table and its second view, which stays there for its names."""
     other = table.view
     if other is None:
         return table
-    values = np.hstack([table.values, other.values])
-    return replace(table, values=values, columns=table.columns + other.columns, view=None)
+    return replace(table, values=np.hstack([table.values, other.values]), columns=table.columns + other.columns)
 
 
 def apart(whole: Table, table: Table) -> Table:
     """What was set side by side, as a table with its second view again."""
-    if table.view is None:
+    if whole.view is None:
         return whole
     first: Array = whole.values[:, : len(table.columns)]
-    second = replace(table.view, values=whole.values[:, len(table.columns):], ids=whole.ids)
+    second = replace(whole.view, values=whole.values[:, len(table.columns):], ids=whole.ids)
     return replace(whole, values=first, columns=table.columns, view=second)
 
 

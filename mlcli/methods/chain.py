@@ -91,4 +91,4 @@ class Chain(Stages, Method):  # type: ignore[misc,override]  # what others decla
         """L y = λ D y with weights computed again, of a graph's Laplacian."""
         return [] if self.kernel.kind != "laplacian" else of_laplacian(
             existing(model.projector).similarity, self.coordinates.of_variance(model.embedding, model.ranks),
-            model.ranks, getattr(self.kernel, "normalized", True))
+            model.ranks, dict(self.kernel)["normalized"])

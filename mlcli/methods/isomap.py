@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
-from mlcli.base.options import option
+from mlcli.base.options import option_of
 from mlcli.methods.base import Method
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
@@ -38,10 +38,9 @@ class Isomap(Method):
     name: Literal["isomap"] = "isomap"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
-    graph: Literal["union", "mutual"] = option(
-        "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
+    graph: Literal["union", "mutual"] = option_of(NeighborGraph, "rule")
     paths: Paths = Paths()
-    landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
+    landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:

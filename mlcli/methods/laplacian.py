@@ -4,7 +4,7 @@ from typing import Any, ClassVar, Literal
 
 from mlcli.base.check import Check
 from mlcli.base.inputs import AffinityGraph, Dissimilarities, Features, Input, LengthGraph
-from mlcli.base.options import option
+from mlcli.base.options import option_of
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
@@ -14,7 +14,7 @@ from mlcli.stages.chain.kernels import GraphLaplacian
 from mlcli.stages.chain.options import Coordinates, NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.graph.affinities import Affinity, Binary, weights_for
+from mlcli.stages.graph.affinities import Affinity, weights_for
 from mlcli.stages.graph.neighbors import Neighbors
 
 
@@ -28,7 +28,8 @@ class Laplacian(Method):
     of variance, is computed up to 600 points.
 
     A new point is placed at the weighted mean of its neighbors' coordinates, over 1 - λ (Nyström); one that equals a
-    training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. It
+    training point, on that point: on one of several, as equal rows with other neighbors have other coordinates. On an
+    axis of cost 1 these means are 0, whatever the coordinates: new points have none there, which a warning says. It
     fails where few edges hold parts of the data together: the first axes then separate the parts, and nothing else.
     Source: Belkin and Niyogi, "Laplacian eigenmaps for dimensionality reduction and data representation", 2003; new
     points: Bengio and others, 2004.
@@ -48,10 +49,9 @@ class Laplacian(Method):
     name: Literal["laplacian"] = "laplacian"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
-    graph: Literal["union", "mutual"] = option(
-        "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
-    weights: Affinity = option(Binary(), "Weights of the edges.", adapts=True)
-    normalized: bool = option(True, "Whether points count by the sum of their weights: L y = λ D y, or L y = λ y.")
+    graph: Literal["union", "mutual"] = option_of(NeighborGraph, "rule")
+    weights: Affinity = option_of(GraphLaplacian, "weights")
+    normalized: bool = option_of(GraphLaplacian, "normalized")
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from mlcli.base.inputs import Dissimilarities, Features
-from mlcli.base.options import option
+from mlcli.base.options import option_of
 from mlcli.methods.base import Method
 from mlcli.methods.model import Powers
 from mlcli.methods.ways import way
@@ -44,7 +44,7 @@ class LLE(Method):
     name: Literal["lle"] = "lle"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
-    ridge: float = option(1e-3, "Regularization of the weights, as a share of the local Gram matrix's trace.", gt=0)
+    ridge: float = option_of(Reconstruction, "ridge")
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:

@@ -3,7 +3,7 @@
 from typing import ClassVar, Literal
 
 from mlcli.base.inputs import Dissimilarities, Features
-from mlcli.base.options import option
+from mlcli.base.options import option, option_of
 from mlcli.methods.base import Method
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
@@ -37,7 +37,7 @@ class MDS(Method):
     metric: AnyMetric = EUCLIDEAN
     correction: Literal["none", "lingoes", "cailliez"] = option(
         "none", "Correction that makes the dissimilarities Euclidean.")
-    landmarks: int | None = option(None, "Points that carry the fit and place the others (default: all).", ge=2)
+    landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:

@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Features, Input
-from mlcli.base.options import option
+from mlcli.base.options import option, option_of
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Loadings, Model
@@ -16,8 +16,8 @@ from mlcli.stages.chain.kernels import Products
 from mlcli.stages.chain.options import Coordinates
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
-from mlcli.stages.kernels.factored import Route
 from mlcli.stages.kernels.forms import Dense
+from mlcli.stages.kernels.pairwise import Route
 
 
 class PCA(Method):
@@ -42,8 +42,7 @@ class PCA(Method):
     ways: ClassVar = (way(), way("covariance", route="covariance", divisor="n-1"), way("dual", route="dual"),
                       way("svd", route="svd"), way("power", "whole", route="power"))
     name: Literal["pca"] = "pca"
-    route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), the data (svd), by power "
-                          "iteration (power), or the smaller side, and the data where that loses digits (auto).")
+    route: Route = option_of(Products, "route")
     divisor: Literal["n", "n-1"] = option("n", "Divisor of the covariance.")
     eigensolve: Eigensolve = Eigensolve()
 

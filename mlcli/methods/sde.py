@@ -3,16 +3,15 @@
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
-from mlcli.base.options import option
+from mlcli.base.options import option_of
 from mlcli.methods.base import Method
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
-from mlcli.stages.chain.kernels import UnfoldingKernel
+from mlcli.stages.chain.kernels import Constraints, UnfoldingKernel
 from mlcli.stages.chain.options import NeighborGraph
 from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import Neighbors
-from mlcli.stages.unfolding.unfold import SOFTNESS
 
 
 class SDE(Method):
@@ -43,18 +42,15 @@ class SDE(Method):
     name: Literal["sde"] = "sde"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()
-    graph: Literal["union", "mutual"] = option(
-        "union", "Points are joined when either is a neighbor of the other (union), or both are (mutual).")
-    constraints: Literal["equal", "at_most"] = option(
-        "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
-    common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
-    basis: int | None = option(
-        None, "Laplacian vectors that span the kernel, 0 for all (default: by the number of pairs).", ge=0)
-    softness: float = option(SOFTNESS, "With a basis, the approximate error of squared distances.", gt=0)
-    tolerance: float = option(1e-4, "Largest gap to the bound, and largest violation, both relative.", gt=0, lt=1)
-    iterations: int = option(100, "Limit of the interior-point method's steps.", ge=1)
-    accept_uncertified: bool = option(False, "Whether a result that is not proven to the tolerance is a warning only.")
-    ridge: float = option(1e-3, "Regularization of the weights of new points, as in lle.", gt=0)
+    graph: Literal["union", "mutual"] = option_of(NeighborGraph, "rule")
+    constraints: Constraints = option_of(UnfoldingKernel, "constraints")
+    common_neighbors: bool = option_of(UnfoldingKernel, "common_neighbors")
+    basis: int | None = option_of(UnfoldingKernel, "basis")
+    softness: float = option_of(UnfoldingKernel, "softness")
+    tolerance: float = option_of(UnfoldingKernel, "tolerance")
+    iterations: int = option_of(UnfoldingKernel, "iterations")
+    accept_uncertified: bool = option_of(UnfoldingKernel, "accept_uncertified")
+    ridge: float = option_of(UnfoldingKernel, "ridge")
     eigensolve: Eigensolve = Eigensolve()
 
     def chain(self, kind: str = "features") -> Stages:

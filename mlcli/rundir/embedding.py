@@ -1,13 +1,15 @@
 """The embedding that a finished run wrote, read back."""
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.stage import note
 from mlcli.data.input import Input
 from mlcli.data.read import read
+from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table, axis_names
 from mlcli.rundir import names
 from mlcli.rundir.manifest import require_intact
@@ -27,7 +29,16 @@ def intact_embedding(folder: Path, manifest: dict[str, Any]) -> tuple[str, Table
     if file is None:
         raise damaged(folder / names.MANIFEST, "it names no embedding", "files")
     require_intact(folder, manifest, (file,))
+    if any(said["code"] == "N-NO-IDS" for said in manifest.get("notes", ())):
+        note("W-NO-IDS", f"{file} holds neither ids nor labels: rows have their numbers for such", file=file)
     return file, read_embedding(folder / file, manifest)
+
+
+def note_unnamed(table: Table, formats: Sequence[str]) -> None:
+    """Says where rows have names, and no file of the embedding will hold them."""
+    if {*formats} == {"npy"} and (table.labels or not isinstance(table.ids, RowNumbers)):
+        note("N-NO-IDS", f"{names.embedding('npy')} holds neither ids nor labels, and what uses the run takes numbers "
+             "of rows; csv and parquet hold them")
 
 
 def read_embedding(path: Path, manifest: Mapping[str, Any]) -> Table:

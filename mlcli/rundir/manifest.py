@@ -96,7 +96,7 @@ def _at(folder: Path, here: Path) -> Iterator[None]:
     try:
         yield
     except MlcliError as error:
-        raise error.at(error.where.replace(str(here), str(folder))) from error
+        raise error.changed(where=error.where.replace(str(here), str(folder))) from error
 
 
 def _put(path: Path, content: bytes) -> None:

@@ -1,6 +1,9 @@
 """One step on the way from a run's input to its coordinates: how rows are prepared, and where they are placed."""
 
+import numpy as np
+
 from mlcli.base.frozen import frozen
+from mlcli.base.stage import note
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.data.prepare import Preparation
@@ -19,8 +22,13 @@ class Reduction:
     def place(self, table: Table) -> Table:
         """The coordinates of new rows, treated as those of the fit were."""
         prepared = self.preparation.apply(table) if table.kind == "features" else table
-        self.projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
-        return coordinates(prepared, self.projector.project(prepared.values))
+        with prepared.rows_named():
+            self.projector.similarity.check(prepared.values, prepared.ids, prepared.columns)
+            placed = coordinates(prepared, self.projector.project(prepared.values))
+        if blank := [placed.columns[axis] for axis in np.flatnonzero(~self.projector.axes.any(axis=0))]:
+            note("W-NO-COORDINATE", f"new points have no coordinate on {', '.join(blank)}, and 0 is written: such an "
+                 "axis has no extent, or cost 1, and neighbors say nothing of it", axes=blank)
+        return placed
 
     def features(self, embedding: Array) -> Array:
         """Features (m x i) of coordinates (m x p); only where there is a decoder."""

@@ -1,6 +1,7 @@
 """`project` and `reconstruct` read a finished run and write tables."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -202,3 +203,20 @@ def test_variances_are_written_where_a_run_knows_them(mlcli: Caller, curved_proc
     refused = mlcli("reconstruct", finished, f"{finished}/embedding.csv", "-o", "none.csv", "--variance", "no.csv")
     assert refused.code == 78 and "E-NO-VARIANCE" in refused.err and not Path("none.csv").exists()
     assert mlcli("reconstruct", curved_process, "-", "--variance", "no.csv").code == 2
+
+
+def test_axes_on_which_new_points_have_no_coordinate_are_told(mlcli: Caller) -> None:
+    """On a star of 6 leaves 5 axes have cost 1, where the mean over a point's neighbors is 0; the last one has 2."""
+    np.savetxt("star.csv", np.vstack([np.zeros(6), np.eye(6)]), delimiter=",", header="a,b,c,d,e,f", comments="")
+    for count in (6, 1):
+        options = ("-m", "laplacian", "-k", "1", "-p", count, "-o", f"star{count}", "-q")
+        assert mlcli("embed", "star.csv", *options).code == 0
+        called = mlcli("project", f"star{count}", "star.csv")
+        told = re.findall(r"W-NO-COORDINATE\]: new points have no coordinate on (.*), and 0", called.err)
+        assert told == [", ".join(f"y{axis + 1}" for axis in range(min(count, 5)))]
+        placed = np.loadtxt(called.out.splitlines(), delimiter=",", skiprows=1)[:, 1:]
+        own = np.loadtxt(f"star{count}/embedding.csv", delimiter=",", skiprows=1)[:, 1:]
+        assert not placed[:, :5].any() and np.abs(own[:, :5]).max() > 0.5
+        assert np.allclose(placed[:, 5:], own[:, 5:], atol=1e-9)
+    assert mlcli("embed", "data.csv", "-m", "laplacian", "-o", "plain", "-q").code == 0
+    assert "W-NO-COORDINATE" not in mlcli("project", "plain", "data.csv").err

@@ -1,6 +1,7 @@
 """`mlcli route`: the shortest path between two points, against SciPy's, and what it refuses."""
 
 import csv
+import errno
 import io
 import re
 from itertools import pairwise
@@ -92,6 +93,21 @@ def test_files_are_written_whole_and_not_over_others(mlcli: Caller) -> None:
     assert Path("way.csv").read_bytes() != before[0]
 
 
+@pytest.mark.parametrize("force", [(), ("--force",)])
+def test_a_picture_does_not_appear_without_its_table(mlcli: Caller, monkeypatch: pytest.MonkeyPatch,
+                                                     force: tuple[str, ...]) -> None:
+    Path("way.svg").write_text("before") if force else None
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = sorted(Path().iterdir())
+    monkeypatch.setattr("mlcli.data.write.write_table", full)
+    called = mlcli("route", "run", "p1", "p9", "-o", "way.csv", "--picture", "way.svg", *force)
+    assert (called.code, called.out, sorted(Path().iterdir())) == (74, "", before)
+    assert not force or Path("way.svg").read_text() == "before"
+
+
 def test_the_picture_holds_the_path_and_escapes_names(mlcli: Caller) -> None:
     Path("points.csv").write_text(Path("points.csv").read_text().replace("p9,", "<b>&,"))
     assert mlcli("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "odd", "-q").code == 0
@@ -106,7 +122,8 @@ def test_the_picture_holds_the_path_and_escapes_names(mlcli: Caller) -> None:
 @pytest.mark.parametrize(("arguments", "code", "said"), [
     (("run", "p1", "P49"), 78, "did you mean 'p49'"), (("run", "nothing", "p1"), 78, "its points are 'p0', 'p1'"),
     (("missing", "p1", "p2"), 66, "E-NO-RUN"), (("run", "p1", "p2", "--picture", "way.jpg"), 2, ".svg, .png, .pdf"),
-    (("run", "p1", "p2", "-o", "way.txt"), 2, "E-FORMAT")])
+    (("run", "p1", "p2", "-o", "way.txt"), 2, "E-FORMAT"),
+    (("run", "p1", "p2", "-o", "a.svg", "--format", "csv", "--picture", "./a.svg"), 2, "E-ONE-FILE")])
 def test_refusals(mlcli: Caller, arguments: tuple[str, ...], code: int, said: str) -> None:
     called = mlcli("route", *arguments)
     assert (called.code, said in called.err, called.out) == (code, True, ""), called.err

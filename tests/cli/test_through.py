@@ -267,3 +267,18 @@ def test_steps_that_do_not_follow_each_other_are_83(mlcli: Caller, second: str) 
         copy = edited(Path(second), Path("copy"), "model.json", "model.reductions", {"items": change})
         called = mlcli("project", copy, IRIS, "--label-column", "Species")
         assert called.code == (65 if change == [] else 83), (change, called.err)
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_a_run_that_wrote_no_ids_says_so_and_again_where_it_is_used(mlcli: Caller, named: bool) -> None:
+    table = np.random.default_rng(0).random((12, 2))
+    lines = [f"{f'r{row},' if named else ''}{x!r},{y!r}" for row, (x, y) in enumerate(table.tolist())]
+    Path("rows.csv").write_text("\n".join(["id,x,y" if named else "x,y", *lines, ""]))
+    options = ("--id-column", "id") if named else ()
+    made = mlcli("embed", "rows.csv", *options, "-o", "bare", "--format", "npy")
+    used = mlcli("embed", "bare", "-o", "second")
+    assert (made.code, used.code) == (0, 0)
+    assert ("note[N-NO-IDS]: embedding.npy holds neither ids nor labels" in made.err) is named
+    assert ("warning[W-NO-IDS]: embedding.npy holds neither ids nor labels" in used.err) is named
+    assert Path("second/embedding.csv").read_text().splitlines()[1].startswith("1,")
+    assert mlcli("embed", "rows.csv", *options, "-o", "both", "--format", "npy,csv").err.count("NO-IDS") == 0

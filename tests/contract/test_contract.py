@@ -170,7 +170,7 @@ def test_new_points_far_outside_are_projected_or_refused(name: str) -> None:
         try:
             assert np.isfinite(model.project(new)).all()
         except NumericalError as error:
-            assert size > 1e100 and "new point 3 is too far" in str(error)
+            assert size > 1e100 and "row 3, this point is too far" in str(error)
 
 
 @every_configuration

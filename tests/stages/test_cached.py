@@ -11,10 +11,10 @@ import pytest
 from mlcli import native, pipeline
 from mlcli.base.stage import listening
 from mlcli.data.samples import sample
+from mlcli.engine import cache as engine
 from mlcli.stages.algebra import ordering
 from mlcli.stages.graph.neighborhoods import fewer, nearest_lists, searching_for
 from mlcli.stages.kernels import streamed
-from tests.cache import Cache
 from tests.certificate.support import configured
 from tests.support import dissimilarities, distances, features
 
@@ -42,6 +42,47 @@ RUNS: dict[str, dict[str, Any]] = {
 ANSWERED = ("neighbors", "elimination", "eigensolve")
 
 
+class OfStages(engine.Folder):
+    """A folder that keeps the results of some stages only."""
+
+    def __init__(self, path: Path, *stages: str) -> None:
+        super().__init__(path)
+        self.stages = stages
+
+    def take(self, name: str, *rest: Any) -> Any:
+        return super().take(name, *rest) if self.holds(name) else None
+
+    def keep(self, name: str, *rest: Any) -> bool:
+        return self.holds(name) and super().keep(name, *rest)
+
+    def holds(self, name: str) -> bool:
+        return engine.Entry(self.path / name, 0, 0.0).stage in self.stages
+
+
+class Cache(engine.StageCache):
+    """The cache of stages, which says of each run by name what was computed for it and what was found."""
+
+    def __init__(self, folder: Path, *answered: str) -> None:
+        super().__init__(OfStages(folder / "cache", *answered), {})
+
+    def forget(self) -> None:
+        """Forgets what it has answered."""
+        self.answers.clear()
+
+    @property
+    def computed(self) -> list[str]:
+        return [answer.stage for answer in self.answers if not answer.taken]
+
+    @property
+    def found(self) -> list[str]:
+        return [answer.stage for answer in self.answers if answer.taken]
+
+
+@pytest.fixture(autouse=True)
+def everything_is_worthwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "WORTHWHILE", 0.0)
+
+
 def run(folder: Path, method: dict[str, Any], cache: Cache | None = None, **sections: Any) -> dict[str, Any]:
     """What a run wrote, and what it says of itself."""
     config = configured(folder, method, ROLL, **sections)
@@ -64,9 +105,10 @@ def test_a_second_run_is_answered_to_the_same_bytes(name: str, tmp_path: Path, m
         pytest.skip("needs the native kernels and METIS")
     if name == "kpca streamed":
         monkeypatch.setattr(streamed, "STORED", 1)
-    cache = Cache(*ANSWERED)
+    cache = Cache(tmp_path, *ANSWERED)
     alone, first = run(tmp_path, RUNS[name]), run(tmp_path, RUNS[name], cache)
-    computed, cache.computed = cache.computed, []
+    computed = cache.computed
+    cache.forget()
     second = run(tmp_path, RUNS[name], cache)
     assert differing(alone, first) == [] and differing(alone, second) == []
     assert alone["stages"] == first["stages"] and set(computed) <= set(first["stages"])
@@ -76,7 +118,7 @@ def test_a_second_run_is_answered_to_the_same_bytes(name: str, tmp_path: Path, m
 
 
 def test_the_notes_of_what_is_not_computed_are_told_again(tmp_path: Path) -> None:
-    cache = Cache(*ANSWERED)
+    cache = Cache(tmp_path, *ANSWERED)
     for name, kind, code in (("isomap dense", "warnings", "W-NEGATIVE"), ("lle krylov", "facts", "F-KRYLOV")):
         first, second = (run(tmp_path, RUNS[name], cache)[kind] for _ in range(2))
         assert code in {note["code"] for note in first} and first == second
@@ -98,18 +140,18 @@ CHANGES: dict[str, tuple[dict[str, Any], dict[str, Any], set[str]]] = {  # of me
 @pytest.mark.parametrize("name", CHANGES)
 def test_a_changed_option_is_not_answered_for_another(name: str, tmp_path: Path) -> None:
     method, compute, expected = CHANGES[name]
-    cache = Cache(*ANSWERED)
+    cache = Cache(tmp_path, *ANSWERED)
     run(tmp_path, ELIMINATED, cache)
-    cache.computed = []
+    cache.forget()
     changed = run(tmp_path, {**ELIMINATED, **method}, cache, compute=compute)
     assert set(cache.computed) == expected
     assert differing(run(tmp_path, {**ELIMINATED, **method}, compute=compute), changed) == []
 
 
 def test_other_data_is_not_answered_for(tmp_path: Path) -> None:
-    cache = Cache(*ANSWERED)
+    cache = Cache(tmp_path, *ANSWERED)
     run(tmp_path, RUNS["mds"], cache)
-    cache.computed = []
+    cache.forget()
     with listening(cache):
         pipeline.run(configured(tmp_path, RUNS["mds"], ROLL[:-1]), force=True)
     assert cache.computed == ["eigensolve"]
@@ -117,7 +159,7 @@ def test_other_data_is_not_answered_for(tmp_path: Path) -> None:
 
 def test_a_smaller_count_is_the_first_part_of_a_larger_search(tmp_path: Path) -> None:
     method = RUNS["isomap dense"]
-    cache = Cache("neighbors")
+    cache = Cache(tmp_path, "neighbors")
     with searching_for(12):
         larger = run(tmp_path, {**method, "neighbors": {"count": 12}}, cache)
         smaller = run(tmp_path, {**method, "neighbors": {"count": 8}}, cache)

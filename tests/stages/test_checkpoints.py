@@ -17,7 +17,7 @@ from mlcli.stages.latent.em import expectation_maximization, random_start
 from mlcli.stages.latent.factor_analysis import Bounds, Whole, maximum_likelihood
 from mlcli.stages.latent.model import Grouped
 from mlcli.stages.paths.paths import Paths
-from tests.cache import restored, stored
+from tests.stages.checkpoints import restored, stored
 from tests.support import Notes
 
 COMPUTE = Compute()

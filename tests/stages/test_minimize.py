@@ -8,7 +8,7 @@ from mlcli.errors import NumericalError
 from mlcli.stages.algebra import minimize
 from mlcli.stages.algebra.iterate import Iterated
 from mlcli.stages.algebra.minimize import STEADY, Descent, Function, Minimize, Point
-from tests.cache import restored, stored
+from tests.stages.checkpoints import restored, stored
 from tests.support import Notes
 
 SIZES = np.geomspace(1, 1e3, 20)

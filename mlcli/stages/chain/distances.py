@@ -84,7 +84,7 @@ class OfPairs:
 
     def _instead(self) -> str:
         """What takes less memory."""
-        if hasattr(self.chain.kernel, "for_halved"):
+        if self.chain.kernel.bent:
             of_points = isinstance(self.chain.data, Features)
             return "use kernel gaussian, which is streamed" if of_points else "give fewer points"
         return "of features, pca gives the same embedding in little memory; or " * metric_of(

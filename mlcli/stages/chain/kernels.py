@@ -6,11 +6,12 @@ from pydantic import Field
 
 from mlcli.base.options import option
 from mlcli.stages.graph.affinities import Affinity, Binary
-from mlcli.stages.kernels.factored import Route
 from mlcli.stages.kernels.functions import CosineKernel, Function, Gaussian, Linear, Polynomial, Sigmoid
 from mlcli.stages.kernels.laplacian import LaplacianKernel
-from mlcli.stages.kernels.pairwise import KernelOptions
+from mlcli.stages.kernels.pairwise import KernelOptions, Route
 from mlcli.stages.unfolding.unfold import SOFTNESS, Unfolding
+
+Constraints = Literal["equal", "at_most"]
 
 
 class GowerKernel(KernelOptions):
@@ -30,6 +31,11 @@ class Products(KernelOptions):
     by_columns: ClassVar[bool] = True
     route: Route = option("auto", "Which matrix is solved: columns (covariance), rows (dual), the data (svd), by power "
                           "iteration (power), or the smaller side, and the data where that loses digits (auto).")
+
+    @property
+    def asked_route(self) -> Route:
+        """The one that was chosen."""
+        return self.route
 
     @property
     def function(self) -> Linear:
@@ -61,7 +67,7 @@ class UnfoldingKernel(KernelOptions):
     kind: ClassVar[str] = "unfolding"
     unit_power: ClassVar[int] = 1
     of_points: ClassVar[tuple[str, ...]] = ("common_neighbors", "ridge")
-    constraints: Literal["equal", "at_most"] = option(
+    constraints: Constraints = option(
         "equal", "Distances of neighbors are kept (equal), or kept from growing (at_most).")
     common_neighbors: bool = option(False, "Whether pairs with a neighbor in common are held like neighbors.")
     basis: int | None = option(

@@ -72,7 +72,7 @@ def _of_centering(chain: Any) -> Iterator[Refusal]:
         yield "centering", "only centering turns -δ²/2 into inner products", "use double, or kernel gaussian"
     if centering == "none" and kernel.kind in OF_GRAPH:
         yield "centering", f"{kernel.name} is centered as it is", "leave centering out"
-    if centering == "double" and getattr(kernel, "route", "auto") != "auto":
+    if centering == "double" and kernel.asked_route != "auto":
         yield "kernel.route", "a kernel centered by rows and columns is solved as a matrix", "use centering columns"
 
 
@@ -106,5 +106,4 @@ def placed_in_chains(kernel: Any) -> Iterator[None]:
     try:
         yield
     except MlcliError as error:
-        where, hint = in_chain(error.where, kernel), in_chain(error.hint, kernel)
-        raise type(error)(error.code.removeprefix("E-"), error.what, where=where, hint=hint) from error
+        raise error.changed(where=in_chain(error.where, kernel), hint=in_chain(error.hint, kernel)) from error

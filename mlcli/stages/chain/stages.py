@@ -51,7 +51,7 @@ class Stages(Options):
 
     def refuse_void(self) -> dict[str, Any]:
         """Raises ConfigError for options that another one makes void; nothing to change."""
-        route = getattr(self.kernel, "route", "auto")
+        route = self.kernel.asked_route
         if route == "svd":
             self.refuse_unused("svd is a direct solver", "eigensolve.solver=dense", "eigensolve.tolerance")
         if route == "power":

@@ -5,7 +5,6 @@ import operator
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.linalg import EPS, triangle_of
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
+from mlcli.stages.kernels.pairwise import Route
 from mlcli.stages.kernels.sides import solve_factor
 
 PART = 1 << 19  # numbers of a factor multiplied by themselves at once
@@ -27,7 +27,6 @@ SAMPLE = 4096  # rows whose mean is near enough to that of all
 TRIFLE = 0.04  # error of a shift, as a share of a column's squares, that loses no digits
 CENTERED = 0.01  # the same of a sample of rows: up to here no shift is needed
 WIDE = 1000  # columns above which FᵀF is too large for every thread to have its own
-Route = Literal["auto", "covariance", "dual", "svd", "power"]
 
 
 @frozen

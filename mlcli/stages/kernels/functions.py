@@ -261,8 +261,7 @@ def directions(points: Array) -> Array:
     """Rows of length one; raises GeometryError for a row of zeros."""
     largest = np.abs(points).max(axis=1, initial=0.0, keepdims=True)
     if not largest.all():
-        row = int(np.flatnonzero(largest == 0)[0]) + 1
-        raise GeometryError("ZERO-ROW", f"row {row} of the points is zero, and has an angle to no other",
+        raise GeometryError("ZERO-ROW", "cosine is not defined for a row of zeros", row=int(np.argmin(largest)),
                             hint="leave such rows out, or choose another kernel")
     scaled = points / largest
     return np.asarray(scaled / np.linalg.norm(scaled, axis=1, keepdims=True))

@@ -1,13 +1,15 @@
 """What a kernel says of itself, and what a function of two points offers: values, or factors of blocks of points."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
 from mlcli.base.options import Options
 from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.distances import inner_products
+
+Route = Literal["auto", "covariance", "dual", "svd", "power"]
 
 
 class KernelOptions(Options):
@@ -23,6 +25,11 @@ class KernelOptions(Options):
     def adapts(self) -> bool:
         """Whether a parameter is chosen by the data."""
         return False
+
+    @property
+    def asked_route(self) -> Route:
+        """Which matrix is to be solved, where there is a choice."""
+        return "auto"
 
 
 class OfProducts(KernelOptions):

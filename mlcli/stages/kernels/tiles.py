@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.errors import rows_from
 from mlcli.stages.kernels.folding import Folded
 from mlcli.stages.kernels.pairwise import Pairwise, against
 
@@ -87,7 +88,8 @@ class Tiles:
         return Tiles, (self.function, self.points, self.kind)
 
     def _factors(self, tile: slice) -> tuple[AnyArray, AnyArray]:
-        left, right = self.function.factors(self.points[tile])
+        with rows_from(tile.start):
+            left, right = self.function.factors(self.points[tile])
         return left.astype(self.kind, copy=False), right.astype(self.kind, copy=False)
 
     def _sides(self, number: int) -> tuple[list[slice], list[slice]]:

@@ -51,8 +51,9 @@ class BernoulliLikelihood(Options):
         wrong = np.argwhere((data.values < 0) | (data.values > 1)) if data.unit.exponent == 0 else np.zeros((1, 2), int)
         if len(wrong):
             row, column = wrong[0].tolist()
-            raise DataError("BERNOULLI", f"{data.unit.number(data.values[row, column]):.6g} is not between 0 and 1",
-                            where=f"row {row + 1}, column {data.columns[column]}",
+            value = data.unit.number(data.values[row, column])
+            raise DataError("BERNOULLI", f"column {data.columns[column]!r}: {value:.6g} is not between 0 and 1",
+                            where="method.likelihood", row=row,
                             hint="choose method.likelihood.name gaussian, or --scale range")
         return Standard.plain(data.values.shape[1])
 

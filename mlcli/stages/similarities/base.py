@@ -10,6 +10,7 @@ from mlcli.base.inputs import Given
 from mlcli.base.products import Products
 from mlcli.base.scaling import Unit
 from mlcli.base.types import Array, Indices, RowsOf
+from mlcli.errors import ConfigError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Fitted
@@ -33,12 +34,13 @@ class Similarity:
 
     @property
     def places(self) -> bool:
-        """Whether new points can be compared with the training points."""
-        return True
+        """Whether new points can be compared with the training points: a similarity that has no rows says so."""
+        return type(self).rows is not Similarity.rows
 
     def rows(self, new: Array) -> Array:
-        """The rows of new points (m x c)."""
-        raise NotImplementedError
+        """The rows of new points (m x c); raises ConfigError where points are known by the edges of a graph alone."""
+        raise ConfigError("NO-PROJECTION", "this run was made of a graph, whose points have no features that new "
+                          "points could be compared by", hint="fit the graph with the new points in it")
 
     def width(self, given: int) -> int:
         """c, for new rows of so many numbers."""

@@ -42,8 +42,9 @@ class BackConstrained(Similarity):
     def rows(self, new: Array) -> Array:
         """The values (m x c); raises DataError where a cell is missing."""
         if (gaps := np.isnan(new).any(axis=1)).any():
-            raise DataError("MISSING", f"row {int(np.flatnonzero(gaps)[0]) + 1} lacks a cell, and a back constraint "
-                            "needs all of them", hint="fit with method.constraint=none, or complete the rows")
+            raise DataError("MISSING", "a back constraint needs all cells, and one is missing",
+                            hint="fit with method.constraint=none, or complete the rows",
+                            row=int(np.flatnonzero(gaps)[0]))
         return self.map(new)
 
     def width(self, given: int) -> int:

@@ -8,8 +8,7 @@ from mlcli.base.inputs import Given
 from mlcli.base.products import Products
 from mlcli.base.scaling import Unit
 from mlcli.base.stored import stored
-from mlcli.base.types import Array, Indices, RowsOf
-from mlcli.errors import ConfigError
+from mlcli.base.types import Indices, RowsOf
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.graph.affinities import Affinity
 from mlcli.stages.graph.graph import Graph
@@ -26,15 +25,6 @@ class GivenGraph(Similarity):
 
     graph: Graph
     landmarks: Indices | None = None  # the points that count; None: all
-
-    @property
-    def places(self) -> bool:
-        """No new point can be compared with them."""
-        return False
-
-    def rows(self, new: Array) -> Array:
-        """There are none: raises ConfigError."""
-        raise no_rows()
 
     def width(self, given: int) -> int:
         """One for each point that counts."""
@@ -67,21 +57,6 @@ class EdgeAffinities(Similarity):
     graph: Graph
     affinity: Affinity
 
-    @property
-    def places(self) -> bool:
-        """No new point can be compared with them."""
-        return False
-
-    def rows(self, new: Array) -> Array:
-        """There are none: raises ConfigError."""
-        raise no_rows()
-
     def width(self, given: int) -> int:
         """One for each point."""
         return self.graph.size
-
-
-def no_rows() -> ConfigError:
-    """The error for new points."""
-    return ConfigError("NO-PROJECTION", "this run was made of a graph, whose points have no features that new points "
-                       "could be compared by", hint="fit the graph with the new points in it")

@@ -11,7 +11,7 @@ from mlcli.base.scaling import Unit
 from mlcli.base.stage import stage
 from mlcli.base.stored import stored
 from mlcli.base.types import AnyArray, Array
-from mlcli.errors import NumericalError
+from mlcli.errors import NumericalError, rows_from
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.decoders import Affine, Decoder
@@ -39,7 +39,7 @@ class Projector:
             measured = self.input_unit.measured(new[block])
             if not self.similarity.in_features and self.similarity.comparison.scalable:  # else none is squared
                 require_near(np.abs(measured) > FARTHEST, block.start or 0)
-            with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            with np.errstate(over="ignore", invalid="ignore"), rows_from(block.start or 0):  # overflow: refused below
                 rows = self.centering(self.similarity.rows(measured))
                 coordinates[block] = self.output_unit.plain(rows @ self.axes)
         require_near(~np.isfinite(coordinates))
@@ -107,6 +107,6 @@ class Projector:
 def require_near(far: AnyArray, first: int = 0) -> None:
     """Raises NumericalError where something of a new point is too far (m x anything)."""
     if far.any():
-        row = first + int(np.flatnonzero(far.any(axis=1))[0]) + 1
-        raise NumericalError("PROJECTION", f"new point {row} is too far from the training points for double precision",
-                             hint="check its numbers, or leave it out")
+        row = first + int(np.flatnonzero(far.any(axis=1))[0])
+        raise NumericalError("PROJECTION", "this point is too far from the training points for double precision",
+                             hint="check its numbers, or leave it out", row=row)

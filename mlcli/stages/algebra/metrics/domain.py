@@ -53,4 +53,4 @@ class Domain:
             raise self._refused(int(np.flatnonzero(~inside)[0]), f"{self.metric} is not defined for {what}", remedy)
 
     def _refused(self, row: int, what: str, remedy: str) -> DataError:
-        return DataError("METRIC", f"row {row + 1} ({self.ids[row]!r}), {what}", where="method.metric", hint=remedy)
+        return DataError("METRIC", what, where="method.metric", hint=remedy, row=row, name=repr(self.ids[row]))
