@@ -204,7 +204,7 @@ def _median(subject: Subject, rate: float, power: int) -> Check:
     lengths, errors = lengths[lengths > 0] ** power, errors[lengths > 0] * power
     if not len(lengths):
         return count("rate", int(rate != 1.0), "the rate of points that are all equal is one")
-    near = 1e-9 + errors
+    near = 1e-9 + errors + subject.spectrum.tolerance  # which knows paths in single precision
     below, upto = float(np.mean(lengths * rate < 1 - near)), float(np.mean(lengths * rate <= 1 + near))
     slack = 1.0 / len(lengths) if whole else 0.1
     wrong = not (below <= 0.5 + slack and upto >= 0.5 - slack)

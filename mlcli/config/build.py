@@ -53,7 +53,8 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     for extra, module in config.method.requires().items() if fits else ():
         if find_spec(module) is None:
             raise DependencyMissing("EXTRA", f"{config.method.name} needs {module}, which is not installed",
-                                    where=complete.origin(("method", "name")), hint=f"pip install 'manifold-cli[{extra}]'")
+                                    where=complete.origin(("method", "name")),
+                                    hint=f"pip install 'manifold-cli[{extra}]'")
     missing = sorted({"png", "pdf"} & set(config.report.figures)) if find_spec("matplotlib") is None else []
     if missing:
         raise DependencyMissing("PLOT", f"figures as {' and '.join(missing)} need matplotlib, which is not installed",

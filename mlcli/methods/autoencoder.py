@@ -30,7 +30,8 @@ class Autoencoder(OfNetworks):
     y = f(x) and x̂ = g(y), with the mean of ‖x̂ - x‖² as small as it can be. `layers` lists the hidden units of f; g has
     the same in reverse. Rows are centered and divided by one scale, the root of the columns' mean variance, so
     coordinates have no unit. Without hidden layers the optimum is known in closed form, the subspace of PCA, and no
-    training is needed; with them `manifold-cli[neural]` is (JAX), for the fit alone: `project` and `reconstruct` use NumPy.
+    training is needed; with them `manifold-cli[neural]` is (JAX), for the fit alone: `project` and `reconstruct` use
+    NumPy.
     Constraints keep a code from being a copy: inputs are corrupted and must be mended (`corruption`), coordinates are
     small or rarely active (`sparsity`), depend little on the inputs (`contraction`), units are dropped at random
     (`dropout`), weights shrink (`learning.decay`) or are shared by f and g (`tied`).

@@ -34,8 +34,8 @@ class VAE(OfNetworks):
     another. Both are trained to raise the evidence lower bound E_q log p(x | z) - β KL(q ‖ N(0, I)). Coordinates are
     the means m(x), and `posterior.csv` holds their standard deviations s(x). Without hidden layers the optimum is
     known: probabilistic PCA, whose posterior is of this form, so that the bound is the likelihood. With them training
-    needs `manifold-cli[neural]` (JAX); `project` and `reconstruct` use NumPy. `fit` in `run.json` holds the bound and its two
-    parts for an average row, and for the rows that were held out a tighter bound, by importance weights.
+    needs `manifold-cli[neural]` (JAX); `project` and `reconstruct` use NumPy. `fit` in `run.json` holds the bound and
+    its two parts for an average row, and for the rows that were held out a tighter bound, by importance weights.
 
     Of four ways to approximate a posterior this is the recognition model: one function for all rows, so that a new row
     costs one pass. With a fixed family each row would have parameters of its own to optimize; a structured

@@ -1,4 +1,4 @@
-"""Figures as PNG and PDF, drawn by Matplotlib (the extra `manifold-cli[plot]`) with the colors for a light background."""
+"""Figures as PNG and PDF, drawn by Matplotlib (the extra `manifold-cli[plot]`) in colors for a light background."""
 
 import io
 import logging

@@ -16,12 +16,10 @@ from mlcli.stages.algebra.metrics import Fitted
 from mlcli.stages.similarities.squares import CACHED, squared
 
 RADIUS = 6371.0088  # kilometers
-SMALL, LARGE = 1e-15, 2.0**600  # distances whose powers may vanish, and what keeps them in range
 NEARBY = 1e-2  # radians below which the difference of two directions loses digits
 TERMS, SMALL_RATIO = 8, 1 / 8  # of a series: what is left out is 2⁻⁵⁵ of the rest
 CLOSE = 1e-2  # share of squared norms below which squared distances are summed, as their errors are bounded closely
 PAIRS = 16  # points on a side of a matrix whose diagonal is of use
-HIGH = 15.0  # a power that a small difference beside a large one survives
 Formula = Callable[[Any, Array, Array], Array]
 FORMULAS: dict[str, Formula] = {}
 
@@ -72,17 +70,14 @@ def _by_scipy(metric: Any, left: Array, right: Array) -> Array:
 
 @_formula("minkowski")
 def _minkowski(metric: Any, left: Array, right: Array) -> Array:
-    """High powers by logarithms, as they may vanish."""
-    from scipy.special import logsumexp
-
-    if metric.p <= HIGH:
-        found = _cdist(left, right, "minkowski", p=metric.p)
-        if (found > SMALL).all():
-            return found
-        with np.errstate(over="ignore"):  # of other pairs
-            return np.where(found > SMALL, found, _cdist(left * LARGE, right * LARGE, "minkowski", p=metric.p) / LARGE)
-    with np.errstate(divide="ignore"):
-        return np.array([np.exp(logsumexp(metric.p * np.log(np.abs(x - right)), axis=1) / metric.p) for x in left])
+    """In units of each pair's largest difference, so that no power vanishes or leaves the range."""
+    found = np.empty((len(left), len(right)))
+    for row, x in enumerate(left):
+        gaps = np.abs(x - right)
+        most = gaps.max(axis=1, keepdims=True)
+        np.divide(gaps, most, out=gaps, where=most > 0)
+        found[row] = most[:, 0] * (gaps**metric.p).sum(axis=1) ** (1 / metric.p)
+    return found
 
 
 @_formula("cosine")
