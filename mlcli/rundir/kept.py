@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mlcli.base.products import ROOM, ROWS, Name, Product, Products, Sparse, Square
+from mlcli.base.products import ROOM, ROWS, SIDE, Name, Product, Products, Sparse, Square
 from mlcli.base.publish import writing
 from mlcli.base.stage import part, stage
 from mlcli.base.steps import Step
@@ -79,7 +79,8 @@ def kept_step(keep: Sequence[Name], rows: int, fit: float) -> Step:
     """What writing them would cost; rows of square matrices are computed again, in as long as the fit, about."""
     squares = sum(name not in SPARSE for name in keep)
     return Step("keep", ", ".join(KEPT[name] for name in keep), squares * fit + bytes_of(keep, rows) / RATE,
-                8.0 * rows * min(rows, max(ROWS, ROOM // rows)) if squares else float(bytes_of(keep, rows)))
+                8.0 * max(rows * min(rows, max(ROWS, ROOM // rows)), min(rows, SIDE) ** 2) if squares else float(
+                    bytes_of(keep, rows)))
 
 
 def free_bytes(output: Path) -> int:
