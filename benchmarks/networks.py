@@ -1,10 +1,11 @@
-"""Times the training of an autoencoder beside the same network written out in JAX, in turns in one process.
+"""Times the training of an autoencoder beside the same network written out in JAX, and in PyTorch where there is one.
 
-`python benchmarks/networks.py --help`; both start from the same weights and see the same rows in the same order, so
-that their objectives can be compared.
+`python benchmarks/networks.py --help`; all run in turns in one process, start from the same weights and see the same
+rows in the same order, so that their objectives can be compared.
 """
 
 import argparse
+import importlib.util
 import statistics
 import time
 from pathlib import Path
@@ -51,6 +52,37 @@ def by_hand(rows: Any, start: Any, learning: Any) -> float:
     return float(np.mean([float(value) for value in told]))
 
 
+def by_hand_in_torch(rows: Any, start: Any, learning: Any, threads: int) -> float:
+    """The same in PyTorch."""
+    import torch
+
+    torch.set_num_threads(threads)
+    layers = [tuple(torch.tensor(leaf, dtype=torch.float32, requires_grad=True) for leaf in layer)
+              for side in ("encoder", "decoder") for layer in start[side]]
+    code = len(start["encoder"]) - 1  # the layer that has no activation, besides the last
+    optimizer = torch.optim.Adam([leaf for layer in layers for leaf in layer])
+    batches = [rows.shuffled(epoch, learning.batch) for epoch in range(learning.epochs)]
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: learning.rates(
+        step, sum(map(len, batches))) / 1e-3)
+    values = torch.tensor(((rows.points - rows.standard.means) / rows.standard.scale).astype(np.float32))
+    told = []
+    for epoch in batches:
+        told = []
+        for chosen in epoch:
+            seen = passed = values[torch.from_numpy(chosen)]
+            for place, (weights, biases) in enumerate(layers):
+                passed = torch.addmm(biases, passed, weights)
+                if place not in (code, len(layers) - 1):
+                    passed = torch.nn.functional.softplus(passed)
+            value = torch.mean((passed - seen) ** 2)
+            optimizer.zero_grad()
+            value.backward()
+            optimizer.step()
+            schedule.step()
+            told.append(value.detach())
+    return float(np.mean([float(value) for value in told]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("images", type=Path, help="images as .npy, such as MNIST's, a row or a square each")
@@ -73,7 +105,9 @@ def main() -> None:
         rows = training.Rows.of(points, Standard.of(points), learning, Compute())
         start = objective.start([points.shape[1], 500, 250, 16], np.random.default_rng(0))
         sides = {"mlcli": lambda: float(training.trained(objective, rows, start, learning).trace[-1, 0]),
-                 "by hand": lambda: by_hand(rows, start, learning)}
+                 "JAX": lambda: by_hand(rows, start, learning)}
+        if importlib.util.find_spec("torch"):
+            sides["PyTorch"] = lambda: by_hand_in_torch(rows, start, learning, given.threads)
         seconds: dict[str, list[float]] = {name: [] for name in sides}
         found: dict[str, float] = {}
         for _ in range(given.repeats):
@@ -85,7 +119,7 @@ def main() -> None:
     medians = {name: statistics.median(times) for name, times in seconds.items()}
     for name, value in found.items():
         print(f"{name:8} {medians[name]:7.2f} processor seconds   objective {value:.9g}")
-    print(f"{medians['mlcli'] / medians['by hand']:.3f} times the seconds")
+        print(f"         mlcli takes {medians['mlcli'] / medians[name]:.3f} times that")
 
 
 if __name__ == "__main__":

@@ -38,3 +38,8 @@ def count(name: str, wrong: int, how: str, *, exact: bool = True) -> Check:
 def skipped(name: str, why: str) -> Check:
     """A check that was not made, and why."""
     return Check(name, float("nan"), 0.0, "skipped", why, exact=False)
+
+
+def later(name: str) -> Check:
+    """A check that is made where everything is checked."""
+    return skipped(name, "left to mlcli verify --full")

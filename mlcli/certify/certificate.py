@@ -94,7 +94,8 @@ def numbers(subject: Subject) -> Iterator[Check]:
         if there:
             yield from _held(subject)
             yield projection.projected(subject, claim.tolerance)
-        yield from asked.method.identities(asked.data, asked.model)
+        own = asked.method.identities_in_full if subject.plan.full else asked.method.identities
+        yield from own(asked.data, asked.model)
 
 
 def _held(subject: Subject) -> Iterator[Check]:

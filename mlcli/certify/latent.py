@@ -9,14 +9,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.check import EPS, Check, count, later, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance
 from mlcli.base.scaling import Unit, all_finite
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.linear import Centered
-from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.latent.model import Latent
 

@@ -5,12 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from mlcli.base.check import EPS, PASS, Check, count, ratio, skipped
+from mlcli.base.check import EPS, PASS, Check, count, later, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Features
 from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import nothing_above
-from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most
 
 NUMBER = 3e-9  # seconds for one number of the data in all passes of this page

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from mlcli.base.check import Check, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Indices
 
@@ -26,8 +25,3 @@ class Plan:
         if self.full or few >= size:
             return np.arange(size)
         return np.sort(np.random.default_rng(self.seed).choice(size, few, replace=False))
-
-
-def later(name: str) -> Check:
-    """A check that is made where everything is checked."""
-    return skipped(name, "left to mlcli verify --full")

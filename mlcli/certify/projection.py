@@ -50,8 +50,8 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
     apart, size = float(gap.max(initial=0.0)), most(subject.embedding)
     if tolerance is not by_rows or check.verdict != "pass" or apart <= LOST * size:
         return check
-    return replace(check, verdict="warn", how=f"{how}; they differ by {apart / size:.0e} of the largest one: a row far "
-                   "from all others, or features that nearly depend on each other, leave no more digits")
+    return replace(check, verdict="warn", how=f"{how}; they differ by {apart / (size or apart):.0e} of the largest "
+                   "one: a row far from all others, or features that nearly depend on each other, leave no more digits")
 
 
 def _rows(subject: Subject) -> Indices:

@@ -5,12 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, ratio
+from mlcli.base.check import EPS, Check, later, ratio
 from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.graph import joined_in, neighbors
-from mlcli.certify.plan import later
 from mlcli.certify.subject import Subject, most, tied
 from mlcli.stages.algebra.metrics.points import metric_of, straight
 from mlcli.stages.graph.nearest import Lists

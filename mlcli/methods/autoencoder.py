@@ -107,9 +107,9 @@ class Autoencoder(OfNetworks):
             name: Quantity(values) for name, values in found.curves.items()},
                           fit={**self.figures(data, standard, left), **found.facts})
 
-    def identities(self, data: Features, model: Model) -> list[Check]:
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Coordinates and error by a forward pass of its own."""
-        return passes(data, model)
+        return passes(data, model, full)
 
     @staticmethod
     def figures(data: Features, standard: Standard, left: float) -> dict[str, Any]:

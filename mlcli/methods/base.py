@@ -159,6 +159,10 @@ class Method(Options):
         """Statements of this method's own for the certificate; data and model in the units of the computation."""
         return []
 
+    def identities_in_full(self, data: Any, model: Model) -> list[Check]:
+        """The same, however long they take."""
+        return self.identities(data, model)
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Stages other than the eigensolve whose defaults depend on the data: neighbors, at most n - 1 of them."""
         if "neighbors" not in type(self).model_fields:

@@ -4,6 +4,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
 from mlcli.base.signs import leading_signs
@@ -39,6 +40,9 @@ class OfNetworks(Method):
         def trained(self, data: Features, compute: Compute) -> Model:
             """Both networks with the weights that training ended with."""
 
+        def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
+            """Forward passes of some rows, or of all."""
+
     @property
     def closed(self) -> bool:
         """Whether the optimum is known."""
@@ -61,6 +65,10 @@ class OfNetworks(Method):
     def solve(self, data: Features, compute: Compute) -> Model:
         """The closed form, or the weights that training ended with."""
         return self.solved(data, compute) if self.closed else self.trained(data, compute)
+
+    def identities_in_full(self, data: Features, model: Model) -> list[Check]:
+        """Those of all rows."""
+        return self.identities(data, model, full=True)
 
     @staticmethod
     def model(data: Features, standard: Standard, codes: Array, networks: tuple[Network, Network],

@@ -113,8 +113,8 @@ class VAE(OfNetworks):
                               name: own.curve(name, values) for name, values in found.curves.items()},
                           fit={**own.figures(found.held, self.importance), **found.facts})
 
-    def identities(self, data: Features, model: Model) -> list[Check]:
+    def identities(self, data: Features, model: Model, full: bool = False) -> list[Check]:
         """Coordinates by a forward pass of its own, and the bound by other formulas."""
         if self.closed:
-            return [*passes(data, model), *marginal(data, model)]
-        return [*passes(data, model), *variational(data, model, self.likelihood.log_density)]
+            return [*passes(data, model, full), *marginal(data, model)]
+        return [*passes(data, model, full), *variational(data, model, self.likelihood.log_density, full)]

@@ -1,18 +1,22 @@
 """The certificate of networks: forward passes, errors and bounds by formulas of its own, at the stored weights."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, ratio, skipped
+from mlcli.base.blocks import in_order, row_blocks
+from mlcli.base.check import EPS, Check, later, ratio, skipped
 from mlcli.base.inputs import Features
-from mlcli.base.types import Array
+from mlcli.base.types import Array, Indices
 from mlcli.methods.model import Model, existing
 from mlcli.stages.neural.network import Layer, Network
 
-MOST = 10**8  # products of weights and rows up to which every row is passed; else a few rows are
-FEW = 16
+T = TypeVar("T")
+
+MOST = 10**8  # products of weights and rows that there is time for
+FEW = 16  # rows at least
+BLOCK = 1 << 19  # activations of a layer that a thread holds
 NODES = 8  # of a quadrature that is exact for squares
 APART = 6.0  # standard errors that two means of draws may be apart
 
@@ -41,35 +45,51 @@ def parts(model: Model) -> tuple[Any, Any]:
     return projector.similarity, projector.decoder
 
 
-def passes(data: Features, model: Model) -> list[Check]:
-    """Coordinates are the encoder's outputs, and the share of the variance that is lost is that of what comes back."""
-    encoder, decoder = parts(model)
-    rows, whole = chosen(len(data.values), encoder.network, decoder.network)
-    points = data.values[rows]
-    outputs = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)
-    codes = outputs[:, : model.embedding.shape[1]]
-    gap = np.abs(codes * decoder.signs - model.embedding[rows])
-    size = float(np.abs(model.embedding).max(initial=0.0))
-    checks = [ratio("codes", float(gap.max(initial=0.0)), 1e-11 * size + existing(model.projector).rounding(points),
+def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
+    """Coordinates are the encoder's outputs, and the share of the variance that is lost is that of what comes back.
+
+    The share takes every row, the coordinates as many as there is time for, unless everything is checked.
+    """
+    (encoder, decoder), projector = parts(model), existing(model.projector)
+    rows, whole = chosen(len(data.values), full, encoder.network, decoder.network)
+    stated, mean = model.fit.get("unexplained"), data.values.mean(axis=0)
+
+    def block(part: slice) -> tuple[float, ...]:
+        points = data.values[rows[part]]
+        codes = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)[:, : len(decoder.signs)]
+        gap = codes * decoder.signs - model.embedding[rows[part]]
+        sizes = largest(gap), projector.rounding(points), largest(points)
+        if stated is None or not whole:
+            return *sizes, 0.0, 0.0
+        back = decoder.means + decoder.scale * forward(decoder.network.layers, codes)
+        return *sizes, float(np.sum((back - points) ** 2)), float(np.sum((points - mean) ** 2))
+
+    gaps, roundings, sizes, errors, squares = np.transpose(in_blocks(
+        block, len(rows), encoder.network, decoder.network))
+    checks = [ratio("codes", float(gaps.max()), 1e-11 * largest(model.embedding) + float(roundings.max()),
                     "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
-    stated = model.fit.get("unexplained")
     if stated is None:
         return checks
     if not whole:
-        return [*checks, skipped("reconstruction", "too many rows for so many weights")]
-    back = decoder.means + decoder.scale * forward(decoder.network.layers, codes)
-    total = float(np.sum((points - points.mean(axis=0)) ** 2))
-    lost = float(np.sum((back - points) ** 2)) / total if total > 0 else stated
-    rounding = EPS * max(*points.shape, 10) * (1 + largest(points) ** 2 * points.size / max(total, 1e-300))
-    return [*checks, ratio("reconstruction", abs(lost - stated), 1e-11 + rounding,
+        return [*checks, later("reconstruction")]
+    total = float(squares.sum())
+    lost = float(errors.sum()) / total if total > 0 else stated
+    rounding = EPS * max(*data.values.shape, 10) * (1 + sizes.max() ** 2 * data.values.size / max(total, 1e-300))
+    return [*checks, ratio("reconstruction", abs(lost - stated), (1e-11 + rounding) * max(stated, 1.0),
                            "Σ ‖x̂ - x‖² / Σ ‖x - mean‖², as stated")]
 
 
-def chosen(rows: int, *networks: Network) -> tuple[slice, bool]:
-    """All rows, or a few evenly spaced; and whether it is all."""
+def chosen(rows: int, full: bool, *networks: Network) -> tuple[Indices, bool]:
+    """All rows, or as many as there is time for, evenly spaced; and whether it is all."""
     weights = sum(layer.weights.size for network in networks for layer in network.layers)
-    whole = rows * weights <= MOST
-    return slice(None, None, 1 if whole else max(rows // FEW, 1)), whole
+    few = max(MOST // weights, FEW)
+    whole = full or rows <= few
+    return np.arange(rows) if whole else np.linspace(0, rows - 1, few).astype(int), whole
+
+
+def in_blocks(work: Callable[[slice], T], rows: int, *networks: Network) -> list[T]:
+    """What becomes of a few rows at a time, on all threads."""
+    return list(in_order(work, row_blocks(rows, BLOCK, max(network.width for network in networks))))
 
 
 def largest(values: Array) -> float:
@@ -77,28 +97,37 @@ def largest(values: Array) -> float:
     return float(np.abs(values).max(initial=0.0))
 
 
-def variational(data: Features, model: Model, density: Callable[..., Array]) -> list[Check]:
+def variational(data: Features, model: Model, density: Callable[..., Array], full: bool = False) -> list[Check]:
     """The parts of the bound: the divergence by quadrature, the other by draws of its own, and their difference.
 
     `density` gives log p of rows as the network sees them at the decoder's sums, with the logarithm of its noise.
     """
     (encoder, decoder), fit = parts(model), model.fit
-    if not chosen(len(data.values), encoder.network, decoder.network)[1]:
-        return [skipped("bound", "too many rows for so many weights")]
-    seen = (data.values - encoder.means) / encoder.scale
-    means, logs = np.split(forward(encoder.network.layers, seen), 2, axis=1)
+    rows, whole = chosen(len(data.values), full, encoder.network, decoder.network)
+    bound = ratio("bound", abs(fit["reconstruction"] - fit["divergence"] - fit["elbo"]),
+                  1e-11 * (abs(fit["reconstruction"]) + abs(fit["divergence"])), "the bound is what is left of both")
+    if not whole:
+        return [later("divergence"), bound, later("log-density")]
     nodes, weights = np.polynomial.hermite_e.hermegauss(NODES)
-    at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
-    divergence = float(np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)) / np.sqrt(2 * np.pi) / len(means)
-    checks = [ratio("divergence", abs(divergence - fit["divergence"]), 1e-11 * (1 + abs(divergence)),
-                    "KL(q ‖ N(0, I)) by quadrature, as stated"),
-              ratio("bound", abs(fit["reconstruction"] - fit["divergence"] - fit["elbo"]),
-                    1e-11 * (abs(fit["reconstruction"]) + abs(fit["divergence"])), "the bound is what is left of both")]
-    codes = means + np.exp(logs / 2) * np.random.default_rng(1).standard_normal(means.shape)
+    normal = np.random.default_rng(1).standard_normal((len(rows), len(decoder.signs)))
     *others, last = decoder.network.layers
-    sums = forward([*others, Layer(last.weights, last.biases, "identity")], codes)
-    shift = float(np.log(encoder.scale)) + data.unit.logarithm(1)  # of each cell of a density
-    logarithms = density(seen, sums, np.log(fit.get("noise_variance", 1.0)) - 2 * shift, np)
+    sums = [*others, Layer(last.weights, last.biases, "identity")]
+    noise, shift = fit.get("noise_variance", 1.0), float(np.log(encoder.scale)) + data.unit.logarithm(1)
+    level = float(np.log(noise)) - 2 * shift if noise else 0.0
+
+    def block(part: slice) -> tuple[float, Array]:
+        seen = (data.values[part] - encoder.means) / encoder.scale
+        means, logs = np.split(forward(encoder.network.layers, seen), 2, axis=1)
+        at = means[..., None] + np.exp(logs / 2)[..., None] * nodes
+        apart = float(np.sum(((at**2 - nodes**2 - logs[..., None]) / 2) @ weights)) / np.sqrt(2 * np.pi)
+        return apart, density(seen, forward(sums, means + np.exp(logs / 2) * normal[part]), level, np)
+
+    found = in_blocks(block, len(rows), encoder.network, decoder.network)
+    divergence, logarithms = sum(part for part, _ in found) / len(rows), np.concatenate([part for _, part in found])
+    checks = [ratio("divergence", abs(divergence - fit["divergence"]), 1e-11 * (1 + abs(divergence)),
+                    "KL(q ‖ N(0, I)) by quadrature, as stated"), bound]
+    if not noise:
+        return [*checks, skipped("log-density", "the variance of the noise is not a number of double precision")]
     stated = fit["reconstruction"] + ("noise_variance" in fit) * data.values.shape[1] * shift
     error = APART * np.sqrt(2 / len(logarithms)) * float(np.std(logarithms)) + 1e-9 * largest(logarithms)
     return [*checks, ratio("log-density", abs(float(logarithms.mean()) - stated), error / 10,
@@ -110,8 +139,8 @@ def marginal(data: Features, model: Model) -> list[Check]:
     """
     affine, stated, noise = existing(model.projector).affine, model.fit["elbo"], model.fit["noise_variance"]
     rows, columns = data.values.shape
-    if affine is None or stated is None or noise is None or rows * columns**2 > MOST:
-        return [skipped("likelihood", "there is no noise, or there are too many rows and columns")]
+    if affine is None or stated is None or not noise or rows * columns**2 > MOST:
+        return [skipped("likelihood", "there is no noise in double precision, or there are too many rows and columns")]
     own = float((data.unit**2).measured(np.asarray(noise, dtype=np.float64)))
     covariance = affine.directions @ affine.directions.T + own * np.eye(columns)
     deviations = data.values - affine.mean

@@ -5,25 +5,34 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import jax
 import numpy as np
+from jax import nn, random
+from jax import numpy as jnp
+from jax.extend import backend
 
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array
 from mlcli.stages.neural.network import Activation, Hidden, Layer, Network
 
-os.environ.setdefault("PJRT_NPROC", str(allowed()))  # which its thread pool reads once, when it starts
-import jax
-from jax import nn, random
-from jax import numpy as jnp
+POOL = "PJRT_NPROC"  # the variable that XLA's thread pool reads when it starts
 
 jax.config.update("jax_enable_x64", True)  # type: ignore[no-untyped-call]  # so that float64 can be asked for; float32 stays what it is
 
-__all__ = ["FUNCTIONS", "Layers", "Traced", "drawn", "jax", "jnp", "network", "passed", "random"]
+__all__ = ["FUNCTIONS", "Layers", "Traced", "drawn", "held_to_threads", "jax", "jnp", "network", "passed", "random"]
 
 Traced = Any  # an array that JAX follows
 Layers = Sequence[tuple[Traced, Traced]]  # weights and biases
 FUNCTIONS: Mapping[str, Callable[[Traced], Traced]] = {
     "tanh": jnp.tanh, "relu": nn.relu, "softplus": nn.softplus, "logistic": nn.sigmoid, "identity": lambda sums: sums}
+
+
+def held_to_threads() -> None:
+    """Steps run on no more threads than the run may use: a pool that an earlier run left with others is made anew."""
+    threads = str(allowed())
+    if os.environ.get(POOL) != threads:
+        os.environ[POOL] = threads
+        backend.clear_backends()  # type: ignore[no-untyped-call]
 
 
 def passed(layers: Layers, values: Traced, hidden: str, last: str = "identity", dropout: float = 0.0,

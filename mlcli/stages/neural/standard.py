@@ -40,7 +40,7 @@ class Standard:
     def require_variation(self) -> None:
         """Raises DataError where all rows are equal."""
         if not self.varying:
-            raise DataError("NO-VARIATION", "all rows are equal, so there is nothing to learn",
+            raise DataError("NO-VARIATION", "all rows are equal, as far as numbers of their size can tell",
                             hint="give rows that differ")
 
     def seen(self, points: Array, rows: Indices, kind: str) -> AnyArray:

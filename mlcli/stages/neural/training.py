@@ -14,7 +14,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance, note, part, stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
-from mlcli.stages.neural.backend import Traced, jax, jnp, random
+from mlcli.stages.neural.backend import Traced, held_to_threads, jax, jnp, random
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Network
 from mlcli.stages.neural.standard import Standard
@@ -102,6 +102,11 @@ class Rows:
         """Some rows as the network sees them."""
         return self.standard.seen(self.points, rows, self.kind)
 
+    def number(self, value: float) -> AnyArray:
+        """A number as training computes with it; infinite beyond its range, which the weights will show."""
+        with np.errstate(over="ignore"):
+            return np.asarray(value, self.kind)
+
     def shuffled(self, epoch: int, size: int) -> list[Indices]:
         """The rows of each step of an epoch."""
         order = np.random.default_rng([self.seed, epoch]).permutation(self.learned)
@@ -133,6 +138,7 @@ def trained(objective: Objective, rows: Rows, start: Any, learning: Learning, be
 
     Raises NumericalError where the objective is not finite.
     """
+    held_to_threads()
     optimizer, step, judged = compiled(objective, learning.decay)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf, rows.kind), start)
     tree, moments = jax.tree.structure(weights), optimizer.init(weights)
@@ -144,8 +150,8 @@ def trained(objective: Objective, rows: Rows, start: Any, learning: Learning, be
             break
         key, figures = random.fold_in(random.key(rows.seed), epoch), []
         for place, chosen in enumerate(rows.shuffled(epoch, learning.batch)):
-            rate = learning.rates(epoch * batches + place, learning.epochs * batches)
-            weights, moments, told = step(weights, moments, rows.seen(chosen), key, place, np.asarray(rate, rows.kind))
+            rate = rows.number(learning.rates(epoch * batches + place, learning.epochs * batches))
+            weights, moments, told = step(weights, moments, rows.seen(chosen), key, place, rate)
             figures.append(told)
         means = np.mean(np.stack([np.asarray(told, np.float64) for told in figures]), axis=0)
         value = judgment(judged, weights, rows)
@@ -172,8 +178,9 @@ def after(before: Checkpoint, state: tuple[Any, Any], told: Array, held: bool) -
     epoch, weights = len(before.trace) + 1, leaves(state[0])
     needed = told if held else np.delete(told, 1)
     if not (np.isfinite(needed).all() and all(np.isfinite(leaf).all() for leaf in weights)):
-        raise NumericalError("DIVERGED", f"the objective is {told[0]:g} after {epoch} epochs, and grows without bound",
-                             where="method.learning.rate", hint="choose a lower rate")
+        raise NumericalError("DIVERGED", f"the objective or the weights are no longer finite in epoch {epoch}",
+                             where="method.learning.rate", hint="choose a lower rate; numbers beyond single precision "
+                             "need method.learning.precision float64")
     now = replace(before, weights=weights, moments=leaves(state[1]),
                   trace=np.vstack([before.trace.reshape(-1, len(told)), told]))
     if held and told[1] >= before.least:
