@@ -44,9 +44,10 @@ class GPDM(Method):
 
     Coordinates and the parameters of both kernels are those that make rows and sequence most probable, found by L-BFGS
     from a start. Coordinates have mean zero and mean square one over all axes, for a sequence that shrinks is ever more
-    likely under steps that shrink with it; parameters but noises have a wide log-normal prior. `dynamics.weight` says
-    how often the density of the sequence counts: 1 is the published model, columns over axes the balanced one, which
-    is smoother.
+    likely under steps that shrink with it; parameters but noises have a wide log-normal prior. The noise of a step
+    mostly ends at its lower bound, `dynamics.floor`, for coordinates can be bent until steps have none: a small one
+    suits a system that moves by a rule, 0.01 and more one that is pushed about. `dynamics.weight` says how often the
+    density of the sequence counts: 1 is the published model, columns over axes the balanced one.
 
     In `fit` are the log-likelihood of the rows at their coordinates, the log-density of these (`dynamics_log_density`),
     and the parameters, those of the steps as `dynamics_...`. `spectrum.csv` holds the relevance of each axis, the
@@ -58,8 +59,8 @@ class GPDM(Method):
     of their own, and get the most probable coordinates given all of it; cells or whole rows may be missing
     (`prepare.missing: model` in a run on complete rows), and `mlcli reconstruct` fills them in.
 
-    It fails where rows are not one sequence in equal steps, and where the start tangles the sequence: compare starts by
-    the objective in `trace.csv`. A fit takes n³ operations an iteration. What it gives stands in `docs/gpdm.md`.
+    It fails where rows are not one sequence in equal steps, and where the start tangles it: compare starts by the
+    objective in `trace.csv`. A fit takes n³ operations an iteration. What it gives stands in `docs/gpdm.md`.
 
     Source: Wang, Fleet and Hertzmann, "Gaussian process dynamical models for human motion", 2008; Urtasun, Fleet and
     Fua, "3D people tracking with Gaussian process dynamical models", 2006 (balanced).
@@ -88,8 +89,7 @@ class GPDM(Method):
         return min(len(data.values) - 1, data.values.shape[1])
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
-        """Nothing; raises DataError where a cell is missing, ConfigError for doubled terms, GeometryError for few rows.
-        """
+        """Nothing; raises DataError for a missing cell, ConfigError for doubled terms, GeometryError for few rows."""
         if not all_finite(data.values):
             raise DataError("MISSING", "gpdm is fitted to complete rows; only rows that are projected may lack cells",
                             where="prepare.missing", hint="choose mean, or lgssm")
@@ -142,9 +142,8 @@ class GPDM(Method):
     def identities(self, data: Features, model: Model) -> list[Check]:
         """Likelihood, decoder, relevances and the density of the sequence again, and iterations that never fall."""
         similarity: Any = existing(model.projector).similarity
-        posterior, fit = similarity.posterior, model.fit
-        stated = None if not len(posterior.places) else fit["log_likelihood"] + data.unit.logarithm(
-            Observations.of(data.values).cells)
-        return [*of_process(posterior, data.values, model.embedding, stated),
-                *of_sequence(similarity, model.embedding, fit), *of_forecast(similarity, model),
+        posterior, stated = similarity.posterior, model.fit.get("log_likelihood")
+        plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
+        return [*of_process(posterior, data.values, model.embedding, plain),
+                *of_sequence(similarity, model.embedding, model.fit), *of_forecast(similarity, model),
                 relevant(posterior, model.embedding, model.ranks.solved), never_less_likely(model.trace, data.values)]

@@ -27,7 +27,7 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "sfa": ("mixture.csv", "-m", "sfa"),
     "lgssm": ("oscillator.csv", "-m", "lgssm", "--set", "method.iterate.limit=30", "--id-column", "time",
               "--set", "prepare.missing=model"),
-    "gpdm": ("helix.npy", "-m", "gpdm", "--set", "method.dynamics.order=2", "--set", "method.minimize.limit=5",
+    "gpdm": ("us_arrests.csv", "-m", "gpdm", "--set", "method.dynamics.order=2", "--set", "method.minimize.limit=5",
              "--set", "prepare.missing=model"),
     "reduced": ("us_arrests.csv", "-m", "lle", "-k", "6", "--scale", "standard", "--reduce", "3"),
     "through": ("transformed", "-m", "isomap", "-k", "8"),

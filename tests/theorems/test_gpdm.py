@@ -166,7 +166,7 @@ def circling(rows: int) -> Array:
 @pytest.mark.parametrize("order", [1, 2])
 def test_a_closed_curve_is_predicted(order: int) -> None:
     rows = circling(60)
-    model = fit("gpdm", rows[:40], forecast=20, dynamics={"order": order}, minimize={"limit": 150})
+    model = fit("gpdm", rows[:40], forecast=20, dynamics={"order": order, "floor": 1e-6}, minimize={"limit": 150})
     assert model.forecast.means.shape == model.forecast.deviations.shape == (20, 4)
     wrong = np.sqrt(np.mean((model.forecast.means - rows[40:]) ** 2))
     assert wrong < 0.05 * np.sqrt(np.mean((rows[39] - rows[40:]) ** 2))  # the last row, as it stays
@@ -175,10 +175,19 @@ def test_a_closed_curve_is_predicted(order: int) -> None:
     assert (np.diff(model.trace) > 0).all()
 
 
+def test_a_swing_on_one_axis_needs_its_last_two_points() -> None:
+    """One point says where the swing is, not where it goes."""
+    swing = np.sin(0.35 * np.arange(70))
+    rows = np.column_stack([swing, np.tanh(2 * swing), swing**2])
+    first, second = (np.abs(fit("gpdm", rows[:50], components=1, forecast=20, dynamics={"order": order},
+                                minimize={"limit": 200}).forecast.means - rows[50:]).max() for order in (1, 2))
+    assert second < 0.15 < 0.5 < first
+
+
 def test_rows_that_are_not_there_are_filled_in_and_gone_on_from() -> None:
     """A gap within new rows, and rows after their end, are where the steps lead."""
     rows = circling(60)
-    model = fit("gpdm", rows[:40], forecast=4, minimize={"limit": 150})
+    model = fit("gpdm", rows[:40], forecast=4, dynamics={"floor": 1e-6}, minimize={"limit": 150})
     new = rows[30:50].copy()
     new[4:8] = new[16:] = np.nan
     filled = model.reconstruct(model.project(new))
@@ -187,10 +196,39 @@ def test_rows_that_are_not_there_are_filled_in_and_gone_on_from() -> None:
     assert np.abs(ended - model.forecast.means).max() < 0.1
 
 
+def relaxing(rows: int) -> Array:
+    """Van der Pol's oscillator, which stays long and jumps, at even times."""
+    from scipy.integrate import solve_ivp
+
+    times = 40 + 0.25 * np.arange(rows)
+    return np.asarray(solve_ivp(lambda time, y: [y[1], 3 * (1 - y[0] ** 2) * y[1] - y[0]], (0, times[-1]), [1.0, 0.0],
+                                t_eval=times, rtol=1e-9, atol=1e-9).y.T)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, 3])
+def test_steps_that_are_not_linear_are_predicted_where_linear_ones_are_not(seed: int) -> None:
+    """Fifty rows after two hundred, seen through eight bent columns with noise of a twentieth of their deviation."""
+    generator, places = np.random.default_rng(seed), relaxing(250 + 7 * seed)[7 * seed :]
+    places = (places - places.mean(axis=0)) / places.std(axis=0)
+    columns = np.tanh(0.7 * places @ generator.standard_normal((2, 8)) + generator.uniform(-1, 1, 8))
+    columns /= columns.std(axis=0)
+    rows = columns + 0.05 * generator.standard_normal(columns.shape)
+    forecast = fit("gpdm", rows[:200], forecast=50).forecast
+    wrong = {"gpdm": forecast.means - columns[200:]}
+    for states in (2, 8):
+        linear = fit("lgssm", rows[:200], components=states)
+        gap = np.vstack([rows[:200], np.full((50, 8), np.nan)])
+        wrong[f"lgssm {states}"] = linear.reconstruct(linear.project(gap))[200:] - columns[200:]
+    errors = {name: float(np.sqrt(np.mean(off**2))) for name, off in wrong.items()}
+    assert errors["gpdm"] < 0.2 < 0.5 < min(errors["lgssm 2"], errors["lgssm 8"])
+    assert np.mean(((forecast.means - rows[200:]) / forecast.deviations) ** 2) < 1.5
+
+
 def test_deviations_are_as_large_as_errors() -> None:
     """Thirty rows ahead of noisy turns, 120 cells: errors over deviations have variance one, to a third."""
     rows = circling(90) + 0.05 * np.random.default_rng(0).standard_normal((90, 4))
-    model = fit("gpdm", rows[:60], forecast=30)
+    model = fit("gpdm", rows[:60], forecast=30, dynamics={"floor": 1e-6})
     over = (model.forecast.means - rows[60:]) / model.forecast.deviations
     assert np.mean(over**2) == pytest.approx(1, abs=0.35)
     assert np.sqrt(np.mean((model.forecast.means - circling(90)[60:]) ** 2)) < 0.05  # less than the rows' noise

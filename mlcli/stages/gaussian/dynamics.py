@@ -21,8 +21,6 @@ from mlcli.stages.gaussian.evidence import Exact, Observations, Slope
 from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.posterior import Posterior
 
-FLOOR = 1e-6  # of the noise, as a share of the points' variance
-
 
 @frozen
 class Steps:
@@ -117,12 +115,13 @@ class Dynamics(Options):
         ("rbf", "linear"), "Terms of the kernel of the steps, which are added; white noise comes to them.",
         min_length=1)
     order: Literal[1, 2] = option(1, "Points that the next one depends on: the last one, or the last two.")
+    floor: float = option(1e-4, "Lower bound of the noise of a step, as a share of the points' variance.", gt=0, lt=1)
     weight: float = option(1.0, "How often the density of the sequence counts beside that of the features.", gt=0)
 
     @property
     def density(self) -> Density:
         """The density of a sequence of variance one."""
-        return Density(started(self.kernel, 1.0, FLOOR), self.order, self.weight)
+        return Density(started(self.kernel, 1.0, self.floor), self.order, self.weight)
 
 
 @frozen
