@@ -39,9 +39,7 @@ class GPDM(Method):
     """Coordinates that move by one Gaussian process and lead to the features by another; rows are in time order.
 
     y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a Gaussian process,
-    so that steps need not be linear as those of `lgssm` are. The first point is standard normal; with
-    `dynamics.order: 2` points follow from the last two.
-
+    so that steps need not be linear as those of `lgssm` are; with `dynamics.order: 2` points follow from the last two.
     Coordinates and the parameters of both kernels are those that make rows and sequence most probable, found by L-BFGS
     from a start. Coordinates have mean zero and mean square one over all axes, for a sequence that shrinks is ever more
     likely under steps that shrink with it; parameters but noises have a wide log-normal prior. The noise of a step
@@ -50,9 +48,8 @@ class GPDM(Method):
     density of the sequence counts: 1 is the published model, columns over axes the balanced one.
 
     In `fit` are the log-likelihood of the rows at their coordinates, the log-density of these (`dynamics_log_density`),
-    and the parameters, those of the steps as `dynamics_...`. `spectrum.csv` holds the relevance of each axis, the
-    variance of the slope of f along it times the variance of the coordinates, as shares of their sum; axes are
-    principal.
+    and the parameters, those of the steps as `dynamics_...`. Axes are principal; `spectrum.csv` holds their relevances,
+    the variance of the slope of f along each times the variance of the coordinates, as shares of the sum.
 
     `forecast: N` writes the next N rows to `forecast.csv`: the means where the mean steps lead, and standard deviations
     with the uncertainty of the steps carried along linearly, which is rough after many steps. New rows are a sequence
@@ -74,7 +71,7 @@ class GPDM(Method):
     digits: ClassVar = 1e-6
     ways: ClassVar = (
         way("", "permutation", "twins", "alone", minimize={"limit": 12}),
-        way("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12}))
+        way("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12}, forecast=3))
     name: Literal["gpdm"] = "gpdm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
         ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
@@ -82,7 +79,7 @@ class GPDM(Method):
     start: Start = Principal()
     minimize: Minimize = Minimize()
     axes: Axes = Axes()
-    forecast: int = option(0, "Next rows that are predicted, in `forecast.csv`.", ge=0)
+    forecast: int = option(0, "Next rows that are predicted, in `forecast.csv`.", ge=0, le=100_000)
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and d."""
@@ -101,8 +98,12 @@ class GPDM(Method):
                                 where="method.dynamics.order", hint="choose 1, or give more rows")
         return {}
 
+    def tables(self) -> tuple[str, ...]:
+        """The forecast, where there is one."""
+        return ("forecast",) if self.forecast else ()
+
     def reproduces(self) -> bool:
-        """A sequence of its own has other steps than those that were fitted to it."""
+        """A sequence of its own follows steps that were not fitted to it."""
         return False
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
@@ -120,8 +121,8 @@ class GPDM(Method):
         if not observed.variance:
             return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
                                spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True))
-        trail, covariance = Trail(starts[0].shape[1], self.dynamics.density), started(
-            self.kernel, observed.variance, FLOOR)
+        trail = Trail(starts[0].shape[1], self.dynamics.density)
+        covariance = started(self.kernel, observed.variance, FLOOR)
         free = np.zeros(len(covariance.logs), dtype=bool)
         ended = best(Moving(Exact(observed), trail, covariance, False, free), starts, self.minimize)
         logs, cells = trail.logs(ended.latent), (observed.cells,)

@@ -207,6 +207,8 @@ def test_a_forecast_is_in_the_units_of_the_input(mlcli: Caller) -> None:
                            for side in (1, 0, -1))
     assert np.allclose(numbers("turns/forecast.csv"), np.hstack([means, (above - below) / 2]), rtol=1e-6)
     assert json.loads(Path("turns/certificate.json").read_text())["verdict"] == "pass"
+    refused = mlcli("embed", "turns.csv", "-m", "gpdm", "-o", "-", *options)
+    assert refused.code == 78 and "method.forecast" in refused.err and not refused.out
 
 
 def test_variances_are_written_where_a_run_knows_them(mlcli: Caller, curved_process: str, finished: str) -> None:
