@@ -84,15 +84,27 @@ class Start:
         return tuple(steps)
 
     @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the features that decoded rows have."""
+        return tuple(self.way_back[-1].preparation.names if self.way_back else self.prepared.table.columns)
+
+    @property
     def features(self) -> int:
-        """How many features decoded rows have."""
-        return len(self.way_back[-1].preparation.names if self.way_back else self.prepared.table.columns)
+        """How many they are."""
+        return len(self.columns)
 
     def undone(self, values: Array) -> Array:
         """Prepared rows back in units of the first input that they lead to, for pictures: they may be out of range."""
         values = self.prepared.preparation.undone(values)
         for step in self.way_back:
             values = step.undone(values)
+        return values
+
+    def back(self, values: Array) -> Array:
+        """The same for results; raises NumericalError where they are out of range."""
+        values = self.prepared.preparation.features(values)
+        for step in self.way_back:
+            values = step.features(values)
         return values
 
     @property

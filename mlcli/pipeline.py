@@ -27,7 +27,7 @@ from mlcli.readback import contents, embedding_of, show
 from mlcli.report.decoder.decode import decoded
 from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
-from mlcli.report.fit_tables import loadings_table, posterior_table, trace_table
+from mlcli.report.fit_tables import forecast_table, loadings_table, posterior_table, trace_table
 from mlcli.report.quality import Measured, quality, shepard_table
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.rundir import archive, names
@@ -222,7 +222,7 @@ def certificate_text(result: Run, certificate: Certificate, files: dict[str, dic
 
 
 def fit_texts(result: Run) -> dict[str, str]:
-    """The tables that this method's fit has: trace, loadings, posterior covariances."""
+    """The tables that this method's fit has: trace, loadings, posterior covariances, forecast."""
     model, texts = result.model, {}
     if model.trace is not None:
         texts[names.TRACE] = trace_table(model.trace, model.curves)
@@ -230,6 +230,10 @@ def fit_texts(result: Run) -> dict[str, str]:
         texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
     if model.spreads is not None:
         texts[names.POSTERIOR] = posterior_table(text_names(result.embedding)[0], result.embedding.ids, model.spreads)
+    if model.forecast is not None:
+        means, bounds = model.forecast.means, (model.forecast.deviations, -model.forecast.deviations)
+        above, below = (result.start.undone(means + bound) for bound in bounds)
+        texts[names.FORECAST] = forecast_table(result.start.columns, result.start.back(means), abs(above - below) / 2)
     return texts
 
 

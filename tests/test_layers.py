@@ -17,7 +17,7 @@ LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ROOMS = [{"chain"}, {"similarities"}, {"unfolding", "latent", "neural", "gaussian"}, {"paths", "linear"}, {"kernels"},
          {"eigen", "graph"}, {"algebra"}]
 ROOM_LEVEL = {name: level for level, names in enumerate(ROOMS) for name in names}
-LONGER = {"autoencoder": 150, "gplvm": 150, "vae": 150}  # lines of methods with parts of several kinds
+LONGER = {"autoencoder": 150, "gpdm": 150, "gplvm": 150, "vae": 150}  # lines of methods with parts of several kinds
 STRANGERS = [("methods", "data"), ("rundir", "report")]
 FILES = sorted(PACKAGE.rglob("*.py"))
 

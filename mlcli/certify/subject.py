@@ -37,7 +37,8 @@ class Subject:
         if projector is None:
             return cls(method, given, model, plan)
         model = replace(model, embedding=projector.output_unit.measured(model.embedding),
-                        projector=projector.in_units(Unit(), Unit()))
+                        projector=projector.in_units(Unit(), Unit()),
+                        forecast=model.forecast and model.forecast.plain(projector.input_unit**-1))
         if given is not None:
             given = given.over(projector.input_unit)
         return cls(method, given, model, plan)

@@ -30,10 +30,12 @@ class RunConfig(Options):
         self.method.require_products(drawn, self.input.kind, "report.draw_graph")
         if self.report.image is not None:
             self.method.require_decoder(self.input.kind, "report.image")
-        written = [name for name in ("keep", "draw_graph", "image") if getattr(self.report, name)]
+        written = [f"report.{name}" for name in ("keep", "draw_graph", "image") if getattr(self.report, name)]
+        written += [f"method.{name}" for name in self.method.tables()]
         if self.output == "-" and written:
-            raise ConfigError("UNUSED", f"{written[0]} was chosen and standard output takes the embedding alone",
-                              where=f"report.{written[0]}", hint="leave it out, or give a directory (-o)")
+            name = written[0].partition(".")[2]
+            raise ConfigError("UNUSED", f"{name} was chosen and standard output takes the embedding alone",
+                              where=written[0], hint="leave it out, or give a directory (-o)")
         if self.output == "-" and self.input.kind == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")

@@ -29,6 +29,7 @@ NAMES = (
     "autoencoder",
     "vae",
     "gplvm",
+    "gpdm",
 )
 
 

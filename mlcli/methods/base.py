@@ -151,6 +151,10 @@ class Method(Options):
         """The extras that these options need, each with the module that it brings."""
         return {}
 
+    def tables(self) -> tuple[str, ...]:
+        """The options that ask for a file of their own."""
+        return ()
+
     def reproduces(self) -> bool:
         """Whether projecting a training row gives the coordinates that the row has."""
         return True

@@ -17,6 +17,7 @@ from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
 from mlcli.stages.chain.setting import Fitted
 from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.gaussian.forecasting import Forecast
 from mlcli.stages.similarities import Projector
 from mlcli.stages.similarities.spaces import Euclidean, Space
 from mlcli.stages.unfolding.unfolded import Unfolded
@@ -60,6 +61,7 @@ class Model:
     loadings: Loadings | None = None
     # posterior covariances (n x p x p) where they differ from row to row, or deviations of independent axes (n x p)
     spreads: Array | None = None
+    forecast: Forecast | None = None  # the rows that come next, of a method of sequences
     unfolded: Unfolded | None = None  # a kernel that was learned, in the units of the computation
     rows: RowsOf | None = None  # finds rows of the kernel, not centered, where the fit holds what makes that quick
     products: Products = field(default_factory=dict)  # what a run may keep
@@ -130,7 +132,8 @@ class Model:
                        projector=self.projector and self.projector.in_units(data.value_unit, unit),
                        objective=self.objective and Quantity(self.objective.plain(data.units)),
                        curves={name: Quantity(curve.plain(data.units)) for name, curve in self.curves.items()},
-                       loadings=self.loadings and self.loadings.plain(data), products=products)
+                       loadings=self.loadings and self.loadings.plain(data), products=products,
+                       forecast=self.forecast and self.forecast.plain(data.unit))
 
 
 def in_unit(spectrum: Spectrum, unit: Unit) -> Spectrum:

@@ -1,4 +1,4 @@
-"""trace.csv, loadings.csv and posterior.csv: what a fit gives besides its coordinates and its spectrum."""
+"""trace.csv, loadings.csv, posterior.csv, forecast.csv: what a fit gives besides coordinates and spectrum."""
 
 import csv
 import io
@@ -34,6 +34,12 @@ def posterior_table(id_name: str, ids: Iterable[str], spreads: Array) -> str:
     return written([id_name, *("_".join(f"y{i + 1}" for i in place) for place in places)],
                    ([name, *(_number(own[place]) for place in places)]
                     for name, own in zip(ids, spreads, strict=True)))
+
+
+def forecast_table(columns: Sequence[str], means: Array, deviations: Array) -> str:
+    """One row for each row that comes next, from 1: the columns' means (N x d), then their standard deviations."""
+    return written(["step", *columns, *(f"sd {name}" for name in columns)],
+                   ([i, *map(_number, row)] for i, row in enumerate(np.hstack([means, deviations]), start=1)))
 
 
 def written(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

@@ -19,6 +19,7 @@ TRACE = "trace.csv"
 SCORES = "reduced.npy"  # what PCA ahead of the method gave it
 LOADINGS = "loadings.csv"
 POSTERIOR = "posterior.csv"
+FORECAST = "forecast.csv"
 DECODED = "decoded.npz"
 KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy"}
 

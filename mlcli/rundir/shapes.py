@@ -83,6 +83,7 @@ class Fit(Shape):
     factor_correlations: list[list[Number]] = []
     uniquenesses: dict[str, Number | None] = {}
     log_likelihood: Number | None = None
+    dynamics_log_density: Number | None = None
     trace: Number | None = None
     dual_bound: Number | None = None
     duality_gap: Number | None = None

@@ -17,7 +17,7 @@ from mlcli.certify.subject import Subject
 from mlcli.errors import MlcliError
 from mlcli.methods import METHODS, Model
 from mlcli.stages.similarities import Affine, Smoother
-from mlcli.stages.similarities.gaussian import ProcessMeans
+from mlcli.stages.similarities.gaussian import LatentSequence, ProcessMeans
 from tests.support import names
 from tests.theorems.families import FAMILIES
 
@@ -27,6 +27,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "lda": ("lda", {}), "cca": ("cca", {}), "ibfa": ("ibfa", {}), "ibfa first": ("ibfa", {"given": "first"}),
     "sfa": ("sfa", {}), "sfa quadratic": ("sfa", {"degree": 2}), "ica": ("ica", {"iterate": {"limit": 60}}),
     "lgssm": ("lgssm", {"iterate": {"limit": 30}}), "gplvm": ("gplvm", {"minimize": {"limit": 90}}),
+    "gpdm": ("gpdm", {"minimize": {"limit": 10}, "forecast": 3}),
+    "gpdm second order": ("gpdm", {"minimize": {"limit": 10}, "dynamics": {"order": 2}}),
     "autoencoder": ("autoencoder", {}),
     "autoencoder deep": ("autoencoder", QUICK), "vae": ("vae", {}), "vae deep": ("vae", QUICK),
 }
@@ -118,7 +120,7 @@ def noisier(model: Model) -> Model:
 def fallen(model: Model) -> Model:
     """Iterations that end less likely than they were."""
     assert model.trace is not None
-    return replace(model, objective=Quantity(model.trace - np.r_[np.zeros(len(model.trace) - 1), 1.0]))
+    return replace(model, objective=Quantity(np.append(model.trace[:-1], model.trace[-2] - 1.0)))
 
 
 def claimed(name: str) -> Callable[[Model], Model]:
@@ -146,6 +148,55 @@ def lighter(model: Model) -> Model:
     return replace(model, projector=replace(projector, decoder=decoder))
 
 
+def moved(part: str, other: Callable[[Array], Array]) -> Callable[[Model], Model]:
+    """A process of the steps that is off in one part."""
+
+    def change(model: Model) -> Model:
+        projector = model.projector
+        assert projector is not None and isinstance(projector.similarity, LatentSequence)
+        motion = projector.similarity.motion
+        similarity = replace(projector.similarity, motion=replace(motion, **{part: other(getattr(motion, part))}))
+        return replace(model, projector=replace(projector, similarity=similarity))
+
+    change.__name__ = f"moved {part}"
+    return change
+
+
+def shaken(model: Model) -> Model:
+    """One latent point that is off by a millionth, in the embedding alone."""
+    points = model.embedding.copy()
+    points[7, 0] += 1e-6
+    return replace(model, embedding=points)
+
+
+def dragged(model: Model) -> Model:
+    """The same in all places where the model holds the point."""
+    model, projector = shaken(model), model.projector
+    assert projector is not None and isinstance(projector.similarity, LatentSequence)
+    posterior = replace(projector.similarity.posterior, places=model.embedding)
+    motion, last = projector.similarity.motion, len(model.embedding) - 1
+    similarity = replace(projector.similarity, posterior=posterior,
+                         motion=replace(motion, before=model.embedding[:last, None]))
+    return replace(model, projector=replace(projector, similarity=similarity, decoder=ProcessMeans(posterior)))
+
+
+def noisier_steps(model: Model) -> Model:
+    """A process whose steps are noisier, in the model and in what is stated of it."""
+    name = "dynamics_noise_variance"
+    changed = moved("covariance", lambda held: replace(held, noise=held.noise * 1.001))(model)
+    projector = changed.projector
+    assert projector is not None and isinstance(projector.similarity, LatentSequence)
+    return replace(changed, fit={**model.fit, name: projector.similarity.motion.covariance.whole_noise})
+
+
+def farther(model: Model) -> Model:
+    """A forecast whose last point is off by a millionth."""
+    ahead = model.forecast
+    assert ahead is not None
+    off = np.where(np.arange(len(ahead.points)) == len(ahead.points) - 1, 1 + 1e-6, 1.0)
+    return replace(model, forecast=replace(ahead, points=ahead.points * off[:, None]))
+
+
 def less_likely(model: Model) -> Model:
     """A likelihood that is off."""
     return replace(model, fit={**model.fit, "log_likelihood": model.fit["log_likelihood"] - 1e-5})
@@ -166,6 +217,12 @@ FAULTS = [
     ("lgssm", longer, "states"), ("lgssm", noisier, "states"), ("lgssm", misranked, "carried"),
     ("lgssm", fallen, "likelihood"), ("gplvm", fallen, "likelihood"), ("gplvm", misranked, "relevances"),
     ("gplvm", lighter, "decoder"), ("gplvm", less_likely, "log_likelihood"),
+    ("gpdm", fallen, "likelihood"), ("gpdm", misranked, "relevances"), ("gpdm", less_likely, "log_likelihood"),
+    ("gpdm", shaken, "places"), ("gpdm second order", shaken, "steps"), ("gpdm", dragged, "steps"),
+    ("gpdm", dragged, "decoder"), ("gpdm second order", moved("weights", lambda held: held * (1 + 1e-5)), "steps"),
+    ("gpdm", moved("known", lambda held: held * (1 + 1e-5)), "steps"), ("gpdm", noisier_steps, "steps"),
+    ("gpdm", claimed("dynamics_log_density"), "density"), ("gpdm", farther, "forecast"),
+    ("gpdm", claimed("dynamics_noise_variance"), "parameters of steps"),
 ]
 
 

@@ -11,6 +11,7 @@ from mlcli.base.threads import allowed
 from mlcli.cli import reuse_options
 from tests.cli.support import Caller, write_points
 from tests.data.helpers import feed
+from tests.support import fit
 
 
 @pytest.fixture
@@ -189,6 +190,26 @@ def test_missing_cells_are_filled_in_by_a_gaussian_process(mlcli: Caller, curved
     whole = numbers("arc.csv")[:, 2]
     errors = numbers("filled.csv")[:, 2] - whole
     assert np.sqrt(np.mean(errors**2)) < 0.1 * whole.std()
+
+
+def test_a_forecast_is_in_the_units_of_the_input(mlcli: Caller) -> None:
+    """Transformed and scaled rows lead back; a deviation is half of what lies between one above and one below."""
+    angles = 0.6 * np.arange(30)
+    rows = np.column_stack([np.exp(np.sin(angles)), 5 + np.cos(angles)])
+    Path("turns.csv").write_text("\n".join(["a,b", *(",".join(map(repr, row)) for row in rows.tolist()), ""]))
+    options = ["--set", "method.forecast=3", "--set", "method.minimize.limit=5"]
+    assert mlcli("embed", "turns.csv", "-m", "gpdm", "--transform", "log1p", "--scale", "standard", "-o", "turns",
+                 *options).code == 0
+    assert Path("turns/forecast.csv").read_text().startswith("step,a,b,sd a,sd b\n1,")
+    logs = np.log1p(rows)
+    prepared = (logs - logs.mean(axis=0)) / logs.std(axis=0)
+    ahead = fit("gpdm", prepared, forecast=3, minimize={"limit": 5}).forecast
+    above, means, below = (np.expm1((ahead.means + side * ahead.deviations) * logs.std(axis=0) + logs.mean(axis=0))
+                           for side in (1, 0, -1))
+    assert np.allclose(numbers("turns/forecast.csv"), np.hstack([means, (above - below) / 2]), rtol=1e-6)
+    assert json.loads(Path("turns/certificate.json").read_text())["verdict"] == "pass"
+    refused = mlcli("embed", "turns.csv", "-m", "gpdm", "-o", "-", *options)
+    assert refused.code == 78 and "method.forecast" in refused.err and not refused.out
 
 
 def test_variances_are_written_where_a_run_knows_them(mlcli: Caller, curved_process: str, finished: str) -> None:

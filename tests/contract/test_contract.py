@@ -208,6 +208,9 @@ def test_what_carries_a_unit_follows_the_data_to_the_last_bit(name: str, power: 
     assert np.array_equal(np.ldexp(one.ranks.values, lengths * powers.spectrum), other.ranks.values)
     new = POINTS[:7] + 0.01
     assert np.array_equal(np.ldexp(one.project(new), lengths * powers.coordinates), other.project(np.ldexp(new, power)))
+    if one.forecast is not None and other.forecast is not None:
+        for name in ("means", "deviations"):
+            assert np.array_equal(np.ldexp(getattr(one.forecast, name), power), getattr(other.forecast, name))
     if one.loadings is not None and other.loadings is not None:
         declared = kind(**options).resolve(data).solve(data.normalized(), Compute()).loadings.power
         assert np.array_equal(np.ldexp(one.loadings.values[:5], power * declared), other.loadings.values[:5])

@@ -27,7 +27,8 @@ NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
 }
 SHORT = {"lgssm": {"limit": 12}, "ppca em": {"limit": 40}}  # iterations enough to tell options apart, where slow
 CONTEXTS = {**CONFIGURATIONS, **NEEDING}
-TRAINED = ("autoencoder", "vae", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse")  # for every option
+TRAINED = ("autoencoder", "vae", "gplvm bayesian", "gplvm network", "gplvm smooth", "gplvm sparse",
+           "gpdm", "gpdm second order")  # for every option
 in_every_context = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if "quick" in broken or name in TRAINED else [])
              for name, broken in BROKEN.items()])
@@ -54,7 +55,8 @@ def written(method: str, options: dict[str, Any]) -> list[Any]:
     except MlcliError as error:
         return [error.code]
     arrays = [model.embedding, model.project(FEW[:7] + 0.01), model.trace, model.spreads,
-              None if model.loadings is None else model.loadings.values, model.directions]
+              None if model.loadings is None else model.loadings.values, model.directions,
+              None if model.forecast is None else model.forecast.means]
     report = METHODS[method].model_validate({"name": method, **options}).axes_options.report
     told = sorted(repr(_choices(note.facts) if note.code == "F-PATHS" else note) for note in notes.notes)
     return [*(None if array is None else np.asarray(array).tobytes() for array in arrays), repr(dict(model.fit)),

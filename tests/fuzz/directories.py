@@ -27,6 +27,8 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "sfa": ("mixture.csv", "-m", "sfa"),
     "lgssm": ("oscillator.csv", "-m", "lgssm", "--set", "method.iterate.limit=30", "--id-column", "time",
               "--set", "prepare.missing=model"),
+    "gpdm": ("us_arrests.csv", "-m", "gpdm", "--set", "method.dynamics.order=2", "--set", "method.minimize.limit=5",
+             "--set", "prepare.missing=model"),
     "reduced": ("us_arrests.csv", "-m", "lle", "-k", "6", "--scale", "standard", "--reduce", "3"),
     "through": ("transformed", "-m", "isomap", "-k", "8"),
     "autoencoder": ("us_arrests.csv", "-m", "autoencoder", "--set", "method.layers=[5]", "--set",
@@ -36,7 +38,7 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
 }
 DAMAGES: dict[str, Callable[[bytes], list[Damage]]] = {
     ".json": of_json, ".yaml": of_yaml, ".csv": of_csv, ".npz": of_npz, ".npy": of_npy, ".parquet": of_bytes}
-UNREAD = {"posterior.csv", "dimension.csv"}
+UNREAD = {"posterior.csv", "forecast.csv", "dimension.csv"}
 
 
 def made(folder: Path, name: str) -> Path:

@@ -27,6 +27,7 @@ class Slope:
     points: Array  # by the latent points, n x p
     logs: Array  # by the logarithms of the covariance's parameters
     places: Array  # by the inducing points, m x p; none where there are none
+    values: Array | None = None  # by the features, n x at most n, of an exact likelihood
 
     @classmethod
     def nowhere(cls, covariance: Covariance, points: Array, places: Array) -> "Slope":
@@ -103,7 +104,7 @@ class Exact:
         inverse += 0.5 * (solved @ solved.T)
         logs, left = covariance.pulled(inverse, parts, left=points, right=points)
         logs = np.append(logs, covariance.noise * np.trace(inverse))
-        return Slope(value, points=2 * left, logs=logs, places=places)
+        return Slope(value, points=2 * left, logs=logs, places=places, values=-solved)
 
     def posterior(self, covariance: Covariance, points: Array, places: Array) -> Posterior:
         """Means K⁻¹ Y and what the rows take from the variance, K⁻¹."""

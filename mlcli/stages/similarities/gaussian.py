@@ -1,5 +1,7 @@
 """Gaussian processes from coordinates to features: new rows placed where they are most probable, and the decoder."""
 
+from typing import ClassVar
+
 import numpy as np
 
 from mlcli.base.frozen import frozen
@@ -7,9 +9,11 @@ from mlcli.base.stored import stored
 from mlcli.base.types import Array
 from mlcli.errors import DataError
 from mlcli.stages.algebra.centering import uncentered
+from mlcli.stages.gaussian.dynamics import Motion
 from mlcli.stages.gaussian.latents import HiddenUnits, KernelRows
 from mlcli.stages.gaussian.placing import placed
 from mlcli.stages.gaussian.posterior import Posterior
+from mlcli.stages.gaussian.tracking import tracked
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.decoders import Decoder
 from mlcli.stages.similarities.projector import Projector
@@ -26,6 +30,24 @@ class LatentPoints(Similarity):
     def rows(self, new: Array) -> Array:
         """The latent points (m x p)."""
         return placed(self.posterior, self.prior, new)
+
+    def width(self, given: int) -> int:
+        """One for each axis."""
+        return int(self.posterior.places.shape[1])
+
+
+@stored("latent-sequence")
+@frozen
+class LatentSequence(Similarity):
+    """The most probable latent points of rows that follow each other, given the cells that they have."""
+
+    alone: ClassVar[bool] = False  # a point follows from the rows before and after it
+    posterior: Posterior
+    motion: Motion
+
+    def rows(self, new: Array) -> Array:
+        """The latent points (m x p)."""
+        return tracked(self.posterior, self.motion, new)
 
     def width(self, given: int) -> int:
         """One for each axis."""
@@ -71,6 +93,12 @@ class ProcessMeans(Decoder):
 def projector_of(posterior: Posterior, prior: bool, mapped: tuple[KernelRows | HiddenUnits, Array] | None) -> Projector:
     """The projector of a fitted process: by a map with its axes where there is one, else by the most probable points.
     """
-    axes = np.eye(posterior.places.shape[1]) if mapped is None else mapped[1]
-    similarity = LatentPoints(posterior, prior) if mapped is None else BackConstrained(mapped[0])
-    return Projector(similarity, uncentered(len(axes)), axes, ProcessMeans(posterior))
+    if mapped is None:
+        return placing(LatentPoints(posterior, prior))
+    return Projector(BackConstrained(mapped[0]), uncentered(len(mapped[1])), mapped[1], ProcessMeans(posterior))
+
+
+def placing(similarity: LatentPoints | LatentSequence) -> Projector:
+    """The projector of a process whose rows of similarity are latent points."""
+    axes = similarity.posterior.places.shape[1]
+    return Projector(similarity, uncentered(axes), np.eye(axes), ProcessMeans(similarity.posterior))

@@ -1,0 +1,150 @@
+"""The Gaussian process dynamical model."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Strict
+
+from mlcli.base.check import Check
+from mlcli.base.compute import Compute
+from mlcli.base.inputs import Features, Input
+from mlcli.base.options import option
+from mlcli.base.quantity import Quantity
+from mlcli.base.scaling import all_finite
+from mlcli.base.steps import Step
+from mlcli.base.types import Array
+from mlcli.errors import ConfigError, DataError, GeometryError
+from mlcli.methods.base import Method
+from mlcli.methods.identities.gaussian_process import of_process, relevant
+from mlcli.methods.identities.latent_sequence import figures_of, of_forecast, of_sequence
+from mlcli.methods.identities.smoothing_equations import never_less_likely
+from mlcli.methods.model import Model, Powers, existing
+from mlcli.methods.ways import way
+from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.algebra.minimize import Minimize
+from mlcli.stages.chain.starts import Principal, Start, standardized
+from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.eigen.spectrum import Spectrum
+from mlcli.stages.gaussian.covariances import Name, started
+from mlcli.stages.gaussian.dynamics import Dynamics, Motion, Moving, Trail
+from mlcli.stages.gaussian.evidence import Exact, Observations
+from mlcli.stages.gaussian.fitting import best
+from mlcli.stages.gaussian.forecasting import forecast
+from mlcli.stages.gaussian.inference import FLOOR, USUAL
+from mlcli.stages.gaussian.posterior import Posterior
+from mlcli.stages.similarities.gaussian import LatentSequence, placing
+
+
+class GPDM(Method):
+    """Coordinates that move by one Gaussian process and lead to the features by another; rows are in time order.
+
+    y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a Gaussian process,
+    so that steps need not be linear as those of `lgssm` are; with `dynamics.order: 2` points follow from the last two.
+    Coordinates and the parameters of both kernels are those that make rows and sequence most probable, found by L-BFGS
+    from a start. Coordinates have mean zero and mean square one over all axes, for a sequence that shrinks is ever more
+    likely under steps that shrink with it; parameters but noises have a wide log-normal prior. The noise of a step
+    mostly ends at its lower bound, `dynamics.floor`, for coordinates can be bent until steps have none: a small one
+    suits a system that moves by a rule, 0.01 and more one that is pushed about. `dynamics.weight` says how often the
+    density of the sequence counts: 1 is the published model, columns over axes the balanced one.
+
+    In `fit` are the log-likelihood of the rows at their coordinates, the log-density of these (`dynamics_log_density`),
+    and the parameters, those of the steps as `dynamics_...`. Axes are principal; `spectrum.csv` holds their relevances,
+    the variance of the slope of f along each times the variance of the coordinates, as shares of the sum.
+
+    `forecast: N` writes the next N rows to `forecast.csv`: the means where the mean steps lead, and standard deviations
+    with the uncertainty of the steps carried along linearly, which is rough after many steps. New rows are a sequence
+    of their own, and get the most probable coordinates given all of it; cells or whole rows may be missing
+    (`prepare.missing: model` in a run on complete rows), and `mlcli reconstruct` fills them in.
+
+    It fails where rows are not one sequence in equal steps, and where the start tangles it: compare starts by the
+    objective in `trace.csv`. A fit takes n³ operations an iteration. What it gives stands in `docs/gpdm.md`.
+
+    Source: Wang, Fleet and Hertzmann, "Gaussian process dynamical models for human motion", 2008; Urtasun, Fleet and
+    Fua, "3D people tracking with Gaussian process dynamical models", 2006 (balanced).
+    """
+
+    accepts: ClassVar = (Features,)
+    missing: ClassVar = True
+    powers: ClassVar = Powers(coordinates=0, spectrum=2)
+    ranked_by: ClassVar = "relevances of the axes"
+    rules: ClassVar = ()
+    digits: ClassVar = 1e-6
+    ways: ClassVar = (
+        way("", "permutation", "twins", "alone", minimize={"limit": 12}),
+        way("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12}, forecast=3))
+    name: Literal["gpdm"] = "gpdm"
+    kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
+        ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
+    dynamics: Dynamics = Dynamics()
+    start: Start = Principal()
+    minimize: Minimize = Minimize()
+    axes: Axes = Axes()
+    forecast: int = option(0, "Next rows that are predicted, in `forecast.csv`.", ge=0, le=100_000)
+
+    def limit(self, data: Input) -> int:
+        """The smaller of n - 1 and d."""
+        return min(len(data.values) - 1, data.values.shape[1])
+
+    def resolved_stages(self, data: Input) -> dict[str, Any]:
+        """Nothing; raises DataError for a missing cell, ConfigError for doubled terms, GeometryError for few rows."""
+        if not all_finite(data.values):
+            raise DataError("MISSING", "gpdm is fitted to complete rows; only rows that are projected may lack cells",
+                            where="prepare.missing", hint="choose mean, or lgssm")
+        for where, terms in (("method.kernel", self.kernel), ("method.dynamics.kernel", self.dynamics.kernel)):
+            if len(set(terms)) < len(terms):
+                raise ConfigError("TERMS", "a term of the kernel stands twice", where=where, hint="give it once")
+        if 1 < len(data.values) <= self.dynamics.order:
+            raise GeometryError("STEPS", f"{len(data.values)} rows have no step from {self.dynamics.order} of them",
+                                where="method.dynamics.order", hint="choose 1, or give more rows")
+        return {}
+
+    def tables(self) -> tuple[str, ...]:
+        """The forecast, where there is one."""
+        return ("forecast",) if self.forecast else ()
+
+    def reproduces(self) -> bool:
+        """A sequence of its own follows steps that were not fitted to it."""
+        return False
+
+    def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
+        """The start, and the minimization with two matrices of all rows."""
+        rows = len(data.values)
+        return [*self.start.steps(data, compute, self.axes.components),
+                Step("iterate", f"L-BFGS on two {rows} x {rows} covariances, about {USUAL} iterations",
+                     USUAL * 8.0 * rows**3 / product_rate(1), 80.0 * rows**2, square=True, remedy="fit fewer rows")]
+
+    def solve(self, data: Features, compute: Compute) -> Model:
+        """The most probable sequence with the parameters of both kernels."""
+        observed, axes = Observations.of(data.values), self.axes.components
+        starts = [first(standardized(points), self.axes.kept(points.shape[1]))
+                  for points in self.start.points(data, compute, axes)]
+        if not observed.variance:
+            return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
+                               spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True))
+        trail = Trail(starts[0].shape[1], self.dynamics.density)
+        covariance = started(self.kernel, observed.variance, FLOOR)
+        free = np.zeros(len(covariance.logs), dtype=bool)
+        ended = best(Moving(Exact(observed), trail, covariance, False, free), starts, self.minimize)
+        logs, cells = trail.logs(ended.latent), (observed.cells,)
+        motion, ranks = trail.density.motion(logs, ended.means), ended.covariance.relevances(ended.means)
+        moved = {f"dynamics_{name}": value for name, value in figures_of(motion.posterior).items()}
+        figures = {"log_likelihood": Quantity(ended.value, cells=cells), "jitter": ended.jitter,
+                   **ended.covariance.facts(), "dynamics_log_density": trail.density(logs, ended.means).value, **moved,
+                   **ended.iterated.facts}
+        return self._model(ended.means, ended.posterior, motion, fit=figures,
+                           spectrum=Spectrum.given(ranks, float(ranks.sum()), complete=True),
+                           objective=Quantity(-ended.iterated.trace, cells=cells))
+
+    def _model(self, points: Array, posterior: Posterior, motion: Motion, **more: Any) -> Model:
+        """The model of latent points (n x p), with the rows ahead where they are asked for."""
+        ahead = forecast(posterior, motion, points, self.forecast) if self.forecast else None
+        return Model(embedding=points, projector=placing(LatentSequence(posterior, motion)), forecast=ahead, **more)
+
+    def identities(self, data: Features, model: Model) -> list[Check]:
+        """Likelihood, decoder, relevances and the density of the sequence again, and iterations that never fall."""
+        similarity: Any = existing(model.projector).similarity
+        posterior, stated = similarity.posterior, model.fit.get("log_likelihood")
+        plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
+        return [*of_process(posterior, data.values, model.embedding, plain),
+                *of_sequence(similarity, model.embedding, model.fit), *of_forecast(similarity, model),
+                relevant(posterior, model.embedding, model.ranks.solved), never_less_likely(model.trace, data.values)]

@@ -1,0 +1,71 @@
+"""The certificate of a latent sequence that a Gaussian process moves, from the formulas written out again.
+
+Nothing is factored: solutions are put back into their equations, and the determinant comes from elimination.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.types import Array
+from mlcli.methods.identities.gaussian_process import kernel
+from mlcli.methods.model import Model
+from mlcli.stages.gaussian.posterior import Posterior
+
+
+def figures_of(posterior: Posterior) -> dict[str, Any]:
+    """The parameters of a kernel, in the units of the computation."""
+    return {name: getattr(value, "value", value) for name, value in posterior.covariance.facts().items()}
+
+
+def of_sequence(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> Iterator[Check]:
+    """The checks of latent points (n x p) with the process that moves them, as a `LatentSequence` holds both."""
+    posterior, motion = similarity.posterior, similarity.motion
+    if not len(posterior.places):
+        yield skipped("steps", "rows are all equal")
+        return
+    order, last = motion.order, len(latent) - motion.order
+    before = np.stack([latent[lag : lag + last] for lag in range(order)], axis=1)
+    yield count("places", int(np.sum(posterior.places != latent)), "latent points that are not the embedding's")
+    if before.shape != motion.before.shape or np.any(before != motion.before):
+        yield count("steps", 1, "steps that are not the embedding's")
+        return
+    figures, after = figures_of(motion.posterior), latent[order:]
+    matrix, noise = kernel(figures, before.reshape(last, -1)), figures["noise_variance"]
+    matrix[np.diag_indices_from(matrix)] += noise
+    condition = float(np.trace(matrix)) / noise
+    left = max(np.abs(matrix @ motion.weights - after).max() / np.abs(after).max(),
+               np.abs(matrix @ motion.known - np.eye(last)).max())
+    yield ratio("steps", float(left), EPS * condition, "K W are the later points, and K times its inverse is 1")
+    size = latent.shape[1]
+    energy = float(np.sum(after * np.linalg.solve(matrix, after))) + float(np.sum(latent[:order] ** 2))
+    value = -0.5 * (size * float(np.linalg.slogdet(matrix)[1]) + energy + latent.size * np.log(2 * np.pi))
+    scale = EPS * (condition * energy + latent.size * (condition + np.log(condition)))
+    stated = fit["dynamics_log_density"]
+    yield ratio("density", np.inf if stated is None else abs(value - stated), scale,
+                "log |K| and tr K⁻¹ X Xᵀ of the steps, from elimination")
+    wrong = sum(fit[f"dynamics_{name}"] != value for name, value in figures.items())
+    yield count("parameters of steps", wrong, "parameters in the model that are not those stated")
+
+
+def of_forecast(similarity: Any, model: Model) -> Iterator[Check]:
+    """Each row of the forecast follows from the points before it, and leads to its features."""
+    ahead, motion, posterior = model.forecast, similarity.motion, similarity.posterior
+    if ahead is None or not len(posterior.places):
+        return
+    order, steps = motion.order, motion.posterior
+    points = np.vstack([model.embedding[len(model.embedding) - order :], ahead.points])
+    last = len(points) - order
+    before = np.stack([points[lag : lag + last] for lag in range(order)], axis=1).reshape(last, -1)
+    gaps = [off(steps, before, ahead.points), off(posterior, ahead.points, ahead.means)]
+    yield ratio("forecast", max(gaps), EPS * len(posterior.places),
+                "every point is the mean step from those before, and leads to its row")
+
+
+def off(process: Posterior, places: Array, stated: Array) -> float:
+    """How far stated means are from those at some places, over the size of the terms of their sums."""
+    values = kernel(figures_of(process), np.vstack([places, process.places]))[: len(places), len(places) :]
+    sizes = np.abs(values) @ np.abs(process.weights) + np.abs(process.mean)
+    return float(np.max(np.abs(process.mean + values @ process.weights - stated) / np.where(sizes > 0, sizes, 1.0)))

@@ -1,0 +1,187 @@
+"""Latent sequences in which every point is drawn from a Gaussian process of the points before it.
+
+log p(X) = Σ log N(xₜ; 0, 1) over the first points + Σ log N(columns of X_out; 0, K), with K the covariance of X_in:
+row t of X_in holds the `order` points before row t of X_out. Source: Wang, Fleet and Hertzmann, "Gaussian process
+dynamical models for human motion", 2008.
+"""
+
+from dataclasses import replace
+from math import log, pi
+from typing import Annotated, Literal
+
+import numpy as np
+from pydantic import Strict
+
+from mlcli.base.frozen import frozen
+from mlcli.base.options import Options, option
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.gaussian.covariances import Bias, Covariance, Name, started
+from mlcli.stages.gaussian.evidence import Exact, Observations, Slope
+from mlcli.stages.gaussian.fitting import Problem, State
+from mlcli.stages.gaussian.posterior import Posterior
+
+
+@frozen
+class Steps:
+    """A sequence cut into first points, and points with those before them."""
+
+    first: Array  # o x p
+    before: Array  # s x o p, the point just before last
+    after: Array  # s x p
+
+    @classmethod
+    def of(cls, points: Array, order: int) -> "Steps":
+        """The steps of a sequence of points (n x p)."""
+        last = len(points) - order
+        return cls(points[:order], np.hstack([points[lag : lag + last] for lag in range(order)]), points[order:])
+
+    @property
+    def order(self) -> int:
+        """o."""
+        return len(self.first)
+
+    @property
+    def observed(self) -> Observations:
+        """The later points, as what a process of mean zero is to explain."""
+        return Observations(self.after, np.zeros(self.after.shape[1]), self.after.shape[1], self.after)
+
+    def gathered(self, first: Array, before: Array, after: Array) -> Array:
+        """The derivative by the points (n x p) from those by the parts."""
+        slope, parts = np.vstack([first, after]), np.split(before, self.order, axis=1)
+        for lag, part in enumerate(parts):
+            slope[lag : lag + len(part)] += part
+        return slope
+
+
+@stored("motion", before="sop", weights="sp", known="ss")
+@frozen
+class Motion:
+    """What is known of the process that moves a sequence, given its latent points."""
+
+    covariance: Covariance
+    before: Array  # s x o x p
+    weights: Array  # s x p
+    known: Array  # s x s
+
+    @classmethod
+    def none(cls, order: int) -> "Motion":
+        """Of a sequence that stays where it is, on one axis."""
+        return cls(Covariance((Bias(0.0),), 0.0), before=np.zeros((0, order, 1)), weights=np.zeros((0, 1)),
+                   known=np.zeros((0, 0)))
+
+    @property
+    def order(self) -> int:
+        """o."""
+        return int(self.before.shape[1])
+
+    @property
+    def posterior(self) -> Posterior:
+        """From the points before (o p) to the next one (p)."""
+        steps, axes = self.weights.shape
+        return Posterior(self.covariance, places=self.before.reshape(steps, self.order * axes), weights=self.weights,
+                         known=self.known, mean=np.zeros(axes))
+
+
+@frozen
+class Density:
+    """log p(X) of a latent sequence, which counts `weight` times."""
+
+    covariance: Covariance  # at the start
+    order: int
+    weight: float = 1.0
+
+    def __call__(self, logs: Array, points: Array) -> Slope:
+        """The log-density of points (n x p) with its gradient, by the logarithms of the parameters too."""
+        steps, covariance = Steps.of(points, self.order), self.covariance.at(logs)
+        found = Exact(steps.observed)(covariance, steps.before, points[:0])
+        if found.values is None:
+            return Slope.nowhere(covariance, points, points[:0])
+        value = found.value - 0.5 * float(np.sum(steps.first**2)) - 0.5 * steps.first.size * log(2 * pi)
+        return replace(found, value=value, points=steps.gathered(-steps.first, found.points, found.values))
+
+    def motion(self, logs: Array, points: Array) -> Motion:
+        """What the steps of points (n x p) say of the process; raises NumericalError."""
+        steps, covariance = Steps.of(points, self.order), self.covariance.at(logs)
+        known = Exact(steps.observed).posterior(covariance, steps.before, points[:0])
+        return Motion(covariance, before=known.places.reshape(len(known.places), self.order, -1),
+                      weights=known.weights, known=known.known)
+
+
+class Dynamics(Options):
+    """How a latent sequence moves."""
+
+    kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
+        ("rbf", "linear"), "Terms of the kernel of the steps, which are added; white noise comes to them.",
+        min_length=1)
+    order: Literal[1, 2] = option(1, "Points that the next one depends on: the last one, or the last two.")
+    floor: float = option(1e-4, "Lower bound of the noise of a step, as a share of the points' variance.", gt=0, lt=1)
+    weight: float = option(1.0, "How often the density of the sequence counts beside that of the features.", gt=0)
+
+    @property
+    def density(self) -> Density:
+        """The density of a sequence of variance one."""
+        return Density(started(self.kernel, 1.0, self.floor), self.order, self.weight)
+
+
+@frozen
+class Trail:
+    """Free points moved and scaled to mean zero and mean square one, with the parameters of their steps behind them.
+
+    A sequence that shrinks is ever more likely under steps that shrink with it, so its scale is fixed.
+    """
+
+    axes: int
+    density: Density
+
+    def start(self, points: Array) -> Array:
+        """The points and the parameters at the start."""
+        return np.concatenate([points.ravel(), self.density.covariance.logs])
+
+    def points(self, parameters: Array) -> Array:
+        """The points (n x p)."""
+        return self._standard(parameters)[0]
+
+    def logs(self, parameters: Array) -> Array:
+        """The logarithms of the parameters of the steps."""
+        return parameters[len(parameters) - len(self.density.covariance.logs) :]
+
+    def pulled(self, parameters: Array, slope: Array) -> Array:
+        """Across what the points may not change; none by the parameters of the steps."""
+        points, scale = self._standard(parameters)
+        across = slope - slope.mean(axis=0) - points * (float(np.sum(points * slope)) / points.size)
+        return np.concatenate([(across / scale).ravel(), 0 * self.logs(parameters)])
+
+    def turned(self, parameters: Array, turn: Array) -> Array:
+        """The points, turned: the density has no directions."""
+        return np.concatenate([(self._free(parameters) @ turn).ravel(), self.logs(parameters)])
+
+    def map(self, parameters: Array) -> None:
+        """None."""
+
+    def _free(self, parameters: Array) -> Array:
+        return parameters[: len(parameters) - len(self.density.covariance.logs)].reshape(-1, self.axes)
+
+    def _standard(self, parameters: Array) -> tuple[Array, float]:
+        centered = self._free(parameters)
+        centered = centered - centered.mean(axis=0)
+        scale = float(np.sqrt(np.mean(centered**2))) or 1.0
+        return centered / scale, scale
+
+
+@frozen
+class Moving(Problem):
+    """What is minimized where the prior of the latent points is the density of a sequence."""
+
+    latents: Trail
+
+    def __call__(self, state: State) -> tuple[float, State]:
+        """The objective and its derivatives; the parameters of the steps have a prior as the kernel's have."""
+        value, slope = Problem.__call__(self, state)
+        density, logs = self.latents.density, self.latents.logs(state.latent)
+        found = density(logs, self.latents.points(state.latent))
+        off = logs - density.covariance.logs
+        off[-1] = 0.0
+        latent = slope.latent - density.weight * self.latents.pulled(state.latent, found.points)
+        latent[len(latent) - len(logs) :] += off - density.weight * found.logs
+        return value + 0.5 * float(off @ off) - density.weight * found.value, replace(slope, latent=latent)

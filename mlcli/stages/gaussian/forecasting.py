@@ -1,0 +1,53 @@
+"""The next rows of a fitted sequence: mean prediction in latent space, with variances carried along linearly.
+
+x̂ₜ = g(x̂ₜ₋₁) and Vₜ = J Vₜ₋₁ Jᵀ + s² I with the slope J and the variance s² of g there; features have the mean f(x̂ₜ)
+and the variance of f there, and what its slopes make of Vₜ. Source: Girard, Rasmussen, Quiñonero-Candela and
+Murray-Smith, "Gaussian process priors with uncertain inputs", 2003; Wang, Fleet and Hertzmann, 2008.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import Unit
+from mlcli.base.types import Array
+from mlcli.stages.gaussian.dynamics import Motion
+from mlcli.stages.gaussian.posterior import Posterior
+
+
+@frozen
+class Forecast:
+    """Rows that were not seen yet."""
+
+    points: Array  # N x p, latent
+    means: Array  # N x d
+    deviations: Array  # N x d
+
+    def plain(self, unit: Unit) -> "Forecast":
+        """In plain numbers, where features are measured in a unit."""
+        return replace(self, means=unit.plain(self.means), deviations=unit.plain(self.deviations))
+
+
+def forecast(posterior: Posterior, motion: Motion, latent: Array, count: int) -> Forecast:
+    """So many rows after those at the latent points (n x p)."""
+    steps, (axes, order) = motion.posterior, (latent.shape[1], motion.order)
+    past, spread = latent[len(latent) - order :].ravel(), np.zeros((order * axes, order * axes))
+    points, variances = np.empty((count, axes)), np.empty((count, len(posterior.mean)))
+    for row in range(count):
+        shift = np.vstack([np.eye(order * axes)[axes:], slopes(steps, past)])
+        spread = shift @ spread @ shift.T
+        spread[-axes:, -axes:] += steps.variances(past[None])[0] * np.eye(axes)
+        points[row] = steps.means(past[None])[0]
+        past = np.append(past[axes:], points[row])
+        down = slopes(posterior, points[row])
+        variances[row] = np.einsum("ij,jk,ik->i", down, spread[-axes:, -axes:], down)
+    variances += posterior.variances(points)[:, None] * posterior.varying
+    return Forecast(points, posterior.means(points), np.sqrt(variances))
+
+
+def slopes(posterior: Posterior, point: Array) -> Array:
+    """The derivative of the means (d x p) at a point (p)."""
+    left = np.repeat(point[None], len(posterior.mean), axis=0)
+    parts = posterior.covariance.parts(left, posterior.places)
+    return posterior.covariance.pulled(posterior.weights.T, parts, left=left, right=posterior.places)[1]
