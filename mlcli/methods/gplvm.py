@@ -20,7 +20,7 @@ from mlcli.methods.identities.gaussian_process import of_process, relevant
 from mlcli.methods.identities.smoothing_equations import never_less_likely
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.minimize import Minimize
+from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start, standardized
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -85,7 +85,7 @@ class GPLVM(Method):
     inference: Inference = MostProbable()
     constraint: BackConstraint = Unconstrained()
     start: Start = Principal()
-    minimize: Minimize = Minimize()
+    minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
@@ -97,13 +97,13 @@ class GPLVM(Method):
         if not all_finite(data.values):
             raise DataError("MISSING", "gplvm is fitted to complete rows; only rows that are projected may lack cells",
                             where="prepare.missing", hint="choose drop or mean, or ppca")
-        if len(set(self.kernel)) < len(self.kernel):
+        if len({term.removesuffix("-ard") for term in self.kernel}) < len(self.kernel):
             raise ConfigError("TERMS", "a term of the kernel stands twice", where="method.kernel", hint="give it once")
         if self.inference.blurred and self.constraint.maps:
             raise ConfigError("UNUSED", "clouds have no back constraint", where="method.constraint",
                               hint="leave it out, or choose another inference")
         if self.inference.blurred:
-            return self.refuse_unused("clouds have the kernel rbf", "kernel")
+            return self.refuse_unused("clouds have the kernel rbf-ard", "kernel")
         if len(data.values) <= MOST or self.chosen("inference"):
             return {}
         note("N-SPARSE", f"{len(data.values):,} rows are fitted with inducing points, as beyond {MOST:,}")

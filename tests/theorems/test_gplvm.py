@@ -57,9 +57,9 @@ def test_the_likelihood_and_its_gradient_are_those_of_the_table() -> None:
 
 PROBLEMS: dict[str, tuple[Evidence, Latents, tuple[str, ...], int]] = {
     "all terms": (Exact(DATA), Free(2), ("rbf", "linear", "bias"), 1),
-    "a length for each axis": (Exact(DATA), Free(2), ("rbf",), 2), "linear": (Exact(DATA), Free(2), ("linear",), 1),
+    "a length for each axis": (Exact(DATA), Free(2), ("rbf-ard",), 2), "linear": (Exact(DATA), Free(2), ("linear",), 1),
     "inducing points": (Sparse(DATA, 5), Free(2), ("rbf", "linear"), 2),
-    "clouds": (Clouds(DATA, 5), Blurred(2), ("rbf",), 2),
+    "clouds": (Clouds(DATA, 5), Blurred(2), ("rbf-ard",), 2),
     "kernel regression": (Exact(DATA), KernelRegression().latents(ROWS, 2, GENERATOR), ("rbf",), 1),
     "network": (Exact(DATA), Network(hidden=4).latents(ROWS, 2, GENERATOR), ("rbf",), 1)}
 
@@ -113,7 +113,7 @@ def test_all_points_induced_give_the_likelihood_itself() -> None:
 
 
 def test_clouds_without_extent_are_points() -> None:
-    covariance, narrow = started(("rbf",), 0.7, 1e-6, 2), -30.0
+    covariance, narrow = started(("rbf-ard",), 0.7, 1e-6, 2), -30.0
     clouds = Clouds(DATA, 5)(covariance, np.hstack([POINTS, np.full_like(POINTS, narrow)]), POINTS[:5]).value
     divergence = 0.5 * float(np.sum(POINTS**2 + np.exp(narrow) - narrow - 1))
     assert clouds + divergence == pytest.approx(Sparse(DATA, 5)(covariance, POINTS, POINTS[:5]).value, rel=1e-9)
