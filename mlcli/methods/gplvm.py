@@ -42,18 +42,19 @@ class GPLVM(Method):
     y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
     kernel are those that make the rows most probable, found by L-BFGS from a start. With the kernel `linear` this is
     probabilistic PCA. The objective has many local minima: a start (`start`) decides between them. One scale is fixed,
-    for coordinates have none of their own beside a free length scale; parameters have a wide log-normal prior around
-    the data's own variance. In `fit` are the log-likelihood, the kernel's parameters and the noise, and what share of
-    its diagonal had to be added to a covariance matrix (`jitter`), and how many axes have at least a hundredth of the
-    relevance of the first (`axes_in_use`).
+    since prior and free scales together degenerate: coordinates and length scales would shrink to nothing. It is a
+    parameter, or with `rbf-ard`, one length scale for each axis, the product of these. Parameters have a wide
+    log-normal prior around the data's own variance. In `fit` are the log-likelihood, the kernel's parameters and the
+    noise, what share of its diagonal had to be added to a covariance matrix (`jitter`), and how many axes have at least
+    a hundredth of the relevance of the first (`axes_in_use`).
 
     `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance of
     the coordinates, as shares of their sum. Axes are principal, or, where each has a length scale of its own, ranked.
 
     Inference: `map` takes n³ operations an iteration; `sparse` bounds the likelihood by inducing points, and is taken
     beyond 2,000 rows; `bayesian` gives every row a Gaussian cloud (`posterior.csv`) and every axis a length scale, so
-    that axes without use switch themselves off. `log_likelihood` is then the bound, of the clouds with their distance
-    from the prior.
+    that axes without use switch themselves off, and frees the kernel's variance once all else has come to rest.
+    `log_likelihood` is then the bound, of the clouds with their distance from the prior.
 
     A new row is placed where it is most probable, from several starts; rows may lack cells (`prepare.missing: model`
     in a run on complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`)
@@ -78,7 +79,8 @@ class GPLVM(Method):
                                                      minimize={"limit": 6}),
         way("bayesian", inference={"name": "bayesian", "inducing": 5}, minimize={"limit": 6}),
         way("smooth", constraint={"name": "kernel"}, minimize={"limit": 12}),
-        way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}))
+        way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}),
+        way("ard", kernel=["rbf-ard", "bias"], minimize={"limit": 6}))
     name: Literal["gplvm"] = "gplvm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
         ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)

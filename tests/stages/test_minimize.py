@@ -167,8 +167,17 @@ def test_rounding_is_found_from_differences() -> None:
         return value + 1e-6 * float(generator.uniform()), slope
 
     found = np.median([rounding(noisy, FAR, CENTER - FAR) for _ in range(50)]) / DEVIATIONS
-    assert found == pytest.approx(1e-6 / np.sqrt(12), rel=0.3)
+    assert found == pytest.approx(1e-6 / np.sqrt(12), rel=0.5)
     assert rounding(quadratic, FAR, CENTER - FAR) <= 1e-12 * quadratic(FAR)[0]
+
+
+def test_a_step_that_leads_too_far_is_no_rounding() -> None:
+    """A wall half a step away, as an objective has where a matrix becomes singular."""
+    def walled(values: Array) -> tuple[float, Array]:
+        value, slope = quadratic(values)
+        return (value if np.linalg.norm(values - FAR) < 0.5 * np.linalg.norm(CENTER - FAR) else 1e6), slope
+
+    assert rounding(walled, FAR, CENTER - FAR) <= 1e-12 * quadratic(FAR)[0]
 
 
 def test_a_likelihood_has_converged_by_the_nats_of_each_number() -> None:

@@ -18,6 +18,7 @@ STEADY = 5  # iterations whose fall decides: a single step may be short far from
 MEMORY = 10  # steps that bend the next one
 OWN = ("CONVERGENCE", "ABNORMAL")  # how SciPy begins to say that no step lowers the objective
 NEARBY = np.linspace(0, 1, 7)  # shares of a step at which an objective shows its rounding
+SIZES = (1.0, 1e-3)  # of such steps
 FOURTH = np.sqrt(70.0)  # root of the sum of squares of a fourth difference's weights
 DEVIATIONS = 10  # of rounding, which hide a fall
 Function = Callable[[Array], tuple[float, Array]]  # an objective and its gradient at a point
@@ -172,13 +173,14 @@ def rests(function: Function, start: Array, after: Callable[[Array, float], None
 def rounding(function: Function, values: Array, step: Array) -> float:
     """What rounding may hide of a fall of the objective near a point, from its fourth differences along a step.
 
-    It hides all where the objective is the same all along. Source: Moré and Wild, "Estimating computational noise", 2011.
+    It hides all where the objective is the same all along. Of a step and a small part of it the smoother one counts, as
+    a step may lead too far. Source: Moré and Wild, "Estimating computational noise", 2011.
     """
-    course = np.array([function(values + share * step)[0] for share in NEARBY])
-    if not np.ptp(course):
-        return np.inf
-    spread = float(np.sqrt(np.mean(np.diff(course, 4) ** 2))) / FOURTH
-    return DEVIATIONS * max(spread, EPS * abs(float(course[0])))
+    spreads, here = [], abs(function(values)[0])
+    for size in SIZES:
+        course = np.array([function(values + size * share * step)[0] for share in NEARBY])
+        spreads.append(float(np.sqrt(np.mean(np.diff(course, 4) ** 2))) / FOURTH if np.ptp(course) else np.inf)
+    return DEVIATIONS * max(min(spreads), EPS * here)
 
 
 def finite(objective: float, done: int) -> float:

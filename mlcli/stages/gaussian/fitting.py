@@ -1,6 +1,7 @@
 """The most probable latent points and parameters of a Gaussian process, found by L-BFGS on analytic gradients."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -39,6 +40,7 @@ class Problem:
     covariance: Covariance  # at the start
     prior: bool  # whether latent points are standard normal
     fixed: AnyArray  # parameters of the covariance whose product stays as it is; one alone stays itself
+    freed: bool = False  # whether it moves as well, once all others have come to rest
 
     def __call__(self, state: State) -> tuple[float, State]:
         """The objective and its derivatives."""
@@ -67,6 +69,16 @@ class Problem:
         latent = self.latents.start(points)
         start = State(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
         self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # which raises
+        state, ended = self.lowered(start, minimize)
+        left = minimize.limit - len(ended.trace)
+        if not (self.freed and left):
+            return state, ended
+        free = replace(self, fixed=np.zeros_like(self.fixed))
+        state, further = free.lowered(state, minimize.replace(limit=left))
+        return state, replace(further, trace=np.append(ended.trace, further.trace))
+
+    def lowered(self, start: State, minimize: Minimize) -> tuple[State, Iterated[Point]]:
+        """The minimum that steps from a state lead to, and how they went."""
         first = least = self(start)[0]
 
         def function(values: Array) -> tuple[float, Array]:

@@ -18,7 +18,7 @@ from mlcli.stages.gaussian.inducing import Sparse
 from mlcli.stages.gaussian.latents import Blurred, Latents
 
 FLOOR = 1e-6  # of the noise, as a share of the data's variance
-USUAL = 500  # iterations of most fits
+USUAL = 1_500  # iterations of most fits
 Prior = Literal["gaussian", "none"]
 
 
@@ -81,8 +81,8 @@ class Bayesian(Options):
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
         """What is minimized."""
         covariance = started(["rbf-ard"], observed.variance, FLOOR, axes)
-        nothing = np.zeros(len(covariance.logs), dtype=bool)  # the clouds' prior says how large coordinates are
-        return Problem(Clouds(observed, self.inducing), Blurred(axes), covariance, False, nothing)
+        first = np.arange(len(covariance.logs)) == 0  # its variance: free from the start, it leads to planes
+        return Problem(Clouds(observed, self.inducing), Blurred(axes), covariance, False, first, freed=True)
 
     def step(self, rows: int, axes: int, compute: Compute) -> Step:
         """Expectations for all pairs of inducing points."""
