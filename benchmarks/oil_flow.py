@@ -20,8 +20,10 @@ HERE = Path(__file__).resolve().parent
 PAGE = HERE.parent / "docs" / "gplvm.md"
 CONNECTED = ["--set", "method.neighbors.pieces=connect"]
 SPARSE = ["--set", "method.inference.name=sparse"]
+TRAINED = [part for change in ("layers=[100,50]", "learning.batch=50", "learning.rate=0.002", "learning.epochs=600",
+                               "learning.validation=0") for part in ("--set", f"method.{change}")]
 WAYS = {"pca": ["-m", "pca"], "lle": ["-m", "lle", *CONNECTED], "isomap": ["-m", "isomap", *CONNECTED],
-        "autoencoder": ["-m", "autoencoder", "--set", "method.layers=[500,250]", "--set", "method.learning.epochs=200"],
+        "autoencoder": ["-m", "autoencoder", *TRAINED],
         "gplvm": ["-m", "gplvm"], "sparse": ["-m", "gplvm", *SPARSE],
         "sparse-50": ["-m", "gplvm", *SPARSE, "--set", "method.inference.inducing=50"],
         "kernel": ["-m", "gplvm", "--set", "method.constraint.name=kernel"],

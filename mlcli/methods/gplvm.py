@@ -13,7 +13,6 @@ from mlcli.base.quantity import Quantity
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.steps import Step
-from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.base import Method
 from mlcli.methods.identities.gaussian_process import of_process, relevant
@@ -124,7 +123,8 @@ class GPLVM(Method):
     def solve(self, data: Features, compute: Compute) -> Model:
         """The most probable latent points, or clouds of them, with the parameters of the kernel."""
         observed = Observations.of(data.values)
-        starts = [self.started(points) for points in self.start.points(data, compute, self.axes.components)]
+        starts = [first(standardized(points), self.axes.kept(points.shape[1]))
+                  for points in self.start.points(data, compute, self.axes.components)]
         if not observed.variance:
             return Model(embedding=starts[0], spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True),
                          projector=projector_of(Posterior.constant(observed.mean), False, None))
@@ -149,7 +149,3 @@ class GPLVM(Method):
         return [*of_process(posterior, data.values, model.embedding, plain),
                 relevant(posterior, model.embedding, model.ranks.solved),
                 never_less_likely(model.trace, data.values)]
-
-    def started(self, points: Array) -> Array:
-        """A start of the axes that the data has, of variance one."""
-        return first(standardized(points), self.axes.kept(points.shape[1]))
