@@ -26,8 +26,8 @@ WAYS = {"pca": ["-m", "pca"], "lle": ["-m", "lle", *CONNECTED], "isomap": ["-m",
         "autoencoder": ["-m", "autoencoder", *TRAINED],
         "gplvm": ["-m", "gplvm"], "sparse": ["-m", "gplvm", *SPARSE],
         "sparse-50": ["-m", "gplvm", *SPARSE, "--set", "method.inference.inducing=50"],
-        "kernel": ["-m", "gplvm", "--set", "method.constraint.name=kernel"],
-        "mlp": ["-m", "gplvm", "--set", "method.constraint.name=mlp"],
+        "kernel": ["-m", "gplvm", "--set", "method.constraint.name=kernel", "--set",
+                   "method.minimize.tolerance=1e-4"],
         "bayesian": ["-m", "gplvm", "--set", "method.inference.name=bayesian"]}
 DRAWN = ("pca", "isomap", "autoencoder", "gplvm", "kernel", "bayesian")
 

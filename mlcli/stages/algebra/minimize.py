@@ -128,7 +128,8 @@ class Minimize(Options):
         known = bool(np.isfinite(change))
         told = f"; the last {STEADY} brought {change:.1e} {self.measure}" if known else ""
         if rest is not None:
-            told = f": no step lowers the objective, and its slope promises {rest.fall:.1e} more"
+            promised = self.share(rest.fall, end, numbers)
+            told = f": no step lowers the objective, and its slope promises {promised:.1e} {self.measure}"
         note("W-UNCONVERGED", f"stopped after {len(end.trace)} iterations without convergence{told}",
              iterations=len(end.trace), change=change if known else None)
 
