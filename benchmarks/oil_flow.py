@@ -93,7 +93,8 @@ def main() -> None:
         print(lines[-1], flush=True)
     head, _, rest = PAGE.read_text().partition("<!-- benchmarks/oil_flow.py -->\n")
     tail = rest.partition("<!-- end -->\n")[2]
-    table = ["| `mlcli embed oil_flow.csv --label-column regime -p 2` | errors | iterations | seconds |", "|---|---|---|---|", *lines]
+    table = ["| `mlcli embed oil_flow.csv --label-column regime -p 2` | errors | iterations | seconds |",
+             "|---|---|---|---|", *lines]
     PAGE.write_text("\n".join([f"{head}<!-- benchmarks/oil_flow.py -->", *table, f"<!-- end -->\n{tail}"]))
     draw(given.runs, errors, classes)
 
