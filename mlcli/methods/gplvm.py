@@ -55,11 +55,11 @@ class GPLVM(Method):
     that axes without use switch themselves off, and frees the kernel's variance once all else has come to rest.
     `log_likelihood` is then the bound, of the clouds with their distance from the prior.
 
-    A new row is placed where it is most probable, from several starts; rows may lack cells (`prepare.missing: model`
-    in a run on complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`)
-    coordinates are a smooth function of the features, near rows stay near, and new rows are placed by that function.
-    `mlcli reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features. What
-    this gives on two data sets stands in `docs/gplvm.md`.
+    A new row is placed where it is most probable, from several starts; rows may lack cells (`prepare.missing: model` in
+    a run on complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates
+    are a smooth function of the features, near rows stay near, and new rows are placed by that function. `mlcli
+    reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features. Examples
+    stand in `docs/gplvm.md`.
 
     Source: Lawrence, "Probabilistic non-linear principal component analysis with Gaussian process latent variable
     models", 2005; Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back
