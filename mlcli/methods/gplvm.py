@@ -43,8 +43,8 @@ class GPLVM(Method):
     probabilistic PCA. The objective has many local minima: a start (`start`) decides between them. One scale is fixed,
     since prior and free scales together degenerate: a parameter, or with `rbf-ard`, one length scale for each axis, the
     product of these. Parameters have a wide log-normal prior around the data's own variance. In `fit` are the
-    log-likelihood, the kernel's parameters, the noise, what share of its diagonal had to be added to a
-    covariance matrix (`jitter`), and how many axes have at least a hundredth of the relevance of the first (`axes_in_use`).
+    log-likelihood, the kernel's parameters, the noise, what share of its diagonal had to be added to a covariance
+    matrix (`jitter`), and how many axes have at least a hundredth of the relevance of the first (`axes_in_use`).
 
     `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance of
     the coordinates, as shares of their sum. Axes are principal, or, where each has a length scale of its own, ranked.
