@@ -91,7 +91,7 @@ class GPDM(Method):
             raise DataError("MISSING", "gpdm is fitted to complete rows; only rows that are projected may lack cells",
                             where="prepare.missing", hint="choose mean, or lgssm")
         for where, terms in (("method.kernel", self.kernel), ("method.dynamics.kernel", self.dynamics.kernel)):
-            if len(set(terms)) < len(terms):
+            if len({term.removesuffix("-ard") for term in terms}) < len(terms):
                 raise ConfigError("TERMS", "a term of the kernel stands twice", where=where, hint="give it once")
         if 1 < len(data.values) <= self.dynamics.order:
             raise GeometryError("STEPS", f"{len(data.values)} rows have no step from {self.dynamics.order} of them",
@@ -122,7 +122,7 @@ class GPDM(Method):
             return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
                                spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True))
         trail = Trail(starts[0].shape[1], self.dynamics.density)
-        covariance = started(self.kernel, observed.variance, FLOOR)
+        covariance = started(self.kernel, observed.variance, FLOOR, starts[0].shape[1])
         free = np.zeros(len(covariance.logs), dtype=bool)
         ended = best(Moving(Exact(observed), trail, covariance, False, free), starts, self.minimize)
         logs, cells = trail.logs(ended.latent), (observed.cells,)

@@ -13,14 +13,13 @@ from mlcli.base.quantity import Quantity
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.steps import Step
-from mlcli.base.types import Array
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods.base import Method
 from mlcli.methods.identities.gaussian_process import of_process, relevant
 from mlcli.methods.identities.smoothing_equations import never_less_likely
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.minimize import Minimize
+from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start, standardized
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -42,24 +41,24 @@ class GPLVM(Method):
     y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
     kernel are those that make the rows most probable, found by L-BFGS from a start. With the kernel `linear` this is
     probabilistic PCA. The objective has many local minima: a start (`start`) decides between them. One scale is fixed,
-    for coordinates have none of their own beside a free length scale; parameters have a wide log-normal prior around
-    the data's own variance. In `fit` are the log-likelihood, the kernel's parameters and the noise, and what share of
-    its diagonal had to be added to a covariance matrix (`jitter`), and how many axes have at least a hundredth of the
-    relevance of the first (`axes_in_use`).
+    since prior and free scales together degenerate: a parameter, or with `rbf-ard`, one length scale for each axis, the
+    product of these. Parameters have a wide log-normal prior around the data's own variance. In `fit` are the
+    log-likelihood, the kernel's parameters, the noise, what share of its diagonal had to be added to a covariance
+    matrix (`jitter`), and how many axes have at least a hundredth of the relevance of the first (`axes_in_use`).
 
     `spectrum.csv` holds the relevance of each axis: the variance of the slope of f along it times the variance of
     the coordinates, as shares of their sum. Axes are principal, or, where each has a length scale of its own, ranked.
 
     Inference: `map` takes n³ operations an iteration; `sparse` bounds the likelihood by inducing points, and is taken
     beyond 2,000 rows; `bayesian` gives every row a Gaussian cloud (`posterior.csv`) and every axis a length scale, so
-    that axes without use switch themselves off. `log_likelihood` is then the bound, of the clouds with their distance
-    from the prior.
+    that axes without use switch themselves off, and frees the kernel's variance once all else has come to rest.
+    `log_likelihood` is then the bound, of the clouds with their distance from the prior.
 
-    A new row is placed where it is most probable, from several starts; rows may lack cells (`prepare.missing: model`
-    in a run on complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`)
-    coordinates are a smooth function of the features, near rows stay near, and new rows are placed by that function.
-    `mlcli reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features. What
-    this gives on two data sets stands in `docs/gplvm.md`.
+    A new row is placed where it is most probable, from several starts; rows may lack cells (`prepare.missing: model` in
+    a run on complete rows), and `mlcli reconstruct` fills them in. With a back constraint (`constraint`) coordinates
+    are a smooth function of the features, near rows stay near, and new rows are placed by that function. `mlcli
+    reconstruct` gives the posterior means, and with `--variance FILE` the variance of each row's features. Examples
+    stand in `docs/gplvm.md`.
 
     Source: Lawrence, "Probabilistic non-linear principal component analysis with Gaussian process latent variable
     models", 2005; Lawrence and Quiñonero-Candela, "Local distance preservation in the GP-LVM through back
@@ -78,14 +77,15 @@ class GPLVM(Method):
                                                      minimize={"limit": 6}),
         way("bayesian", inference={"name": "bayesian", "inducing": 5}, minimize={"limit": 6}),
         way("smooth", constraint={"name": "kernel"}, minimize={"limit": 12}),
-        way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}))
+        way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}),
+        way("ard", kernel=["rbf-ard", "bias"], minimize={"limit": 6}))
     name: Literal["gplvm"] = "gplvm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
         ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
     inference: Inference = MostProbable()
     constraint: BackConstraint = Unconstrained()
     start: Start = Principal()
-    minimize: Minimize = Minimize()
+    minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
 
     def limit(self, data: Input) -> int:
@@ -97,13 +97,13 @@ class GPLVM(Method):
         if not all_finite(data.values):
             raise DataError("MISSING", "gplvm is fitted to complete rows; only rows that are projected may lack cells",
                             where="prepare.missing", hint="choose drop or mean, or ppca")
-        if len(set(self.kernel)) < len(self.kernel):
+        if len({term.removesuffix("-ard") for term in self.kernel}) < len(self.kernel):
             raise ConfigError("TERMS", "a term of the kernel stands twice", where="method.kernel", hint="give it once")
         if self.inference.blurred and self.constraint.maps:
             raise ConfigError("UNUSED", "clouds have no back constraint", where="method.constraint",
                               hint="leave it out, or choose another inference")
         if self.inference.blurred:
-            return self.refuse_unused("clouds have the kernel rbf", "kernel")
+            return self.refuse_unused("clouds have the kernel rbf-ard", "kernel")
         if len(data.values) <= MOST or self.chosen("inference"):
             return {}
         note("N-SPARSE", f"{len(data.values):,} rows are fitted with inducing points, as beyond {MOST:,}")
@@ -122,7 +122,8 @@ class GPLVM(Method):
     def solve(self, data: Features, compute: Compute) -> Model:
         """The most probable latent points, or clouds of them, with the parameters of the kernel."""
         observed = Observations.of(data.values)
-        starts = [self.started(points) for points in self.start.points(data, compute, self.axes.components)]
+        starts = [first(standardized(points), self.axes.kept(points.shape[1]))
+                  for points in self.start.points(data, compute, self.axes.components)]
         if not observed.variance:
             return Model(embedding=starts[0], spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True),
                          projector=projector_of(Posterior.constant(observed.mean), False, None))
@@ -147,7 +148,3 @@ class GPLVM(Method):
         return [*of_process(posterior, data.values, model.embedding, plain),
                 relevant(posterior, model.embedding, model.ranks.solved),
                 never_less_likely(model.trace, data.values)]
-
-    def started(self, points: Array) -> Array:
-        """A start of the axes that the data has, of variance one."""
-        return first(standardized(points), self.axes.kept(points.shape[1]))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.cli.program import run
 from mlcli.errors import NumericalError
 from mlcli.report.quality import quality
 from mlcli.stages.graph.graph import graph_of
@@ -18,6 +19,7 @@ from tests.report.dimension import support as dimension_support
 
 SHARED = Path(__file__).parents[3] / "shared"
 DATA, EXPECTED = SHARED / "data", SHARED / "expected"
+EXAMPLE = Path(__file__).parents[2] / "configs" / "gplvm-oil-flow.yaml"
 
 NO_DATA = "no folder `shared` beside the repository"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=NO_DATA)
@@ -173,23 +175,41 @@ def strangers(embedding: np.ndarray, classes: np.ndarray) -> int:
     return int(np.sum(classes[gaps.argmin(axis=1)] != classes))
 
 
-@pytest.mark.slow
-def test_a_gaussian_process_separates_the_oil_flow() -> None:
-    """PCA has 162 errors; published: the full model 1, an early sparse one 24."""
+def test_planes_of_principal_components_mix_the_classes_of_the_oil_flow() -> None:
     points, classes = oil_flow()
     assert strangers(support.fit("pca", points).embedding, classes) == 162
-    assert strangers(support.fit("gplvm", points).embedding, classes) <= 10
-    assert strangers(support.fit("gplvm", points, inference={"name": "sparse"}).embedding, classes) <= 24
-    clouds = support.fit("gplvm", points, components=10, inference={"name": "bayesian"})
-    assert clouds.fit["axes_in_use"] <= 3
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize(("inference", "most"), [("map", 10), ("sparse", 24)])
+def test_a_gaussian_process_separates_the_oil_flow(inference: str, most: int, tmp_path: Path) -> None:
+    """Published: the full model 1, an early sparse one 24. As the example says it, from a file of one's own."""
+    points, classes = oil_flow()
+    cells = np.column_stack([points.astype(str), classes.astype(str)]).tolist()
+    lines = [",".join([*(f"x{column}" for column in range(12)), "regime"]), *map(",".join, cells)]
+    (tmp_path / "oil_flow.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    output = tmp_path / "run"
+    changes = [f"input.path={tmp_path / 'oil_flow.csv'}", "report.formats=[npy]", f"method.inference.name={inference}"]
+    assert run(["run", str(EXAMPLE), *(f"--set={change}" for change in changes), "--strict", "-q", "-o", str(output)]
+               ) == 0
+    assert strangers(np.load(output / "embedding.npy", allow_pickle=False), classes) <= most
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_clouds_of_the_oil_flow_need_three_of_ten_axes() -> None:
+    figures = support.fit("gplvm", oil_flow()[0], components=10, inference={"name": "bayesian"}).fit
+    assert figures["converged"] and figures["axes_in_use"] <= 3
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
 @pytest.mark.parametrize("constraint", ["none", "kernel"])
 def test_new_rows_of_the_oil_flow_land_in_their_class(constraint: str) -> None:
     points, classes = oil_flow()
     order = np.random.default_rng(0).permutation(1000)
     new, old = order[:200], order[200:]
-    model = support.fit("gplvm", points[old], constraint={"name": constraint})
+    model = support.fit("gplvm", points[old], constraint={"name": constraint}, minimize={"tolerance": 1e-4})
     gaps = ((model.project(points[new])[:, None] - model.embedding) ** 2).sum(axis=2)
     assert np.mean(classes[old][gaps.argmin(axis=1)] != classes[new]) <= 0.03

@@ -1,6 +1,7 @@
 """The Gaussian process latent variable model: gradients, bounds, and what it is for linear kernels."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -11,11 +12,13 @@ from numpy.polynomial.hermite_e import hermegauss
 
 from mlcli.base.threads import threads_limited
 from mlcli.errors import ConfigError, DataError, NumericalError
+from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.gaussian.clouds import Clouds
 from mlcli.stages.gaussian.covariances import Bias, Covariance, Rbf, started
 from mlcli.stages.gaussian.evidence import Evidence, Exact, Observations, regular
 from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.inducing import Sparse
+from mlcli.stages.gaussian.inference import Bayesian, MostProbable
 from mlcli.stages.gaussian.latents import Blurred, Free, KernelRegression, Latents, Network
 from tests.agreement.tables import facts, read
 from tests.support import fit
@@ -57,9 +60,11 @@ def test_the_likelihood_and_its_gradient_are_those_of_the_table() -> None:
 
 PROBLEMS: dict[str, tuple[Evidence, Latents, tuple[str, ...], int]] = {
     "all terms": (Exact(DATA), Free(2), ("rbf", "linear", "bias"), 1),
-    "a length for each axis": (Exact(DATA), Free(2), ("rbf",), 2), "linear": (Exact(DATA), Free(2), ("linear",), 1),
+    "a length for each axis": (Exact(DATA), Free(2), ("rbf-ard",), 2),
+    "the same by inducing points": (Sparse(DATA, 5), Free(2), ("rbf-ard", "bias"), 2),
+    "linear": (Exact(DATA), Free(2), ("linear",), 1),
     "inducing points": (Sparse(DATA, 5), Free(2), ("rbf", "linear"), 2),
-    "clouds": (Clouds(DATA, 5), Blurred(2), ("rbf",), 2),
+    "clouds": (Clouds(DATA, 5), Blurred(2), ("rbf-ard",), 2),
     "kernel regression": (Exact(DATA), KernelRegression().latents(ROWS, 2, GENERATOR), ("rbf",), 1),
     "network": (Exact(DATA), Network(hidden=4).latents(ROWS, 2, GENERATOR), ("rbf",), 1)}
 
@@ -80,6 +85,33 @@ def test_gradients_are_those_of_finite_differences(name: str, prior: bool) -> No
                           - problem(problem.at(state, vector - step * unit))[0]) / (2 * step)
                          for unit in np.eye(len(vector))])
     assert np.abs(found - expected).max() <= 1e-8 * np.abs(expected).max()
+
+
+def test_length_scales_of_axes_trade_with_coordinates_at_no_cost_but_for_their_product() -> None:
+    """The likelihood is the same; so without a fixed scale a prior on coordinates would shrink both without end."""
+    generator, factors = np.random.default_rng(6), np.array([2.0, 0.3])
+    covariance = Covariance((Rbf(1.3, np.array([0.8, 1.7])), Bias(0.1)), 0.05)
+    scaled = Covariance((Rbf(1.3, np.array([0.8, 1.7]) * factors), Bias(0.1)), 0.05)
+    value = Exact(DATA)(covariance, POINTS, NOTHING).value
+    assert Exact(DATA)(scaled, POINTS * factors, NOTHING).value == pytest.approx(value, rel=1e-12)
+    problem = MostProbable().problem(DATA, ("bias", "rbf-ard", "linear"), Free(2), 2)
+    assert problem.fixed.tolist() == [False, False, True, True, False, False]  # neither that of another term
+    start = State(POINTS.ravel(), NOTHING, problem.covariance.logs)
+    moved = problem.at(start, problem.vector(start) + generator.standard_normal(POINTS.size + 6))
+    assert moved.logs[2:4].sum() == pytest.approx(start.logs[2:4].sum(), abs=1e-14)
+    assert abs(moved.logs[2] - start.logs[2]) > 0.1
+    slope = problem(moved)[1].logs
+    assert slope[2] == pytest.approx(-slope[3], rel=1e-12) and abs(slope[2]) > 1e-3
+
+
+def test_equal_length_scales_are_one() -> None:
+    one, each = (started(("rbf", "bias"), 0.7, 1e-6), started(("rbf-ard", "bias"), 0.7, 1e-6, 2))
+    assert Exact(DATA)(one, POINTS, NOTHING).value == Exact(DATA)(each, POINTS, NOTHING).value
+    model = fit("gplvm", ROWS, components=2, kernel=["rbf-ard"], minimize={"limit": 60})
+    lengths = np.array(model.fit["rbf_lengths"])
+    assert np.prod(lengths) == pytest.approx(1.0, rel=1e-12) and np.ptp(lengths) > 0.1
+    spread = model.embedding.var(axis=0) * model.fit["rbf_variance"] / lengths**2
+    assert model.spectrum.values[:2] == pytest.approx(spread, rel=1e-12) and spread[0] >= spread[1]
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -113,7 +145,7 @@ def test_all_points_induced_give_the_likelihood_itself() -> None:
 
 
 def test_clouds_without_extent_are_points() -> None:
-    covariance, narrow = started(("rbf",), 0.7, 1e-6, 2), -30.0
+    covariance, narrow = started(("rbf-ard",), 0.7, 1e-6, 2), -30.0
     clouds = Clouds(DATA, 5)(covariance, np.hstack([POINTS, np.full_like(POINTS, narrow)]), POINTS[:5]).value
     divergence = 0.5 * float(np.sum(POINTS**2 + np.exp(narrow) - narrow - 1))
     assert clouds + divergence == pytest.approx(Sparse(DATA, 5)(covariance, POINTS, POINTS[:5]).value, rel=1e-9)
@@ -152,7 +184,8 @@ def test_the_bayesian_bound_is_below_the_evidence() -> None:
 @pytest.mark.parametrize(("options", "where"), [
     ({"inference": {"name": "bayesian"}, "constraint": {"name": "mlp"}}, "method.constraint"),
     ({"inference": {"name": "bayesian"}, "kernel": ["linear"]}, "method.kernel"),
-    ({"kernel": ["rbf", "rbf"]}, "method.kernel")])
+    ({"kernel": ["rbf", "rbf"]}, "method.kernel"),
+    ({"kernel": ["rbf", "rbf-ard"]}, "method.kernel")])
 def test_what_has_no_use_is_refused(options: dict[str, Any], where: str) -> None:
     with pytest.raises(ConfigError) as caught:
         fit("gplvm", ROWS, **options)
@@ -171,6 +204,15 @@ def test_rows_without_all_cells_are_refused_by_a_fit_and_by_a_back_constraint() 
     assert "row 2" in str(caught.value)
 
 
+def test_a_default_fit_of_iris_converges_to_what_it_says() -> None:
+    """Nothing more is to be had: from its end, a thousand times stricter, less than a thousandth of a nat a number."""
+    points = read("gplvm/iris_pca2/Y_centred.csv")
+    model = fit("gplvm", points)
+    stricter = fit("gplvm", points, minimize={"tolerance": 1e-8})
+    assert model.fit["converged"] and stricter.fit["iterations"] > model.fit["iterations"]
+    assert 0 <= stricter.trace[-1] - model.trace[-1] <= 1e-3 * points.size
+
+
 def test_every_start_leads_down_and_the_best_of_several_is_kept() -> None:
     fits = {count: fit("gplvm", ROWS, start={"name": "random", "restarts": count}, minimize={"limit": 30})
             for count in (1, 4)}
@@ -178,6 +220,18 @@ def test_every_start_leads_down_and_the_best_of_several_is_kept() -> None:
     for start in ({"name": "pca"}, {"name": "isomap", "neighbors": 4}):
         trace = fit("gplvm", ROWS, start=start, minimize={"limit": 10}).trace
         assert (np.diff(trace) > 0).all()
+
+
+def test_the_variance_of_the_kernel_of_clouds_is_free_once_the_rest_has_come_to_rest() -> None:
+    """The bound rises by it, and is flat there."""
+    problem = Bayesian(inducing=6).problem(DATA, (), Blurred(2), 2)
+    state, ended = problem.minimized(POINTS, Likeliest(tolerance=1e-8))
+    fixed, first = replace(problem, freed=False).minimized(POINTS, Likeliest(tolerance=1e-8))
+    assert fixed.logs[0] == problem.covariance.logs[0] and abs(state.logs[0] - fixed.logs[0]) > 0.1
+    assert np.array_equal(ended.trace[: len(first.trace)], first.trace) and ended.trace[-1] < first.trace[-1]
+    assert abs(replace(problem, fixed=problem.fixed & False)(state)[1].logs[0]) < 1e-2
+    stopped = problem.minimized(POINTS, Likeliest(limit=len(first.trace)))[1]
+    assert len(stopped.trace) <= len(first.trace)
 
 
 def test_axes_that_nothing_varies_along_are_switched_off() -> None:

@@ -1,7 +1,7 @@
 """The one minimization: L-BFGS until the objective falls no further, or the limit of iterations is reached."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,10 +12,15 @@ from mlcli.base.stage import advance, note, stage
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterated
+from mlcli.stages.algebra.linalg import EPS
 
-ROUGH = 1e-6  # no rounding of an objective is larger, as a share of its whole fall
 STEADY = 5  # iterations whose fall decides: a single step may be short far from the minimum
 MEMORY = 10  # steps that bend the next one
+OWN = ("CONVERGENCE", "ABNORMAL")  # how SciPy begins to say that no step lowers the objective
+NEARBY = np.linspace(0, 1, 7)  # shares of a step at which an objective shows its rounding
+SIZES = (1.0, 1e-3)  # of such steps
+FOURTH = np.sqrt(70.0)  # root of the sum of squares of a fourth difference's weights
+DEVIATIONS = 10  # of rounding, which hide a fall
 Function = Callable[[Array], tuple[float, Array]]  # an objective and its gradient at a point
 
 
@@ -37,12 +42,14 @@ class Descent:
 
     @property
     def fall(self) -> float:
-        """How much the objective fell in the last iterations, as a share of its whole fall; infinite before these."""
+        """How much the objective fell in the last iterations; infinite before these."""
         course = np.append(self.first, self.trace)
-        if len(course) <= STEADY:
-            return np.inf
-        whole = float(course[0] - course[-1])
-        return float(course[-1 - STEADY] - course[-1]) / whole if whole > 0 else 0.0
+        return float(course[-1 - STEADY] - course[-1]) if len(course) > STEADY else np.inf
+
+    @property
+    def whole(self) -> float:
+        """How much the objective fell."""
+        return self.first - self.point.objective
 
     @property
     def point(self) -> Point:
@@ -50,20 +57,30 @@ class Descent:
         return Point(self.values, float(self.trace[-1]) if len(self.trace) else self.first)
 
 
+@frozen
+class Rest:
+    """What is left where L-BFGS ended by itself."""
+
+    fall: float  # that the last slope and the steps before promise
+    rounding: float  # of the objective there
+
+
 class Minimize(Options):
     """When a minimization stops."""
 
+    measure: ClassVar[str] = "of the objective's fall"  # what the tolerance is of
     limit: int = option(1_000, "Iterations at most.", ge=1)
     tolerance: float = option(1e-9, f"Share of the objective's whole fall; {STEADY} iterations that bring less have "
                               "converged.", gt=0, lt=1)
 
     @stage("iterate")
     def __call__(self, function: Function, start: Array | Descent,
-                 keep: Callable[[Descent], None] | None = None) -> Iterated[Point]:
+                 keep: Callable[[Descent], None] | None = None, numbers: int = 1) -> Iterated[Point]:
         """Steps down from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
 
-        The tolerance depends on neither the unit nor the zero of the objective. Near the minimum a step that finds no
-        lower point is rounding, which is a note. Raises NumericalError where the objective is not finite.
+        The tolerance depends on neither the unit nor the zero of the objective; a log-likelihood is of so many
+        `numbers`. Where no step finds a lower point, it has converged if no more than the tolerance is left to fall; if
+        what is left is hidden by rounding, a note says so. Raises NumericalError where the objective is not finite.
 
         `keep` is given a checkpoint after each iteration. A minimization that goes on from one has forgotten the steps
         that bend the next: it ends at the same minimum to the tolerance, and not with the same bytes.
@@ -77,31 +94,61 @@ class Minimize(Options):
             advance(done, self.limit)
             if keep is not None:
                 keep(now)
-            if now.fall <= self.tolerance:
+            if self.share(now.fall, now, numbers) <= self.tolerance:
                 raise StopIteration
 
-        left, resting = self.limit - len(now.trace), False
-        if left > 0 and now.fall > self.tolerance:
-            resting = rests(function, now.values, after, left)
-        converged = resting or now.fall <= self.tolerance or self._rounds(now)
+        left, rest = self.limit - len(now.trace), None
+        if left > 0 and self.share(now.fall, now, numbers) > self.tolerance:
+            rest = rests(function, now.values, after, left)
+        converged = self.share(now.fall, now, numbers) <= self.tolerance or self._rests(now, rest, numbers)
         if not converged:
-            known = bool(np.isfinite(now.fall))
-            told = f"; the last {STEADY} brought {now.fall:.1e} of the objective's fall" if known else ""
-            note("W-UNCONVERGED", f"stopped after {len(now.trace)} iterations without convergence{told}",
-                 iterations=len(now.trace), change=now.fall if known else None)
+            self._warn(now, rest, numbers)
         return Iterated(now.point, now.trace, converged)
 
-    def _rounds(self, end: Descent) -> bool:
-        """Whether only rounding is left where no step lowers the objective, with a note."""
-        if len(end.trace) >= self.limit or end.fall > ROUGH:
+    def share(self, fall: float, now: Descent, numbers: int) -> float:
+        """A fall in the measure of the tolerance: as a share of the whole fall."""
+        return fall / now.whole if now.whole > 0 else np.inf if fall else 0.0
+
+    def _rests(self, end: Descent, rest: Rest | None, numbers: int) -> bool:
+        """Whether only rounding, or no more than the tolerance, is left where no step lowers the objective."""
+        if rest is None:
+            return False
+        if self.share(rest.fall, end, numbers) <= self.tolerance:
+            return True
+        if rest.fall > rest.rounding:
             return False
         note("N-ROUNDING", f"stopped after {len(end.trace)} iterations: no step lowers the objective, and the "
-             f"tolerance of {self.tolerance:.1e} is below its rounding", iterations=len(end.trace), change=end.fall)
+             f"tolerance of {self.tolerance:.1e} is below its rounding", iterations=len(end.trace),
+             change=self.share(rest.fall, end, numbers))
         return True
 
+    def _warn(self, end: Descent, rest: Rest | None, numbers: int) -> None:
+        """The warning of a minimization that did not converge."""
+        change = self.share(end.fall, end, numbers)
+        known = bool(np.isfinite(change))
+        told = f"; the last {STEADY} brought {change:.1e} {self.measure}" if known else ""
+        if rest is not None:
+            promised = self.share(rest.fall, end, numbers)
+            told = f": no step lowers the objective, and its slope promises {promised:.1e} {self.measure}"
+        note("W-UNCONVERGED", f"stopped after {len(end.trace)} iterations without convergence{told}",
+             iterations=len(end.trace), change=change if known else None)
 
-def rests(function: Function, start: Array, after: Callable[[Array, float], None], limit: int) -> bool:
-    """Runs SciPy's L-BFGS, `after` each iteration of it; whether it ended where nothing is left to lower.
+
+class Likeliest(Minimize):
+    """When the search for the most probable parameters stops; the objective is minus a log-likelihood, in nats."""
+
+    measure: ClassVar[str] = "nats for each number of the data"
+    limit: int = option(5_000, "Iterations at most.", ge=1)
+    tolerance: float = option(1e-5, f"Nats for each number of the data; {STEADY} iterations that bring less have "
+                              "converged.", gt=0, lt=1)
+
+    def share(self, fall: float, now: Descent, numbers: int) -> float:
+        """Nats for each number."""
+        return fall / numbers
+
+
+def rests(function: Function, start: Array, after: Callable[[Array, float], None], limit: int) -> Rest | None:
+    """Runs SciPy's L-BFGS, `after` each iteration of it; what is left where it ended by itself.
 
     Its first step is as long as one over the slope, within limits, so the objective is measured in the slope's unit.
     """
@@ -118,7 +165,23 @@ def rests(function: Function, start: Array, after: Callable[[Array, float], None
 
     options = {"maxiter": limit, "maxfun": np.iinfo(np.int32).max, "maxcor": MEMORY, "ftol": 0.0, "gtol": 0.0}
     ended = optimize.minimize(measured, start, jac=True, method="L-BFGS-B", callback=told, options=options)
-    return bool(ended.status == 0)
+    if not ended.message.startswith(OWN):
+        return None
+    step = -ended.hess_inv.dot(ended.jac)
+    return Rest(unit.number(-0.5 * float(step @ ended.jac)), unit.number(rounding(measured, ended.x, step)))
+
+
+def rounding(function: Function, values: Array, step: Array) -> float:
+    """What rounding may hide of a fall of the objective near a point, from its fourth differences along a step.
+
+    It hides all where the objective is the same all along. Of a step and a small part of it the smoother one counts, as
+    a step may lead too far. Source: Moré and Wild, "Estimating computational noise", 2011.
+    """
+    spreads, here = [], abs(function(values)[0])
+    for size in SIZES:
+        course = np.array([function(values + size * share * step)[0] for share in NEARBY])
+        spreads.append(float(np.sqrt(np.mean(np.diff(course, 4) ** 2))) / FOURTH if np.ptp(course) else np.inf)
+    return DEVIATIONS * max(min(spreads), EPS * here)
 
 
 def finite(objective: float, done: int) -> float:

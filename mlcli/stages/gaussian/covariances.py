@@ -18,7 +18,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.distances import by_differences
 from mlcli.stages.algebra.linalg import symmetric_eigen
 
-Name = Literal["rbf", "linear", "bias"]
+Name = Literal["rbf", "rbf-ard", "linear", "bias"]
 USUAL = 2  # axes over which points of variance one are about as far apart as a length scale of one asks for
 
 
@@ -264,17 +264,19 @@ class Covariance:
         return {**dict(named), "noise_variance": Quantity(self.whole_noise, 2)}
 
     @property
-    def scale(self) -> AnyArray:
-        """Which parameter is the first that only says how large latent coordinates are; none without such a term."""
-        marked = np.append(np.concatenate([term.scales for term in self.terms]), False)
-        return marked & (np.cumsum(marked) == 1)
+    def scales(self) -> AnyArray:
+        """Which parameters of the first term that has such only say how large latent coordinates are."""
+        marked = [term.scales for term in self.terms]
+        first = next((place for place, own in enumerate(marked) if own.any()), None)
+        return np.concatenate([*(own & (place == first) for place, own in enumerate(marked)), [False]])
 
 
 def started(names: Sequence[Name], variance: float, least: float, axes: int = 1) -> Covariance:
     """Terms by their names, each with the data's variance, for coordinates of variance one; a tenth is noise.
 
-    With `axes` every one of so many has a length scale of its own; the more they are, the longer.
+    With `rbf-ard` every one of the axes has a length scale of its own; the more they are, the longer.
     """
     lengths = np.full(axes, np.sqrt(max(axes / USUAL, 1.0)))
-    terms: dict[Name, Term] = {"rbf": Rbf(variance, lengths), "linear": Linear(variance), "bias": Bias(variance)}
+    terms: dict[Name, Term] = {"rbf": Rbf(variance, np.ones(1)), "rbf-ard": Rbf(variance, lengths),
+                               "linear": Linear(variance), "bias": Bias(variance)}
     return Covariance(tuple(terms[name] for name in names), 0.1 * variance, least * variance)

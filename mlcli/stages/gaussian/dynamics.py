@@ -16,7 +16,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
-from mlcli.stages.gaussian.covariances import Bias, Covariance, Name, started
+from mlcli.stages.gaussian.covariances import Bias, Covariance, started
 from mlcli.stages.gaussian.evidence import Exact, Observations, Slope
 from mlcli.stages.gaussian.fitting import Problem, State
 from mlcli.stages.gaussian.posterior import Posterior
@@ -111,7 +111,7 @@ class Density:
 class Dynamics(Options):
     """How a latent sequence moves."""
 
-    kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
+    kernel: Annotated[tuple[Literal["rbf", "linear", "bias"], ...], Strict(False)] = option(
         ("rbf", "linear"), "Terms of the kernel of the steps, which are added; white noise comes to them.",
         min_length=1)
     order: Literal[1, 2] = option(1, "Points that the next one depends on: the last one, or the last two.")

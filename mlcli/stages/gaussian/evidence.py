@@ -38,6 +38,10 @@ class Slope:
 class Evidence(Protocol):
     """How likely features are, given latent points: exactly, or by a lower bound."""
 
+    @property
+    def data(self) -> "Observations":
+        """The features."""
+
     def places(self, points: Array) -> Array:
         """Where inducing points start (m x p); none where there are none."""
 

@@ -1,6 +1,7 @@
 """The most probable latent points and parameters of a Gaussian process, found by L-BFGS on analytic gradients."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -28,51 +29,56 @@ class State:
 class Problem:
     """What is minimized: -log p(Y | X) - log p(X) - log p(parameters), up to constants of the priors.
 
-    One scale is fixed, as coordinates and length scales shrink together at no cost. Of nearly linear data the same
-    holds for coordinates and one over the variances, and length scales of axes without use grow without end. So
-    parameters have a prior too, log-normal around their start with deviation one, but for the noise.
+    One scale is fixed, as coordinates and length scales shrink together at no cost: a parameter, or the product of
+    the length scales where each axis has its own. Of nearly linear data the same holds for coordinates and one over the
+    variances, and length scales of axes without use grow without end. So parameters have a prior too, log-normal around
+    their start with deviation one, but for the noise.
     """
 
     evidence: Evidence
     latents: Latents
     covariance: Covariance  # at the start
     prior: bool  # whether latent points are standard normal
-
-    fixed: AnyArray  # which of the covariance's parameters stay as they are
-
-    @property
-    def held(self) -> AnyArray:
-        """Which of them have a prior: all that are fitted but the noise."""
-        held = ~self.fixed
-        held[-1] = False
-        return held
+    fixed: AnyArray  # parameters of the covariance whose product stays as it is; one alone stays itself
+    freed: bool = False  # whether it moves as well, once all others have come to rest
 
     def __call__(self, state: State) -> tuple[float, State]:
         """The objective and its derivatives."""
         points = self.latents.points(state.latent)
         slope = self.evidence(self.covariance.at(state.logs), points, state.places)
-        off = np.where(self.held, state.logs - self.covariance.logs, 0.0)
+        off = np.append(state.logs[:-1] - self.covariance.logs[:-1], 0.0)
         value = 0.5 * float(off @ off) + 0.5 * self.prior * float(np.sum(points**2)) - slope.value
         latent = self.latents.pulled(state.latent, self.prior * points - slope.points)
-        return value, State(latent, -slope.places, np.where(~self.fixed, off - slope.logs, 0.0))
+        return value, State(latent, -slope.places, self.kept(off - slope.logs, 0.0))
+
+    def kept(self, logs: Array, like: Array | float) -> Array:
+        """Logarithms of the covariance's parameters with the mean of others over those whose product is fixed."""
+        return logs + self.fixed * np.mean(like - logs, where=self.fixed) if self.fixed.any() else logs
 
     def at(self, start: State, values: Array) -> State:
-        """The state that a vector of all free parameters stands for."""
+        """The state that a vector of all parameters stands for."""
         latent, places, logs = np.split(values, np.cumsum([start.latent.size, start.places.size]))
-        whole = start.logs.copy()
-        whole[~self.fixed] = logs
-        return State(latent, places.reshape(start.places.shape), whole)
+        return State(latent, places.reshape(start.places.shape), self.kept(logs, start.logs))
 
     def vector(self, state: State) -> Array:
-        """The free parameters of a state, or derivatives by them."""
-        return np.concatenate([state.latent, state.places.ravel(), state.logs[~self.fixed]])
+        """The parameters of a state, or derivatives by them."""
+        return np.concatenate([state.latent, state.places.ravel(), state.logs])
 
     def minimized(self, points: Array, minimize: Minimize) -> tuple[State, Iterated[Point]]:
         """The minimum that steps from latent points (n x p) lead to, and how they went; raises NumericalError."""
         latent = self.latents.start(points)
         start = State(latent, self.evidence.places(self.latents.points(latent)), self.covariance.logs)
-
         self.evidence.jitter(self.covariance, self.latents.points(latent), start.places)  # which raises
+        state, ended = self.lowered(start, minimize)
+        left = minimize.limit - len(ended.trace)
+        if not (self.freed and left):
+            return state, ended
+        free = replace(self, fixed=np.zeros_like(self.fixed))
+        state, further = free.lowered(state, minimize.replace(limit=left))
+        return state, replace(further, trace=np.append(ended.trace, further.trace))
+
+    def lowered(self, start: State, minimize: Minimize) -> tuple[State, Iterated[Point]]:
+        """The minimum that steps from a state lead to, and how they went."""
         first = least = self(start)[0]
 
         def function(values: Array) -> tuple[float, Array]:
@@ -84,7 +90,7 @@ class Problem:
             least = min(least, value)
             return value, self.vector(slope)
 
-        ended = minimize(function, self.vector(start))
+        ended = minimize(function, self.vector(start), numbers=self.evidence.data.cells)
         return self.at(start, ended.state.values), ended
 
     def ended(self, state: State, iterated: Iterated[Point]) -> "Ended":

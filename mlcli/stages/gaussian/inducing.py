@@ -20,7 +20,7 @@ from mlcli.stages.gaussian.evidence import Observations, Slope, inverse_of, regu
 from mlcli.stages.gaussian.posterior import Posterior
 
 NUGGET = 1e-8  # of the mean diagonal, on the diagonal of the inducing points' covariance
-ROUNDING = 1e-6  # that shares of a whole may be off by
+ROUNDING = 1e-6  # that shares of a whole, and variances in units of the noise, may be off by
 
 
 @frozen
@@ -103,7 +103,7 @@ def bound(data: Observations, covariance: Covariance, matrix: Array, known: Stat
     weights = solved.updated(products)
     energy, explained = float(np.sum(data.factor**2)), beta * float(np.sum(products * weights))
     share = float(np.trace(solved.white)) / beta
-    if share > known.total * (1 + ROUNDING) or explained > energy * (1 + ROUNDING):  # which cannot be
+    if beta * (share - known.total) > ROUNDING * count or explained > energy * (1 + ROUNDING):  # which cannot be
         return None
     value = 0.5 * columns * (count * log(beta / (2 * pi)) - solved.logarithm - beta * (known.total - share))
     value += 0.5 * beta * (explained - energy)

@@ -18,7 +18,7 @@ from mlcli.stages.gaussian.inducing import Sparse
 from mlcli.stages.gaussian.latents import Blurred, Latents
 
 FLOOR = 1e-6  # of the noise, as a share of the data's variance
-USUAL = 500  # iterations of most fits
+USUAL = 1_500  # iterations of most fits
 Prior = Literal["gaussian", "none"]
 
 
@@ -36,8 +36,8 @@ class MostProbable(Options):
 
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
         """What is minimized."""
-        covariance = started(kernel, observed.variance, FLOOR)
-        return Problem(Exact(observed), latents, covariance, self.normal, covariance.scale)
+        covariance = started(kernel, observed.variance, FLOOR, axes)
+        return Problem(Exact(observed), latents, covariance, self.normal, covariance.scales)
 
     def step(self, rows: int, axes: int, compute: Compute) -> Step:
         """Factorizations of a matrix of all rows."""
@@ -61,9 +61,8 @@ class Induced(Options):
 
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
         """What is minimized."""
-        covariance = started(kernel, observed.variance, FLOOR)
-        return Problem(Sparse(observed, self.inducing), latents, covariance, self.normal,
-                       covariance.scale)
+        covariance = started(kernel, observed.variance, FLOOR, axes)
+        return Problem(Sparse(observed, self.inducing), latents, covariance, self.normal, covariance.scales)
 
     def step(self, rows: int, axes: int, compute: Compute) -> Step:
         """Products with the inducing points."""
@@ -72,10 +71,7 @@ class Induced(Options):
 
 
 class Bayesian(Options):
-    """Gaussian clouds of latent points, by a bound on the evidence; every axis has a length scale of its own.
-
-    The kernel's variance is the data's.
-    """
+    """Gaussian clouds of latent points, by a bound on the evidence; every axis has a length scale of its own."""
 
     blurred: ClassVar[bool] = True
     normal: ClassVar[bool] = True  # whether the prior of latent points is standard normal
@@ -84,9 +80,9 @@ class Bayesian(Options):
 
     def problem(self, observed: Observations, kernel: Sequence[Name], latents: Latents, axes: int) -> Problem:
         """What is minimized."""
-        covariance = started(["rbf"], observed.variance, FLOOR, axes)
-        fixed = np.arange(len(covariance.logs)) == 0  # the kernel's variance: with it, length scales grow without end
-        return Problem(Clouds(observed, self.inducing), Blurred(axes), covariance, False, fixed)
+        covariance = started(["rbf-ard"], observed.variance, FLOOR, axes)
+        first = np.arange(len(covariance.logs)) == 0  # its variance: free from the start, it leads to planes
+        return Problem(Clouds(observed, self.inducing), Blurred(axes), covariance, False, first, freed=True)
 
     def step(self, rows: int, axes: int, compute: Compute) -> Step:
         """Expectations for all pairs of inducing points."""
