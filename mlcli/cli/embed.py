@@ -25,8 +25,8 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-          strict: behavior.Strict = False, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
-          **flags: Any) -> None:
+          strict: behavior.Strict = False, jobs: behavior.Jobs = 1, no_cache: behavior.NoCache = False,
+          debug: behavior.Debug = False, **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
     \b
@@ -41,7 +41,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     runs = planned(inputs(data, outside, flags["output"]))
     manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")
-    finish(runs, manner, debug=debug)
+    finish(runs, manner, jobs=jobs, debug=debug)
 
 
 def inputs(files: Sequence[str], outside: Layer, output: str | None) -> list[Variant]:

@@ -1,12 +1,12 @@
-"""Several runs, one after another: all checked before the first, and a failure does not stop the others."""
+"""Several runs, in turn or at once: all checked before the first, and a failure does not stop the others."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import typer
 
@@ -14,6 +14,7 @@ from mlcli.base.drafts import drafted
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import forget_peak_memory
 from mlcli.cli.failure import Form, attempt, understood
+from mlcli.cli.jobs import Document, Result, Shown, at_once, told_division
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
 from mlcli.config.build import build
@@ -23,9 +24,9 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
 from mlcli.config.sweep import Variant
 from mlcli.engine.cache import Folder
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, UsageError
 from mlcli.methods.base import Method
-from mlcli.rundir.runs_table import Row, failed_row, finished_row, write_runs
+from mlcli.rundir.runs_table import Row, RunsTable, failed_row, finished_row
 from mlcli.stages.graph.neighborhoods import searching_for
 
 
@@ -49,39 +50,66 @@ def planned(variants: Sequence[Variant]) -> list[Planned]:
     return runs
 
 
-def finish(runs: Sequence[Planned], manner: Manner, *, debug: bool) -> NoReturn:
+def finish(runs: Sequence[Planned], manner: Manner, *, jobs: int, debug: bool) -> NoReturn:
     """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
     alone = len(runs) == 1 and not runs[0].values
     if alone:
         documents, code = [launched(runs[0], manner)], 0
     else:
-        documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug))
+        documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug), jobs)
     if manner.json:
         print_json(documents[0] if alone else {"runs": documents})
     raise typer.Exit(code)
 
 
-def carry_out(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
-    """The documents of all runs, and the exit code of the first that failed.
+def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, jobs: int = 1) -> tuple[list[Document], int]:
+    """The documents of all runs, so many carried out at once, and the worst exit code: the largest.
 
     Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
     """
-    with sharing(runs, manner) as sharing_manner:
-        return _each(runs, sharing_manner, form)
+    documents: dict[int, Document] = {}
+    codes: list[int] = []
+    tables = {output_of(run).parent: RunsTable(output_of(run).parent, _parameters(runs)) for run in runs if run.values}
+    try:
+        with sharing(runs, manner) as sharing_manner, closing(results(runs, sharing_manner, form, jobs)) as ended:
+            for place, (document, code) in ended:
+                documents[place] = document
+                codes.append(code)
+                if runs[place].values:
+                    output = output_of(runs[place])
+                    row = _row(output.name, runs[place], document)
+                    codes.append(attempt(partial(tables[output.parent].add, place, row), form))
+    finally:
+        codes += [attempt(table.write, form) for table in tables.values()]
+    return [documents[place] for place in range(len(runs))], max(codes, default=0)
 
 
-def _each(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
-    documents: list[dict[str, Any]] = []
-    tables: dict[Path, list[Row]] = defaultdict(list)
-    codes = []
-    for run in runs:
-        forget_peak_memory()
-        codes.append(attempt(partial(_one, run, manner, documents), replace(form, run=run.config.output or "")))
-        if run.values:
-            output = Path(run.config.output or "")
-            tables[output.parent].append(_row(output.name, run, documents[-1]))
-            codes.append(attempt(partial(write_runs, output.parent, tables[output.parent], _parameters(runs)), form))
-    return documents, next((code for code in codes if code), 0)
+def results(runs: Sequence[Planned], manner: Manner, form: Form, jobs: int) -> Generator[tuple[int, Result]]:
+    """What becomes of each run, by its place, as the runs end: one after another, or several at once."""
+    division = told_division(jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
+    if division.jobs == 1:
+        for place, run in enumerate(runs):
+            yield place, result(run, manner, form)
+        return
+    if any(run.config.output == "-" for run in runs):
+        raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",
+                         hint="give a directory with -o")
+    inside = replace(manner, progress=manner.progress if manner.progress == "json" else "none")
+    yield from at_once(lambda place: result(runs[place], inside, form), [str(output_of(run)) for run in runs],
+                       division, Shown(manner.progress, manner.quiet, form))
+
+
+def result(run: Planned, manner: Manner, form: Form) -> Result:
+    """What is reported of one run, and its exit code."""
+    documents: list[Document] = []
+    forget_peak_memory()
+    code = attempt(partial(_one, run, manner, documents), replace(form, run=run.config.output or ""))
+    return documents[-1], code
+
+
+def output_of(run: Planned) -> Path:
+    """Where a run is written."""
+    return Path(run.config.output or "")
 
 
 @contextmanager
@@ -106,13 +134,13 @@ def neighbors_of(method: Method) -> int:
     return getattr(stated, "count", None) or 1
 
 
-def launched(run: Planned, manner: Manner) -> dict[str, Any]:
+def launched(run: Planned, manner: Manner) -> Document:
     """The summary of one run; raises what went wrong, with the place of an option at fault."""
     with located(run.layer):
         return launch(run.config, manner)
 
 
-def _one(run: Planned, manner: Manner, documents: list[dict[str, Any]]) -> None:
+def _one(run: Planned, manner: Manner, documents: list[Document]) -> None:
     """Carries out one run and adds its summary, or what went wrong."""
     try:
         documents.append(launched(run, manner))
@@ -124,7 +152,7 @@ def _one(run: Planned, manner: Manner, documents: list[dict[str, Any]]) -> None:
         raise known from error
 
 
-def _row(name: str, run: Planned, document: Mapping[str, Any]) -> Row:
+def _row(name: str, run: Planned, document: Document) -> Row:
     """The row of a run in `runs.csv`."""
     if "error" in document:
         return failed_row(name, run.values, document["error"])

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ NAME = "runs.csv"
 FIGURES = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
            "residual_variance_se")
 MOST_SHARES = 10
+LEAST, RARE = 1.0, 50.0  # seconds, and multiples of the time that it takes, between one writing and the next
 
 Row = Mapping[str, Any]  # by column
 
@@ -35,10 +37,29 @@ def failed_row(name: str, values: Mapping[str, Any], error: Mapping[str, Any]) -
     return {"run": name, **values, "exit": error["exit"], "error": f"{error['code']}: {error['what']}"}
 
 
-def write_runs(folder: Path, rows: Sequence[Row], parameters: Sequence[str], name: str = NAME) -> None:
-    """Writes the table whole, in the place of an earlier one; raises StorageError and OutputRefused."""
-    text = table(rows, parameters)
-    write_whole(folder / name, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
+class RunsTable:
+    """The table in a folder, which grows: always whole, and written so rarely that it costs little of the time."""
+
+    def __init__(self, folder: Path, parameters: Sequence[str]) -> None:
+        self.folder, self.parameters = folder, parameters
+        self.rows: dict[int, Row] = {}  # by the place of the run among all
+        self.due, self.unwritten = 0.0, False  # when it is to be written again
+
+    def add(self, place: int, row: Row) -> None:
+        """Adds the row of a run that has ended; raises StorageError and OutputRefused."""
+        self.rows[place], self.unwritten = row, True
+        if time.monotonic() >= self.due:
+            self.write()
+
+    def write(self) -> None:
+        """Writes what was added since, in the place of an earlier table; raises StorageError and OutputRefused."""
+        if not self.unwritten:
+            return
+        begun = time.monotonic()
+        text = table([self.rows[place] for place in sorted(self.rows)], self.parameters)
+        write_whole(self.folder / NAME, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
+        now, self.unwritten = time.monotonic(), False
+        self.due = now + max(LEAST, RARE * (now - begun))
 
 
 def table(rows: Sequence[Row], parameters: Sequence[str]) -> str:
