@@ -2,15 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Annotated, Any
 
 import typer
 
 from mlcli.base.frozen import frozen
-from mlcli.config.describe import LIST, TAG, Row, rows, unique
+from mlcli.config.describe import LIST, TAG, Row, unique
 from mlcli.config.layers import Layer, assignment, value_of
-from mlcli.config.run_config import RunConfig
+from mlcli.config.run_config import described
 from mlcli.methods import METHODS
 
 
@@ -79,12 +78,6 @@ def parameter(name: str) -> inspect.Parameter:
                           metavar=None if flag.constant else metavar(described))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
                              default=False if flag.constant else None)
-
-
-@cache
-def described() -> list[Row]:
-    """Every option of a run."""
-    return list(rows(RunConfig))
 
 
 def rows_at(path: str) -> list[Row]:

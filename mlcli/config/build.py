@@ -11,10 +11,10 @@ from pydantic import ValidationError
 from mlcli.base.compute import parse_bytes
 from mlcli.base.limits import require_room
 from mlcli.base.options import Options
-from mlcli.config.describe import TAG, alternatives, rows, tag_of
+from mlcli.config.describe import TAG, alternatives, tag_of
 from mlcli.config.explain import applies, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
-from mlcli.config.run_config import RunConfig
+from mlcli.config.run_config import RunConfig, described
 from mlcli.config.run_names import file_name
 from mlcli.config.sweep import Variant, expanded
 from mlcli.config.yaml_write import dump
@@ -88,7 +88,7 @@ def named(options: type[Options], values: Any) -> Any:
 def placed(layer: Layer) -> Layer:
     """The layer with each value that may stand at either of two paths at the one that is an option."""
     for first, second in layer.either.items():
-        there = {row.path for row in rows(RunConfig) if row.path in (first, second) and applies(row, layer.values)}
+        there = {row.path for row in described() if row.path in (first, second) and applies(row, layer.values)}
         if there == {second}:
             keys = tuple(first.split("."))
             value, values = taken(layer.values, keys)

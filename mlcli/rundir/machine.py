@@ -1,6 +1,7 @@
 """What computes: versions of packages, and the linear algebra libraries behind them."""
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -20,6 +21,7 @@ def versions() -> dict[str, str | None]:
     return {"python": platform.python_version(), "platform": system(), **packages()}
 
 
+@cache
 def system() -> str:
     """The system, its release and its processor: what `platform.platform` says, without the process that it starts.
 
@@ -37,6 +39,7 @@ def environment(threads: int) -> dict[str, Any]:
             "blas": sorted({f"{info['library']} {info['kernel']}" for info in libraries()})}
 
 
+@cache
 def installed(name: str) -> str | None:
     """A package's version, if it is there."""
     try:
