@@ -87,7 +87,8 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
             require_passed(certificate, output)
             if strict:
                 refuse_warnings(journal)
-            manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached)})
+            manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached),
+                                    "asked": build.fingerprint(config)})
             with running("write"):
                 show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
                 write_manifest(folder, manifest, files)

@@ -13,10 +13,12 @@ import typer
 from mlcli.base.drafts import drafted
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import forget_peak_memory
-from mlcli.cli.failure import Form, attempt, understood
+from mlcli.base.publish import vacant, write_whole
+from mlcli.cli.failure import Form, attempt, escaped, say, understood
 from mlcli.cli.jobs import Document, Result, Shown, at_once, told_division
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
+from mlcli.cli.shard import Shard
 from mlcli.config.build import build
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer
@@ -24,9 +26,9 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
 from mlcli.config.sweep import Variant
 from mlcli.engine.cache import Folder
-from mlcli.errors import ConfigError, UsageError
+from mlcli.errors import ConfigError, OutputRefused, UsageError
 from mlcli.methods.base import Method
-from mlcli.rundir.runs_table import Row, RunsTable, failed_row, finished_row
+from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
 from mlcli.stages.graph.neighborhoods import searching_for
 
 
@@ -37,6 +39,15 @@ class Planned:
     config: RunConfig
     layer: Layer
     values: Mapping[str, str]
+
+
+@frozen
+class Batch:
+    """How several runs are carried out."""
+
+    jobs: int = 1  # at once
+    skip_existing: bool = False
+    shard: Shard | None = None  # which of them
 
 
 def planned(variants: Sequence[Variant]) -> list[Planned]:
@@ -50,28 +61,31 @@ def planned(variants: Sequence[Variant]) -> list[Planned]:
     return runs
 
 
-def finish(runs: Sequence[Planned], manner: Manner, *, jobs: int, debug: bool) -> NoReturn:
+def finish(runs: Sequence[Planned], manner: Manner, batch: Batch, *, debug: bool) -> NoReturn:
     """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
     alone = len(runs) == 1 and not runs[0].values
-    if alone:
-        documents, code = [launched(runs[0], manner)], 0
+    if alone and batch.shard is None:
+        documents, code = [launched(runs[0], manner, batch)], 0
     else:
-        documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug), jobs)
+        documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug), batch)
     if manner.json:
         print_json(documents[0] if alone else {"runs": documents})
     raise typer.Exit(code)
 
 
-def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, jobs: int = 1) -> tuple[list[Document], int]:
-    """The documents of all runs, so many carried out at once, and the worst exit code: the largest.
+def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> tuple[list[Document], int]:
+    """The documents of all runs of this share, and the worst exit code: the largest.
 
     Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
     """
     documents: dict[int, Document] = {}
     codes: list[int] = []
-    tables = {output_of(run).parent: RunsTable(output_of(run).parent, _parameters(runs)) for run in runs if run.values}
+    parameters, name = _parameters(runs), NAME
+    if batch.shard is not None:
+        runs, name = batch.shard.of(runs), batch.shard.named(NAME)
+    tables = {output_of(run).parent: RunsTable(output_of(run).parent / name, parameters) for run in runs if run.values}
     try:
-        with sharing(runs, manner) as sharing_manner, closing(results(runs, sharing_manner, form, jobs)) as ended:
+        with sharing(runs, manner) as sharing_manner, closing(results(runs, sharing_manner, form, batch)) as ended:
             for place, (document, code) in ended:
                 documents[place] = document
                 codes.append(code)
@@ -81,29 +95,42 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, jobs: int = 1
                     codes.append(attempt(partial(tables[output.parent].add, place, row), form))
     finally:
         codes += [attempt(table.write, form) for table in tables.values()]
+    if batch.shard is None:
+        codes += [attempt(partial(table_page, folder, table), form) for folder, table in tables.items()]
     return [documents[place] for place in range(len(runs))], max(codes, default=0)
 
 
-def results(runs: Sequence[Planned], manner: Manner, form: Form, jobs: int) -> Generator[tuple[int, Result]]:
+def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> Generator[tuple[int, Result]]:
     """What becomes of each run, by its place, as the runs end: one after another, or several at once."""
-    division = told_division(jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
+    division = told_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
     if division.jobs == 1:
         for place, run in enumerate(runs):
-            yield place, result(run, manner, form)
+            yield place, result(run, manner, form, batch)
         return
     if any(run.config.output == "-" for run in runs):
         raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",
                          hint="give a directory with -o")
     inside = replace(manner, progress=manner.progress if manner.progress == "json" else "none")
-    yield from at_once(lambda place: result(runs[place], inside, form), [str(output_of(run)) for run in runs],
+    yield from at_once(lambda place: result(runs[place], inside, form, batch), [str(output_of(run)) for run in runs],
                        division, Shown(manner.progress, manner.quiet, form))
 
 
-def result(run: Planned, manner: Manner, form: Form) -> Result:
+def table_page(folder: Path, table: RunsTable) -> None:
+    """Writes the page over the runs of a table beside it; raises what `page_of` and `write_whole` do."""
+    from mlcli.collecting import PAGE, Collected, page_of
+    from mlcli.readback import encoded
+
+    rows = [table.rows[place] for place in sorted(table.rows)]
+    if sum(not row["exit"] for row in rows) > 1:
+        page = encoded(page_of(Collected(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
+        write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
+
+
+def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:
     """What is reported of one run, and its exit code."""
     documents: list[Document] = []
     forget_peak_memory()
-    code = attempt(partial(_one, run, manner, documents), replace(form, run=run.config.output or ""))
+    code = attempt(partial(_one, run, manner, batch, documents), replace(form, run=run.config.output or ""))
     return documents[-1], code
 
 
@@ -118,12 +145,11 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
 
     Neighbors are searched for once, for the run that needs the most of them.
     """
-    first = runs[0].config
-    alike = len(runs) > 1 and all(run.config.input == first.input and run.values for run in runs)
+    alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
     if not alike or manner.cache == "none":
         yield manner
         return
-    most, folder = max(neighbors_of(run.config.method) for run in runs), Path(first.output or "").parent
+    most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
     with searching_for(most), drafted(folder / "cache", "folder") as draft:
         yield replace(manner, cache=Folder(draft.path))
 
@@ -134,16 +160,41 @@ def neighbors_of(method: Method) -> int:
     return getattr(stated, "count", None) or 1
 
 
-def launched(run: Planned, manner: Manner) -> Document:
-    """The summary of one run; raises what went wrong, with the place of an option at fault."""
+def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
+    """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
+    """
     with located(run.layer):
+        if batch.skip_existing and (known := existing(run, manner)):
+            return known
         return launch(run.config, manner)
 
 
-def _one(run: Planned, manner: Manner, documents: list[Document]) -> None:
+def existing(run: Planned, manner: Manner) -> Document | None:
+    """What a run reported that is there already: whole, with the same options, of the input as it is now.
+
+    None where nothing is there, or under --force something else; raises OutputRefused where something else is.
+    """
+    from mlcli.collecting import summary_of
+    from mlcli.verification import unlike
+
+    output = output_of(run)
+    if run.config.output == "-" or vacant(output, "folder"):
+        return None
+    reason = unlike(output, run.config)
+    if not reason:
+        if manner.for_people:
+            say(escaped(f"mlcli: kept {output}, which is there already"))
+        return {**summary_of(output), "skipped": True}
+    if manner.force:
+        return None
+    raise OutputRefused("OUTPUT-OTHER", f"the output is not this run: {reason}", where=str(output),
+                        hint="replace it with --force, or choose another with -o")
+
+
+def _one(run: Planned, manner: Manner, batch: Batch, documents: list[Document]) -> None:
     """Carries out one run and adds its summary, or what went wrong."""
     try:
-        documents.append(launched(run, manner))
+        documents.append(launched(run, manner, batch))
     except BrokenPipeError:
         raise
     except Exception as error:

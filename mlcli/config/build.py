@@ -1,5 +1,7 @@
 """From layers to checked runs, and from a run back to the text of `config.yaml`."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,6 +25,8 @@ from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
 
+UNASKED = ("output", "input.path", "input.view.path", "compute.threads", "compute.memory_limit", "compute.cache",
+           "compute.cache_limit")
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
 
@@ -132,6 +136,14 @@ def taken(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[str, A
 def aliases(kind: type[Options]) -> tuple[str, ...]:
     """Other names that people type for one of several kinds."""
     return getattr(kind, "aliases", ())
+
+
+def fingerprint(config: RunConfig) -> str:
+    """The hash of what a run is asked for: all options but where files lie, and how much of the machine it may use."""
+    values = {**config.model_dump(mode="json"), "name": config.method.name}
+    for path in UNASKED:
+        _, values = taken(values, path.split("."))
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def write(config: RunConfig) -> str:

@@ -24,12 +24,12 @@ def finished_row(name: str, values: Mapping[str, Any], summary: Mapping[str, Any
     `memory_mib` is the most that the process held during the run; shares are those of the kept axes, ten at most.
     """
     shares = (summary.get("proportions") or ())[:MOST_SHARES]
-    stages = summary["stages"]
-    return {"run": name, **values, "exit": 0, "error": None, "seconds": summary["seconds"],
-            "memory_mib": max((stage["peak_memory_mib"] for stage in stages), default=None),
+    peaks = [stage["peak_memory_mib"] for stage in summary.get("stages", ()) if "peak_memory_mib" in stage]
+    return {"run": name, **values, "exit": 0, "error": None, "seconds": summary.get("seconds"),
+            "memory_mib": max(peaks, default=None),
             "rows": summary["embedding"]["rows"], "components": summary["embedding"]["components"],
             **{f"share_{place}": share for place, share in enumerate(shares, start=1)},
-            **{figure: summary["quality"].get(figure) for figure in FIGURES}, "certificate": summary["certificate"]}
+            **{figure: summary["quality"].get(figure) for figure in FIGURES}, "certificate": summary.get("certificate")}
 
 
 def failed_row(name: str, values: Mapping[str, Any], error: Mapping[str, Any]) -> Row:
@@ -38,10 +38,10 @@ def failed_row(name: str, values: Mapping[str, Any], error: Mapping[str, Any]) -
 
 
 class RunsTable:
-    """The table in a folder, which grows: always whole, and written so rarely that it costs little of the time."""
+    """A table that grows: always whole, and written so rarely that it costs little of the time."""
 
-    def __init__(self, folder: Path, parameters: Sequence[str]) -> None:
-        self.folder, self.parameters = folder, parameters
+    def __init__(self, path: Path, parameters: Sequence[str]) -> None:
+        self.path, self.parameters = path, parameters
         self.rows: dict[int, Row] = {}  # by the place of the run among all
         self.due, self.unwritten = 0.0, False  # when it is to be written again
 
@@ -57,7 +57,7 @@ class RunsTable:
             return
         begun = time.monotonic()
         text = table([self.rows[place] for place in sorted(self.rows)], self.parameters)
-        write_whole(self.folder / NAME, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
+        write_whole(self.path, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
         now, self.unwritten = time.monotonic(), False
         self.due = now + max(LEAST, RARE * (now - begun))
 

@@ -58,7 +58,8 @@ def test_the_runs_of_a_sweep_share_one_search(mlcli: Caller) -> None:
     called = mlcli("run", "sweep.yaml", "-q")
     assert called.code == 0, called.err
     assert sorted(path.name for path in Path("out").iterdir()) == [
-        *(f"count={count},graph={graph}" for count in (15, 20) for graph in ("mutual", "union")), "runs.csv"]
+        *(f"count={count},graph={graph}" for count in (15, 20) for graph in ("mutual", "union")), "runs.csv",
+        "runs.html"]
     assert [answers(f"out/count={count},graph={graph}").get("neighbors") for count in (15, 20)
             for graph in ("union", "mutual")] == [False, True, True, True]
     isomap(mlcli, "alone")
