@@ -71,6 +71,8 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
     config = moved(config_of(folder), manifest["input"], given, view)
     state = input_state(config, manifest["input"])
     with threads_limited(config.compute.thread_count()):
+        if names.MODEL not in manifest["files"]:
+            return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
         stored = archive.load(folder, whole=True)
         values, texts = embedding_of(folder, config, manifest)
         stated = manifest.get("spectrum")

@@ -46,13 +46,15 @@ FLAGS = {
     "reduce": Flag("prepare.reduce", ("--reduce",)),
     "output": Flag("output", ("-o", "--output")),
     "format": Flag("report.formats", ("--format",)),
+    "outputs": Flag("report.outputs", ("--outputs",)),
     "keep": Flag("report.keep", ("--keep",)),
     "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True),
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
 }
-COMMAS = ("input.columns", "prepare.transform", "report.keep")  # lists whose items may be separated by commas
+# lists whose items may be separated by commas
+COMMAS = ("input.columns", "prepare.transform", "report.outputs", "report.keep")
 
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
