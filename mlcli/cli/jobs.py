@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -82,10 +82,10 @@ def at_once(work: Callable[[int], Result], names: Sequence[str], division: Divis
     def live(number: int, text: str) -> None:
         say(named_lines(text, names[number]).removesuffix("\n"))
 
-    with overview(shown) as moved:
-        for done, ended in enumerate(in_processes(
-                work, range(len(names)), division.jobs, settle=partial(blas.allow, division.threads),
-                live=live if shown.mode == "json" else None)):
+    running = in_processes(work, range(len(names)), division.jobs, settle=partial(blas.allow, division.threads),
+                           live=live if shown.mode == "json" else None)  # forked before the overview starts a thread
+    with closing(running), overview(shown) as moved:
+        for done, ended in enumerate(running):
             if ended.said:
                 say(ended.said.removesuffix("\n"))
             if isinstance(ended.result, Lost):

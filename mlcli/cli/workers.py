@@ -14,9 +14,10 @@ import sys
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
@@ -76,19 +77,32 @@ class Worker:
 
 
 def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
-                 live: Live | None = None) -> Iterator[Ended]:
+                 live: Live | None = None) -> Generator[Ended]:
     """The results of work, as it ends, by so many processes at once; `settle` is called in each before its first.
 
-    What work says is part of its result, or is given to `live` at once. When the consumer leaves, or on an error, the
-    processes are stopped, and waited for.
+    What work says is part of its result, or is given to `live` at once. The processes are forked here, before the
+    first result is asked for. When the consumer leaves, or on an error, they are stopped, and waited for.
     """
     left, workers = deque(numbers), list[Worker]()
     gc.freeze()  # so that no collection in a worker copies what it shares with its parent
+    hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, [one.connection for one in workers]))
+    hire()
+    return results(workers, left, hire, live)
+
+
+def staff(workers: list[Worker], left: deque[int], jobs: int, hired: Callable[[], Worker]) -> None:
+    """Has as many processes as there are jobs for, each with work."""
+    while left and len(workers) < jobs:
+        workers.append(hired())
+        workers[-1].give(left.popleft())
+
+
+def results(workers: list[Worker], left: deque[int], hire: Callable[[], None],
+            live: Live | None) -> Generator[Ended]:
+    """What processes make of their work; those that die are replaced."""
     try:
         while left or workers:
-            while left and len(workers) < jobs:
-                workers.append(hired(work, settle, [worker.connection for worker in workers]))
-                workers[-1].give(left.popleft())
+            hire()
             for connection in wait([worker.connection for worker in workers]):
                 worker = next(worker for worker in workers if worker.connection is connection)
                 done = heard(worker, live)

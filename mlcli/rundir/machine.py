@@ -7,6 +7,7 @@ from typing import Any
 
 import mlcli
 from mlcli import native
+from mlcli.base.threads import loaded
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
 
@@ -50,10 +51,8 @@ def installed(name: str) -> str | None:
 
 def libraries() -> list[dict[str, Any]]:
     """The numerical libraries loaded, with their kernel and threads."""
-    from threadpoolctl import threadpool_info
-
     return [{"library": f"{info['internal_api']} {info.get('version') or ''}".strip(), "used_by": user_of(info),
-             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in threadpool_info()]
+             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in loaded().info()]
 
 
 def user_of(info: dict[str, Any]) -> str:
