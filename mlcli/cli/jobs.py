@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -102,7 +103,7 @@ def lost(name: str, what: Lost, form: Form) -> Result:
                          hint="use fewer jobs, fewer rows or a larger machine") if what.code == KILLED else
              MlcliError("CRASH", f"the process of the run ended by itself, with {what.code}",
                         hint="this is a bug; please report it with the run's config.yaml"))
-    tell(error, form)
+    tell(error, replace(form, run=name))
     return {"run": name, "exit": error.exit_code, "error": error.fields()}, error.exit_code
 
 

@@ -96,7 +96,7 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
     finally:
         codes += [attempt(table.write, form) for table in tables.values()]
     if batch.shard is None:
-        codes += [attempt(partial(table_page, folder, table), form) for folder, table in tables.items()]
+        codes += [attempt(partial(write_page, folder, table, manner), form) for folder, table in tables.items()]
     return [documents[place] for place in range(len(runs))], max(codes, default=0)
 
 
@@ -115,7 +115,7 @@ def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -
                        division, Shown(manner.progress, manner.quiet, form))
 
 
-def table_page(folder: Path, table: RunsTable) -> None:
+def write_page(folder: Path, table: RunsTable, manner: Manner) -> None:
     """Writes the page over the runs of a table beside it; raises what `page_of` and `write_whole` do."""
     from mlcli.collecting import PAGE, Collected, page_of
     from mlcli.readback import encoded
@@ -124,6 +124,8 @@ def table_page(folder: Path, table: RunsTable) -> None:
     if sum(not row["exit"] for row in rows) > 1:
         page = encoded(page_of(Collected(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
         write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
+        if manner.for_people:
+            say(escaped(f"mlcli: wrote {table.path} and {folder / PAGE}"))
 
 
 def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:

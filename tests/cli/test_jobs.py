@@ -7,9 +7,12 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mlcli import pipeline
+from mlcli.base.admission import admitted_by
 from mlcli.base.compute import Compute
 from mlcli.cli.jobs import told_division
 from tests.cli.support import Caller, process, write_points
@@ -55,7 +58,9 @@ def test_what_a_run_says_stays_together(mlcli: Caller, two_threads: None) -> Non
         write_points(Path(f"{name}.csv"))
     called = mlcli("embed", *(f"{name}.csv" for name in "abcd"), "-o", "out", "--jobs", "2")
     assert called.code == 0, called.err
-    blocks = called.err.split("mlcli: pca of ")[1:]
+    *said, last = called.err.splitlines(keepends=True)
+    assert last == "mlcli: wrote out/runs.csv and out/runs.html\n"
+    blocks = "".join(said).split("mlcli: pca of ")[1:]
     assert sorted(block.splitlines()[0][:5] for block in blocks) == ["a.csv", "b.csv", "c.csv", "d.csv"]
     assert all(block.splitlines()[-1] == f"mlcli: wrote out/{block[0]}" for block in blocks)
 
@@ -68,6 +73,33 @@ def test_lines_of_json_name_their_run(mlcli: Caller, two_threads: None) -> None:
         events = [line["event"] for line in lines if line.get("run") == run]
         assert events[0] == "begin" and events[-1] == "done"
     assert [line["done"] for line in lines if line.get("stage") == "runs" and "done" in line] == [1, 2]
+
+
+def test_a_run_whose_process_is_killed_is_one_failure(
+        mlcli: Caller, two_threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in "abc":
+        write_points(Path(f"{name}.csv"))
+    write = pipeline.write
+
+    def killed(folder: Path, *arguments: Any) -> None:
+        if ".b." in folder.name:  # the draft of out/b
+            os.kill(os.getpid(), signal.SIGKILL)
+        write(folder, *arguments)
+
+    monkeypatch.setattr(pipeline, "write", killed)
+    called = mlcli("embed", "a.csv", "b.csv", "c.csv", "-o", "out", "--jobs", "2", "-q")
+    assert called.code == 137 and called.err.startswith("mlcli: error[E-KILLED]") and "in the run out/b" in called.err
+    assert sorted(path.name for path in Path("out").iterdir()) == ["a", "c", "runs.csv", "runs.html"]
+    rows = list(csv.DictReader(Path("out/runs.csv").read_text().splitlines()))
+    assert [(row["run"], row["exit"]) for row in rows] == [("a", "0"), ("b", "137"), ("c", "0")]
+
+
+def test_a_fit_asks_for_the_memory_that_is_planned_for_it(mlcli: Caller) -> None:
+    asked: list[tuple[float, float]] = []
+    with admitted_by(lambda needed, limit: asked.append((needed, limit))):
+        assert mlcli("embed", "data.csv", "-m", "isomap", "-k", "8", "-o", "out", "-q").code == 0
+    plan = json.loads(mlcli("plan", "data.csv", "-m", "isomap", "-k", "8", "--json").out)
+    assert asked[-1] == (plan["memory"], plan["memory_limit"])
 
 
 @pytest.mark.parametrize(("asked", "threads", "variables", "expected"), [
