@@ -143,16 +143,18 @@ def output_of(run: Planned) -> Path:
 
 @contextmanager
 def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
-    """Lets the runs of one input share results of stages in a hidden folder beside them, which vanishes at the end.
+    """Lets the runs of one input share its table, and results of stages in a hidden folder beside them.
 
-    Neighbors are searched for once, for the run that needs the most of them.
+    The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
     """
+    from mlcli.ahead import reading_once
+
     alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
     if not alike or manner.cache == "none":
         yield manner
         return
     most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
-    with searching_for(most), drafted(folder / "cache", "folder") as draft:
+    with reading_once(), searching_for(most), drafted(folder / "cache", "folder") as draft:
         yield replace(manner, cache=Folder(draft.path))
 
 
