@@ -81,6 +81,8 @@ def test_who_waits_for_memory_of_one_that_dies_goes_on() -> None:
 def test_leaving_early_stops_all_even_those_that_are_deaf(tmp_path: Path) -> None:
     def work(number: int) -> int:
         (tmp_path / f"{os.getpid()}.worker").touch()
+        while len(list(tmp_path.glob("*.worker"))) < 3:
+            time.sleep(0.01)
         while number:
             with suppress(BaseException):  # as a library that takes no notice of what stops it
                 time.sleep(60)
