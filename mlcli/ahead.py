@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import note, running, stage
+from mlcli.base.stage import Note, note, running, stage, tell
 from mlcli.base.types import Array
 from mlcli.config.run_config import RunConfig
 from mlcli.data.categories import require_unchanged
@@ -28,6 +29,7 @@ from mlcli.methods.pca import PCA
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import Finished, finished
+from mlcli.rundir.journal import recording
 from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reading import is_there
 from mlcli.rundir.reduction import Reduction
@@ -35,6 +37,9 @@ from mlcli.stages.eigen.axes import Count, Share
 from mlcli.stages.eigen.eigensolve import Eigensolve
 
 Reader = Callable[[Input, Compute, bool], Table]
+
+# what was read last, how, and the notes of that; None where nothing is remembered
+_last: ContextVar[list[tuple[Any, Table, list[Note]]] | None] = ContextVar("last", default=None)
 
 
 @frozen
@@ -151,8 +156,45 @@ def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None
     if is_run(config.input.path):
         require_other(Path(config.input.path), config.output)
         return table_of(config.input)
-    with running("read"):
-        return reader(config.input, config.compute, config.method.distance.categories), None
+    return remembered(config, reader), None
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """For the length of a `with` block, a file that was read is not read again while it stays the same.
+
+    For runs of one input; what is remembered is one table, which nothing changes.
+    """
+    token = _last.set([])
+    try:
+        yield
+    finally:
+        _last.reset(token)
+
+
+def remembered(config: RunConfig, reader: Reader) -> Table:
+    """The table of a file; where it is the one that was read last, with the notes of that time."""
+    last, state = _last.get(), state_of(config.input)
+    asked = reader, config.input, config.method.distance.categories, state
+    for known, table, notes in last or ():
+        if known == asked and None not in state:
+            for repeated in notes:
+                tell(repeated)
+            return table
+    with running("read"), recording() as journal:
+        table = reader(config.input, config.compute, config.method.distance.categories)
+    if last is not None:
+        last[:] = [(asked, table, journal.notes)]
+    return table
+
+
+def state_of(input: Input) -> tuple[tuple[int, ...] | None, ...]:
+    """What changes when the files of an input do; None for one that is not a regular file."""
+    states: list[tuple[int, ...] | None] = []
+    for path in map(Path, filter(None, (input.path, input.view.path))):
+        known = path.stat() if is_there(path) and path.is_file() else None
+        states.append(known and (known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns))
+    return tuple(states)
 
 
 def require_other(folder: Path, output: str | None) -> None:

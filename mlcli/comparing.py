@@ -12,7 +12,7 @@ from mlcli.base.types import Indices
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.errors import ConfigError, DataError
 from mlcli.readback import finished
-from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
+from mlcli.report.comparison.side_by_side import Comparison, Side, aligned, side_by_side
 from mlcli.report.contents import Contents
 
 FEWEST = 2  # rows that a comparison needs
@@ -21,20 +21,31 @@ FEWEST = 2  # rows that a comparison needs
 def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: int) -> Comparison:
     """Compares finished runs over the rows that all of them have; raises what `finished` does, and DataError."""
     with threads_limited(Compute().thread_count()):
-        runs = [finished(Path(folder)) for folder in folders]
-        first = runs[0].embedding
-        if label is not None and label not in first.labels:
-            raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",
-                              where="--label-column", hint=f"it has: {', '.join(first.labels)[:200] or 'none'}")
-        for folder, run in zip(folders, runs, strict=True):
-            if not run.manifest["input"]["rows"]:
-                raise ConfigError("NO-ROWS-COMPARED", "this run was made of a covariance matrix and has no rows",
-                                  where=folder, hint="compare loadings.csv of such runs; compare runs of points here")
-        rows = common_rows([run.embedding.ids for run in runs], folders)
-        sides = [_side(folder, run, chosen) for folder, run, chosen in zip(folders, runs, rows, strict=True)]
-        ids = [first.ids[row] for row in rows[0].tolist()]
-        labels = {name: [texts[row] for row in rows[0].tolist()] for name, texts in first.labels.items()}
-        return side_by_side(sides, ids, labels, neighbors, np.random.default_rng(seed))
+        return side_by_side(*sides_of(folders, folders, label), neighbors, np.random.default_rng(seed))
+
+
+def align(folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
+    """Finished runs in one orientation, under some names; raises what `compare` does."""
+    with threads_limited(Compute().thread_count()):
+        return aligned(*sides_of(folders, names, label))
+
+
+def sides_of(folders: Sequence[str], names: Sequence[str], label: str | None,
+             ) -> tuple[list[Side], list[str], dict[str, list[str]]]:
+    """Finished runs over the rows that all have: each under its name, the rows' ids, and the first run's labels."""
+    runs = [finished(Path(folder)) for folder in folders]
+    first = runs[0].embedding
+    if label is not None and label not in first.labels:
+        raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",
+                          where="--label-column", hint=f"it has: {', '.join(first.labels)[:200] or 'none'}")
+    for folder, run in zip(folders, runs, strict=True):
+        if not run.manifest["input"]["rows"]:
+            raise ConfigError("NO-ROWS-COMPARED", "this run was made of a covariance matrix and has no rows",
+                              where=folder, hint="compare loadings.csv of such runs; compare runs of points here")
+    rows = common_rows([run.embedding.ids for run in runs], folders)
+    sides = [_side(name, run, chosen) for name, run, chosen in zip(names, runs, rows, strict=True)]
+    ids = [first.ids[row] for row in rows[0].tolist()]
+    return sides, ids, {name: [texts[row] for row in rows[0].tolist()] for name, texts in first.labels.items()}
 
 
 def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indices]:

@@ -81,16 +81,19 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
             write(folder, result, findings)
             if keep := config.report.kept():
                 write_kept(folder, result.model.products, keep)
-            certificate = certified(result, folder)
+            certificate = certified(result, folder if config.report.writes("model") else None)
             with running("write"):
                 files = hashed(folder)
                 (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
             require_passed(certificate, output)
             if strict:
                 refuse_warnings(journal)
-            manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached)})
+            manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached),
+                                    "asked": build.fingerprint(config)})
             with running("write"):
-                show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
+                if config.report.writes("report"):
+                    show(folder, contents(folder, manifest, result.config,
+                                          embedding_of(result.embedding)))
                 write_manifest(folder, manifest, files)
     return summary(result, journal, certificate, str(output), findings)
 
@@ -131,14 +134,15 @@ def compute(config: RunConfig) -> Run:
 def assess(result: Run) -> Findings:
     """What the run directory says of the embedding besides the embedding itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
-    axes = dimension(config.method, model, compared(result, table), config.compute) if config.report.dimension else None
-    shown = decoded(model, table, result.start.undone, result.start.features, config)
+    axes = dimension(config.method, model, compared(result, table), config.compute) if config.report.rules else None
+    shown = (decoded(model, table, result.start.undone, result.start.features, config)
+             if config.report.writes("report") else None)
     return Findings(dimension=axes, decoded=shown, quality=measured(result))
 
 
 def measured(result: Run) -> Measured | None:
     """The quality of the rows without missing cells; None where it was not asked for, or there are no rows."""
-    asked, projector, table = result.config.report.quality, result.model.projector, result.prepared
+    asked, projector, table = result.config.report.measures, result.model.projector, result.prepared
     if asked is None or projector is None or not table.data().apart:
         return None
     embedding = result.model.embedding
@@ -184,8 +188,9 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
         np.save(folder / names.SCORES, result.given.values)
-    model_of_run = result.start.finished(config.input, result.embedding, model.projector)
-    archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})
+    if config.report.writes("model"):
+        model_of_run = result.start.finished(config.input, result.embedding, model.projector)
+        archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})
 
 
 def certified(result: Run, folder: Path | None) -> Certificate:

@@ -91,11 +91,11 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
     points = table.kind != "covariance"
     return [
-        *([Step("dimension", "rules for the number of axes", SMALL["dimension"], held)] if report.dimension else []),
+        *([Step("dimension", "rules for the number of axes", SMALL["dimension"], held)] if report.rules else []),
         *([Step("reconstruct", "some rows and a grid of the latent plane", SMALL["reconstruct"], held)]
-          if points and config.draws_decoder(start.features) else []),
-        *([quality_step(report.quality.sample, table, config.compute.thread_count(), held)]
-          if report.quality is not None and points else []),
+          if points and report.writes("report") and config.draws_decoder(start.features) else []),
+        *([quality_step(report.measures.sample, table, config.compute.thread_count(), held)]
+          if report.measures is not None and points else []),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",
              SMALL["write"] + points * written(config, method, table) * CELL, float(table.bytes)),
         *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),

@@ -16,13 +16,14 @@ from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array, Indices
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
+from mlcli.config.build import fingerprint
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
 from mlcli.data.prepare import Dropped
 from mlcli.data.read import read
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table, axis_names, coordinates
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, MlcliError
 from mlcli.methods import Model
 from mlcli.methods.model import Loadings
 from mlcli.readback import config_of, rows_of, without_rows
@@ -70,6 +71,8 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
     config = moved(config_of(folder), manifest["input"], given, view)
     state = input_state(config, manifest["input"])
     with threads_limited(config.compute.thread_count()):
+        if names.MODEL not in manifest["files"]:
+            return Verified((), state, Certificate((skipped("model", "the run wrote no model"),), {}))
         stored = archive.load(folder, whole=True)
         values, texts = embedding_of(folder, config, manifest)
         stated = manifest.get("spectrum")
@@ -82,6 +85,21 @@ def verify(folder: Path, given: str | None = None, view: str | None = None, *, f
                       loadings=loadings_of(folder))
         record = (recorded if state == "unchanged" else alone)(folder, config, model, texts, stored)
         return Verified((), state, certify(record, folder, full=full))
+
+
+def unlike(folder: Path, config: RunConfig) -> str:
+    """Why a folder does not hold the run of a configuration, whole and of the input as it is now; empty if it does."""
+    try:
+        manifest = read_manifest(folder)
+    except MlcliError as error:
+        return error.what
+    changed = next((name for name, known in manifest["files"].items() if not is_intact(folder / name, known)), None)
+    if changed is not None:
+        return f"{changed} is not the file that the run wrote"
+    if manifest.get("asked") != fingerprint(config):
+        return "it was made with other options"
+    state = input_state(config, manifest["input"])
+    return "" if state == "unchanged" else f"its input is {state}"
 
 
 def moved(config: RunConfig, known: dict[str, Any], given: str | None, view: str | None) -> RunConfig:

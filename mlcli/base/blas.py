@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
 from contextvars import ContextVar
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 
 from mlcli.base import machine
@@ -54,6 +54,11 @@ def environment_threads() -> Threads:
 def environment_limits() -> tuple[Threads, ...]:
     """All limits of threads that the environment names; our own exports do not count."""
     return settings().limits or tuple(machine.thread_limits())
+
+
+def allow(threads: Threads) -> None:
+    """From now on the environment allows so many threads: the share of a process that is one of several."""
+    _settings.set(replace(settings(), threads=threads))
 
 
 def export(arguments: Sequence[str], environment: MutableMapping[str, str] = os.environ, root: Path = ROOT) -> Settings:

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
 from mlcli.base import scheduler
@@ -58,12 +59,18 @@ def forget_peak_memory() -> None:
 
 def memory_limits(environment: Mapping[str, str] = os.environ, root: Path = ROOT) -> list[Memory]:
     """The bytes that the batch job, the control groups and the machine each allow, as far as they say so."""
+    group = group_memory(root)
+    return [*scheduler.memory(environment), *([Memory(group, "control group")] if group else []),
+            Memory(machine_memory(), "machine memory")]
+
+
+@cache
+def group_memory(root: Path) -> int:
+    """The bytes that the control groups grant, read once: a run asks often; 0 where they set no limit."""
     texts = [text for folder in group_folders("memory", root)
              for name in ("memory.max", "memory.limit_in_bytes") for text in words(folder / name)[:1]]
     limits = [int(text) for text in texts if text.isdecimal()]
-    group = min((limit for limit in limits if 0 < limit < UNLIMITED), default=0)
-    return [*scheduler.memory(environment), *([Memory(group, "control group")] if group else []),
-            Memory(machine_memory(), "machine memory")]
+    return min((limit for limit in limits if 0 < limit < UNLIMITED), default=0)
 
 
 def machine_memory() -> int:

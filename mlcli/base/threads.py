@@ -29,7 +29,7 @@ def threads_limited(count: int) -> Iterator[None]:
     if "pyarrow" in sys.modules:
         sys.modules["pyarrow"].set_cpu_count(count)
     try:
-        with _libraries(len(sys.modules)).limit(limits=count):
+        with loaded().limit(limits=count):
             yield
     finally:
         _allowed.reset(token)
@@ -40,8 +40,13 @@ def threads_limited(count: int) -> Iterator[None]:
 @contextmanager
 def single_threaded_blas() -> Iterator[None]:
     """One thread for each call into linear algebra, where the threads are busy with blocks of their own."""
-    with _libraries(len(sys.modules)).limit(limits=1):
+    with loaded().limit(limits=1):
         yield
+
+
+def loaded() -> "ThreadpoolController":
+    """The linear algebra libraries in use, their threads as they are now."""
+    return _libraries(len(sys.modules))
 
 
 @lru_cache(maxsize=1)

@@ -1,5 +1,6 @@
 """Files and folders that are being written: they must not outlive the process, however it ends."""
 
+import os
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -28,6 +29,15 @@ def unfinished(path: Path, inode: int | None = None) -> Iterator[None]:
         finally:
             _entries.remove(entry)
             _tell()
+
+
+def _forget() -> None:
+    """A child process has no part in what its parent has not finished, nor in who is notified of that."""
+    _entries.clear()
+    _watchers.clear()
+
+
+os.register_at_fork(after_in_child=_forget)
 
 
 def watched_by(watcher: Callable[[Sequence[Entry]], object]) -> None:

@@ -50,19 +50,19 @@ def _receiver() -> Receiver:
 receiver = _receiver()
 
 
-def start(words: Mapping[signal.Signals, bytes]) -> None:
+def start(words: Mapping[signal.Signals, bytes], grace: float | None = None) -> None:
     """From now on these signals raise Stopped in the main thread, unless they are ignored; only the first one does.
 
-    After a second one, or where the process is still there after GRACE seconds, what is unfinished is removed, the
-    words for the first are written to standard error, unless `told` was called, and the process ends with the code
-    that shells give. Must be called by the main thread.
+    After a second one, or where the process is still there after `grace` seconds (GRACE), what is unfinished is
+    removed, the words for the first are written to standard error, unless `told` was called, and the process ends with
+    the code that shells give. Must be called by the main thread.
     """
     heeded = {int(number): text for number, text in words.items() if signal.getsignal(number) is not signal.SIG_IGN}
     for number in (*heeded, NUDGE):
         signal.signal(number, _stop)
     unfinished.watched_by(lambda entries: receiver.guard([(os.fsencode(path), inode or 0) for path, inode in entries]))
     try:
-        receiver.start(heeded, GRACE, NUDGE)
+        receiver.start(heeded, GRACE if grace is None else grace, NUDGE)
     except RuntimeError:  # no thread can be started: the handlers must do
         signal.pthread_sigmask(signal.SIG_UNBLOCK, heeded)
 

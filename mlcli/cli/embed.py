@@ -11,7 +11,8 @@ from mlcli.cli import behavior
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.launch import Manner
 from mlcli.cli.progress import mode_of
-from mlcli.cli.several import finish, planned
+from mlcli.cli.several import Batch, finish, planned
+from mlcli.cli.shard import shard_of
 from mlcli.config.build import from_outside
 from mlcli.config.layers import Layer, assignment
 from mlcli.config.run_names import INPUT, directory_names
@@ -25,8 +26,9 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
           quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-          strict: behavior.Strict = False, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
-          **flags: Any) -> None:
+          strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
+          skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
+          no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Embed the rows of a table, or of a dissimilarity matrix.
 
     \b
@@ -41,7 +43,8 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     runs = planned(inputs(data, outside, flags["output"]))
     manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")
-    finish(runs, manner, debug=debug)
+    batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
+    finish(runs, manner, batch, debug=debug)
 
 
 def inputs(files: Sequence[str], outside: Layer, output: str | None) -> list[Variant]:

@@ -2,15 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Annotated, Any
 
 import typer
 
 from mlcli.base.frozen import frozen
-from mlcli.config.describe import LIST, TAG, Row, rows, unique
+from mlcli.config.describe import LIST, TAG, Row, unique
 from mlcli.config.layers import Layer, assignment, value_of
-from mlcli.config.run_config import RunConfig
+from mlcli.config.run_config import described
 from mlcli.methods import METHODS
 
 
@@ -47,13 +46,15 @@ FLAGS = {
     "reduce": Flag("prepare.reduce", ("--reduce",)),
     "output": Flag("output", ("-o", "--output")),
     "format": Flag("report.formats", ("--format",)),
+    "outputs": Flag("report.outputs", ("--outputs",)),
     "keep": Flag("report.keep", ("--keep",)),
     "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True),
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
 }
-COMMAS = ("input.columns", "prepare.transform", "report.keep")  # lists whose items may be separated by commas
+# lists whose items may be separated by commas
+COMMAS = ("input.columns", "prepare.transform", "report.outputs", "report.keep")
 
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -79,12 +80,6 @@ def parameter(name: str) -> inspect.Parameter:
                           metavar=None if flag.constant else metavar(described))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
                              default=False if flag.constant else None)
-
-
-@cache
-def described() -> list[Row]:
-    """Every option of a run."""
-    return list(rows(RunConfig))
 
 
 def rows_at(path: str) -> list[Row]:

@@ -10,8 +10,8 @@ from mlcli.cli.behavior import Json
 from mlcli.cli.flags import FLAGS
 from mlcli.cli.output import print_json
 from mlcli.config.build import chain_document
-from mlcli.config.describe import Row, rows
-from mlcli.config.run_config import RunConfig
+from mlcli.config.describe import Row
+from mlcli.config.run_config import described
 from mlcli.errors import UsageError
 from mlcli.methods import ALIASES, METHODS
 
@@ -72,7 +72,7 @@ def option(row: Row) -> str:
 
 def options_of(name: str) -> list[Row]:
     """The options that one method has."""
-    return [row for row in rows(RunConfig) if row.only.get("method") == name and row.type != "a section"]
+    return [row for row in described() if row.only.get("method") == name and row.type != "a section"]
 
 
 def paragraphs(name: str) -> list[str]:

@@ -25,6 +25,7 @@ COMMANDS = {
     "route": "Find the shortest path between two points of a finished run.",
     "reconstruct": "Go from coordinates back to features, where possible.",
     "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
+    "collect": "Make one table and one page of finished runs.",
     "report": "Render the report of a finished run again.",
     "verify": "Check a finished run again: its files and its numbers.",
     "methods": "List the methods, or show one with its options.",

@@ -10,7 +10,8 @@ from mlcli.cli import behavior
 from mlcli.cli.flags import layer_of, with_flags
 from mlcli.cli.launch import Manner
 from mlcli.cli.progress import mode_of
-from mlcli.cli.several import finish, planned
+from mlcli.cli.several import Batch, finish, planned
+from mlcli.cli.shard import shard_of
 from mlcli.config.build import from_outside, variants_of
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import UsageError
@@ -22,8 +23,9 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
 @with_flags("output", "format", "seed", "threads", "memory_limit")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
         quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
-        strict: behavior.Strict = False, no_cache: behavior.NoCache = False, debug: behavior.Debug = False,
-        **flags: Any) -> None:
+        strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
+        skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
+        no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Run what YAML files describe; a sweep makes several runs.
 
     \b
@@ -33,7 +35,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     mlcli methods isomap --yaml | mlcli run - --set input.path=data.csv
 
     All files are checked before the first run. A run that fails does not stop the ones after it;
-    the exit code is that of the first failure.
+    the exit code is the largest.
     """
     outside = from_outside(os.environ, assignments or [], layer_of(flags))
     if len(configs) > 1 and flags["output"] is not None:
@@ -43,7 +45,8 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
     refuse_read_twice(configs, [run.config for run in runs])
     manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")
-    finish(runs, manner, debug=debug)
+    batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
+    finish(runs, manner, batch, debug=debug)
 
 
 def refuse_read_twice(configs: list[str], runs: list[RunConfig]) -> None:

@@ -1,21 +1,24 @@
-"""Several runs, one after another: all checked before the first, and a failure does not stop the others."""
+"""Several runs, in turn or at once: all checked before the first, and a failure does not stop the others."""
 
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import typer
 
 from mlcli.base.drafts import drafted
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import forget_peak_memory
-from mlcli.cli.failure import Form, attempt, understood
+from mlcli.base.publish import vacant, write_whole
+from mlcli.cli.failure import Form, attempt, escaped, say, understood
+from mlcli.cli.jobs import Document, Result, Shown, at_once, told_division
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
+from mlcli.cli.shard import Shard
 from mlcli.config.build import build
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer
@@ -23,9 +26,9 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
 from mlcli.config.sweep import Variant
 from mlcli.engine.cache import Folder
-from mlcli.errors import ConfigError
+from mlcli.errors import ConfigError, OutputRefused, UsageError
 from mlcli.methods.base import Method
-from mlcli.rundir.runs_table import Row, failed_row, finished_row, write_runs
+from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
 from mlcli.stages.graph.neighborhoods import searching_for
 
 
@@ -36,6 +39,15 @@ class Planned:
     config: RunConfig
     layer: Layer
     values: Mapping[str, str]
+
+
+@frozen
+class Batch:
+    """How several runs are carried out."""
+
+    jobs: int = 1  # at once
+    skip_existing: bool = False
+    shard: Shard | None = None  # which of them
 
 
 def planned(variants: Sequence[Variant]) -> list[Planned]:
@@ -49,54 +61,100 @@ def planned(variants: Sequence[Variant]) -> list[Planned]:
     return runs
 
 
-def finish(runs: Sequence[Planned], manner: Manner, *, debug: bool) -> NoReturn:
+def finish(runs: Sequence[Planned], manner: Manner, batch: Batch, *, debug: bool) -> NoReturn:
     """Carries out runs and ends the command with their documents and exit code; raises what a single run does."""
     alone = len(runs) == 1 and not runs[0].values
-    if alone:
-        documents, code = [launched(runs[0], manner)], 0
+    if alone and batch.shard is None:
+        documents, code = [launched(runs[0], manner, batch)], 0
     else:
-        documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug))
+        documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug), batch)
     if manner.json:
         print_json(documents[0] if alone else {"runs": documents})
     raise typer.Exit(code)
 
 
-def carry_out(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
-    """The documents of all runs, and the exit code of the first that failed.
+def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> tuple[list[Document], int]:
+    """The documents of all runs of this share, and the worst exit code: the largest.
 
     Runs of a sweep, and those of several inputs, have a `runs.csv` beside them, which grows as they end.
     """
-    with sharing(runs, manner) as sharing_manner:
-        return _each(runs, sharing_manner, form)
+    documents: dict[int, Document] = {}
+    codes: list[int] = []
+    parameters, name = _parameters(runs), NAME
+    if batch.shard is not None:
+        runs, name = batch.shard.of(runs), batch.shard.named(NAME)
+    tables = {output_of(run).parent: RunsTable(output_of(run).parent / name, parameters) for run in runs if run.values}
+    try:
+        with sharing(runs, manner) as sharing_manner, closing(results(runs, sharing_manner, form, batch)) as ended:
+            for place, (document, code) in ended:
+                documents[place] = document
+                codes.append(code)
+                if runs[place].values:
+                    output = output_of(runs[place])
+                    row = _row(output.name, runs[place], document)
+                    codes.append(attempt(partial(tables[output.parent].add, place, row), form))
+    finally:
+        codes += [attempt(table.write, form) for table in tables.values()]
+    if batch.shard is None:
+        codes += [attempt(partial(write_page, folder, table, manner), form) for folder, table in tables.items()]
+    return [documents[place] for place in range(len(runs))], max(codes, default=0)
 
 
-def _each(runs: Sequence[Planned], manner: Manner, form: Form) -> tuple[list[dict[str, Any]], int]:
-    documents: list[dict[str, Any]] = []
-    tables: dict[Path, list[Row]] = defaultdict(list)
-    codes = []
-    for run in runs:
-        forget_peak_memory()
-        codes.append(attempt(partial(_one, run, manner, documents), replace(form, run=run.config.output or "")))
-        if run.values:
-            output = Path(run.config.output or "")
-            tables[output.parent].append(_row(output.name, run, documents[-1]))
-            codes.append(attempt(partial(write_runs, output.parent, tables[output.parent], _parameters(runs)), form))
-    return documents, next((code for code in codes if code), 0)
+def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> Generator[tuple[int, Result]]:
+    """What becomes of each run, by its place, as the runs end: one after another, or several at once."""
+    division = told_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
+    if division.jobs == 1:
+        for place, run in enumerate(runs):
+            yield place, result(run, manner, form, batch)
+        return
+    if any(run.config.output == "-" for run in runs):
+        raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",
+                         hint="give a directory with -o")
+    inside = replace(manner, progress=manner.progress if manner.progress == "json" else "none")
+    yield from at_once(lambda place: result(runs[place], inside, form, batch), [str(output_of(run)) for run in runs],
+                       division, Shown(manner.progress, manner.quiet, form))
+
+
+def write_page(folder: Path, table: RunsTable, manner: Manner) -> None:
+    """Writes the page over the runs of a table beside it; raises what `page_of` and `write_whole` do."""
+    from mlcli.collecting import PAGE, Collected, page_of
+    from mlcli.readback import encoded
+
+    rows = [table.rows[place] for place in sorted(table.rows)]
+    if sum(not row["exit"] for row in rows) > 1:
+        page = encoded(page_of(Collected(table.parameters, rows, [folder / str(row["run"]) for row in rows])))
+        write_whole(folder / PAGE, lambda draft: draft.write_bytes(page), force=True)
+        if manner.for_people:
+            say(escaped(f"mlcli: wrote {table.path} and {folder / PAGE}"))
+
+
+def result(run: Planned, manner: Manner, form: Form, batch: Batch) -> Result:
+    """What is reported of one run, and its exit code."""
+    documents: list[Document] = []
+    forget_peak_memory()
+    code = attempt(partial(_one, run, manner, batch, documents), replace(form, run=run.config.output or ""))
+    return documents[-1], code
+
+
+def output_of(run: Planned) -> Path:
+    """Where a run is written."""
+    return Path(run.config.output or "")
 
 
 @contextmanager
 def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
-    """Lets the runs of one input share results of stages in a hidden folder beside them, which vanishes at the end.
+    """Lets the runs of one input share its table, and results of stages in a hidden folder beside them.
 
-    Neighbors are searched for once, for the run that needs the most of them.
+    The folder vanishes at the end. Neighbors are searched for once, for the run that needs the most of them.
     """
-    first = runs[0].config
-    alike = len(runs) > 1 and all(run.config.input == first.input and run.values for run in runs)
+    from mlcli.ahead import reading_once
+
+    alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
     if not alike or manner.cache == "none":
         yield manner
         return
-    most, folder = max(neighbors_of(run.config.method) for run in runs), Path(first.output or "").parent
-    with searching_for(most), drafted(folder / "cache", "folder") as draft:
+    most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
+    with reading_once(), searching_for(most), drafted(folder / "cache", "folder") as draft:
         yield replace(manner, cache=Folder(draft.path))
 
 
@@ -106,16 +164,41 @@ def neighbors_of(method: Method) -> int:
     return getattr(stated, "count", None) or 1
 
 
-def launched(run: Planned, manner: Manner) -> dict[str, Any]:
-    """The summary of one run; raises what went wrong, with the place of an option at fault."""
+def launched(run: Planned, manner: Manner, batch: Batch) -> Document:
+    """The summary of one run, which may be there already; raises what went wrong, with the place of an option at fault.
+    """
     with located(run.layer):
+        if batch.skip_existing and (known := existing(run, manner)):
+            return known
         return launch(run.config, manner)
 
 
-def _one(run: Planned, manner: Manner, documents: list[dict[str, Any]]) -> None:
+def existing(run: Planned, manner: Manner) -> Document | None:
+    """What a run reported that is there already: whole, with the same options, of the input as it is now.
+
+    None where nothing is there, or under --force something else; raises OutputRefused where something else is.
+    """
+    from mlcli.collecting import summary_of
+    from mlcli.verification import unlike
+
+    output = output_of(run)
+    if run.config.output == "-" or vacant(output, "folder"):
+        return None
+    reason = unlike(output, run.config)
+    if not reason:
+        if manner.for_people:
+            say(escaped(f"mlcli: kept {output}, which is there already"))
+        return {**summary_of(output), "skipped": True}
+    if manner.force:
+        return None
+    raise OutputRefused("OUTPUT-OTHER", f"the output is not this run: {reason}", where=str(output),
+                        hint="replace it with --force, or choose another with -o")
+
+
+def _one(run: Planned, manner: Manner, batch: Batch, documents: list[Document]) -> None:
     """Carries out one run and adds its summary, or what went wrong."""
     try:
-        documents.append(launched(run, manner))
+        documents.append(launched(run, manner, batch))
     except BrokenPipeError:
         raise
     except Exception as error:
@@ -124,7 +207,7 @@ def _one(run: Planned, manner: Manner, documents: list[dict[str, Any]]) -> None:
         raise known from error
 
 
-def _row(name: str, run: Planned, document: Mapping[str, Any]) -> Row:
+def _row(name: str, run: Planned, document: Document) -> Row:
     """The row of a run in `runs.csv`."""
     if "error" in document:
         return failed_row(name, run.values, document["error"])

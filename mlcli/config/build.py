@@ -1,5 +1,7 @@
 """From layers to checked runs, and from a run back to the text of `config.yaml`."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -11,10 +13,10 @@ from pydantic import ValidationError
 from mlcli.base.compute import parse_bytes
 from mlcli.base.limits import require_room
 from mlcli.base.options import Options
-from mlcli.config.describe import TAG, alternatives, rows, tag_of
+from mlcli.config.describe import TAG, alternatives, tag_of
 from mlcli.config.explain import applies, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
-from mlcli.config.run_config import RunConfig
+from mlcli.config.run_config import RunConfig, described
 from mlcli.config.run_names import file_name
 from mlcli.config.sweep import Variant, expanded
 from mlcli.config.yaml_write import dump
@@ -23,6 +25,8 @@ from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
 
+UNASKED = ("output", "input.path", "input.view.path", "compute.threads", "compute.memory_limit", "compute.cache",
+           "compute.cache_limit")
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
 
@@ -89,7 +93,7 @@ def named(options: type[Options], values: Any) -> Any:
 def placed(layer: Layer) -> Layer:
     """The layer with each value that may stand at either of two paths at the one that is an option."""
     for first, second in layer.either.items():
-        there = {row.path for row in rows(RunConfig) if row.path in (first, second) and applies(row, layer.values)}
+        there = {row.path for row in described() if row.path in (first, second) and applies(row, layer.values)}
         if there == {second}:
             keys = tuple(first.split("."))
             value, values = taken(layer.values, keys)
@@ -133,6 +137,14 @@ def taken(values: dict[str, Any], keys: Sequence[str]) -> tuple[Any, dict[str, A
 def aliases(kind: type[Options]) -> tuple[str, ...]:
     """Other names that people type for one of several kinds."""
     return getattr(kind, "aliases", ())
+
+
+def fingerprint(config: RunConfig) -> str:
+    """The hash of what a run is asked for: all options but where files lie, and how much of the machine it may use."""
+    values = {**config.model_dump(mode="json"), "name": config.method.name}
+    for path in UNASKED:
+        _, values = taken(values, path.split("."))
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 
 def write(config: RunConfig) -> str:

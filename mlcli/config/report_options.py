@@ -1,7 +1,7 @@
 """What is written besides the model, and what is measured for it."""
 
 from math import prod
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import Field, Strict, field_validator
 
@@ -10,6 +10,9 @@ from mlcli.base.products import Name
 from mlcli.errors import ConfigError
 
 Format = Literal["csv", "parquet", "npy"]
+Output = Literal["embedding", "spectrum", "model", "quality", "dimension", "report"]
+OUTPUTS: tuple[Output, ...] = get_args(Output)
+ALWAYS = OUTPUTS[:2]
 FigureFormat = Literal["svg", "png", "pdf"]
 PROFILE = 3, 1_000  # columns of a profile: two make one slope, and more than the most would make the page large
 MOST_CELLS = 2**15  # of an image: the page stays below two megabytes
@@ -27,8 +30,12 @@ class Quality(Options):
 
 
 class Report(Options):
-    """What is written besides the model."""
+    """What is written, and what is measured for it."""
 
+    outputs: Annotated[tuple[Output, ...], Strict(False)] = option(
+        OUTPUTS, "What is computed and written besides config.yaml, run.json, certificate.json and the tables of the "
+        "fit: embedding and spectrum always; the model, without which a run cannot be used or verified again; the "
+        "report with its figures. Fewer for very many small runs.", min_length=1)
     formats: Annotated[tuple[Format, ...], Strict(False)] = option(
         ("csv",), "File formats of the embedding.", min_length=1)
     figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
@@ -47,6 +54,28 @@ class Report(Options):
         "report draws decoded rows as images (default: as profiles).")
     draw_graph: bool = option(False, "Whether the edges of the neighbor graph are drawn under the scatter plot; the "
                               "graph is then kept.")
+
+    @field_validator("outputs")
+    @classmethod
+    def with_the_embedding(cls, outputs: tuple[Output, ...]) -> tuple[Output, ...]:
+        """Refuses to leave out what is always written; each is named once, in the order of the declaration."""
+        if not {*ALWAYS} <= {*outputs}:
+            raise ValueError(f"{' and '.join(ALWAYS)} are always written, and stand in the list")
+        return tuple(name for name in OUTPUTS if name in outputs)
+
+    def writes(self, output: Output) -> bool:
+        """Whether a run has this output."""
+        return output in self.outputs
+
+    @property
+    def measures(self) -> Quality | None:
+        """How quality is measured, where it is."""
+        return self.quality if self.writes("quality") else None
+
+    @property
+    def rules(self) -> bool:
+        """Whether the rules for the number of axes are applied."""
+        return self.dimension and self.writes("dimension")
 
     @field_validator("image")
     @classmethod

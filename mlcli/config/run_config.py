@@ -1,8 +1,11 @@
 """The whole configuration of a run: its input, preparation, method, resources and output."""
 
+from functools import cache
+
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
 from mlcli.base.products import Name
+from mlcli.config.describe import Row, rows
 from mlcli.config.report_options import Report
 from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
@@ -43,3 +46,9 @@ class RunConfig(Options):
     def draws_decoder(self, columns: int) -> bool:
         """Whether the report shows what the method's decoder makes of coordinates, for so many features."""
         return self.method.leads_back(self.input.kind) and self.report.draws(columns)
+
+
+@cache
+def described() -> tuple[Row, ...]:
+    """Every option of a run, in words."""
+    return tuple(rows(RunConfig))

@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mlcli.base.admission import admit
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Given
 from mlcli.base.limits import resident
@@ -52,7 +53,10 @@ def checks_memory(method: Planned, rows: int, table: float) -> float:
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
-    """Refuses a fit before it starts; raises RefusedByPlan with the remedy of the step that takes most."""
+    """Refuses a fit before it starts, or has it wait for memory that other runs of a sweep take.
+
+    Raises RefusedByPlan with the remedy of the step that takes most.
+    """
     most, needed = max(steps, key=lambda step: step.memory), peak(steps, data, method, compute)
     hint = most.remedy or "use fewer rows"
     if most.square:
@@ -60,3 +64,4 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
         share = max(compute.memory_bytes() - alone, 0.0) / (needed - alone)
         hint = f"about {int(len(data.values) * np.sqrt(share)):,} points fit; {hint}"
     compute.require(needed, f"{method.name} of {len(data.values):,} rows", hint)
+    admit(needed, compute.memory_bytes)

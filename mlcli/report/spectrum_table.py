@@ -1,5 +1,7 @@
 """spectrum.csv: each eigenvalue, its share of the trace, the running sum of shares, and of M⁺ the cost of each."""
 
+import math
+
 import numpy as np
 
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -15,8 +17,9 @@ def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
     """
     proportions, costs = spectrum.proportions, spectrum.costs
     columns = [spectrum.eigenvalues, proportions, np.cumsum(proportions), *([] if costs is None else [costs])]
-    lines = [",".join([str(i), *map(_number, row)]) for i, row in enumerate(zip(*columns, strict=True), start=1)]
-    return "\n".join([HEADER if costs is None else f"{HEADER},cost", *lines[:rows]]) + "\n"
+    cells = zip(*(column[:rows].tolist() for column in columns), strict=True)
+    lines = [",".join([str(i), *map(_number, row)]) for i, row in enumerate(cells, start=1)]
+    return "\n".join([HEADER if costs is None else f"{HEADER},cost", *lines]) + "\n"
 
 
 def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:
@@ -46,7 +49,7 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[fl
 
 
 def _number(value: float) -> str:
-    return f"{value:.17g}" if np.isfinite(value) else ("" if np.isnan(value) else str(value))
+    return f"{value:.17g}" if math.isfinite(value) else ("" if math.isnan(value) else str(value))
 
 
 def _finite(value: float | None) -> float | None:

@@ -1,11 +1,13 @@
 """What computes: versions of packages, and the linear algebra libraries behind them."""
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import mlcli
 from mlcli import native
+from mlcli.base.threads import loaded
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "pydantic", "pyyaml", "typer", "rich", "threadpoolctl")
 
@@ -20,6 +22,7 @@ def versions() -> dict[str, str | None]:
     return {"python": platform.python_version(), "platform": system(), **packages()}
 
 
+@cache
 def system() -> str:
     """The system, its release and its processor: what `platform.platform` says, without the process that it starts.
 
@@ -37,6 +40,7 @@ def environment(threads: int) -> dict[str, Any]:
             "blas": sorted({f"{info['library']} {info['kernel']}" for info in libraries()})}
 
 
+@cache
 def installed(name: str) -> str | None:
     """A package's version, if it is there."""
     try:
@@ -47,10 +51,8 @@ def installed(name: str) -> str | None:
 
 def libraries() -> list[dict[str, Any]]:
     """The numerical libraries loaded, with their kernel and threads."""
-    from threadpoolctl import threadpool_info
-
     return [{"library": f"{info['internal_api']} {info.get('version') or ''}".strip(), "used_by": user_of(info),
-             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in threadpool_info()]
+             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in loaded().info()]
 
 
 def user_of(info: dict[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ NAME = "runs.csv"
 FIGURES = ("trustworthiness", "trustworthiness_se", "continuity", "continuity_se", "residual_variance",
            "residual_variance_se")
 MOST_SHARES = 10
+LEAST, RARE = 1.0, 50.0  # seconds, and multiples of the time that it takes, between one writing and the next
 
 Row = Mapping[str, Any]  # by column
 
@@ -22,12 +24,12 @@ def finished_row(name: str, values: Mapping[str, Any], summary: Mapping[str, Any
     `memory_mib` is the most that the process held during the run; shares are those of the kept axes, ten at most.
     """
     shares = (summary.get("proportions") or ())[:MOST_SHARES]
-    stages = summary["stages"]
-    return {"run": name, **values, "exit": 0, "error": None, "seconds": summary["seconds"],
-            "memory_mib": max((stage["peak_memory_mib"] for stage in stages), default=None),
+    peaks = [stage["peak_memory_mib"] for stage in summary.get("stages", ()) if "peak_memory_mib" in stage]
+    return {"run": name, **values, "exit": 0, "error": None, "seconds": summary.get("seconds"),
+            "memory_mib": max(peaks, default=None),
             "rows": summary["embedding"]["rows"], "components": summary["embedding"]["components"],
             **{f"share_{place}": share for place, share in enumerate(shares, start=1)},
-            **{figure: summary["quality"].get(figure) for figure in FIGURES}, "certificate": summary["certificate"]}
+            **{figure: summary["quality"].get(figure) for figure in FIGURES}, "certificate": summary.get("certificate")}
 
 
 def failed_row(name: str, values: Mapping[str, Any], error: Mapping[str, Any]) -> Row:
@@ -35,10 +37,29 @@ def failed_row(name: str, values: Mapping[str, Any], error: Mapping[str, Any]) -
     return {"run": name, **values, "exit": error["exit"], "error": f"{error['code']}: {error['what']}"}
 
 
-def write_runs(folder: Path, rows: Sequence[Row], parameters: Sequence[str], name: str = NAME) -> None:
-    """Writes the table whole, in the place of an earlier one; raises StorageError and OutputRefused."""
-    text = table(rows, parameters)
-    write_whole(folder / name, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
+class RunsTable:
+    """A table that grows: always whole, and written so rarely that it costs little of the time."""
+
+    def __init__(self, path: Path, parameters: Sequence[str]) -> None:
+        self.path, self.parameters = path, parameters
+        self.rows: dict[int, Row] = {}  # by the place of the run among all
+        self.due, self.unwritten = 0.0, False  # when it is to be written again
+
+    def add(self, place: int, row: Row) -> None:
+        """Adds the row of a run that has ended; raises StorageError and OutputRefused."""
+        self.rows[place], self.unwritten = row, True
+        if time.monotonic() >= self.due:
+            self.write()
+
+    def write(self) -> None:
+        """Writes what was added since, in the place of an earlier table; raises StorageError and OutputRefused."""
+        if not self.unwritten:
+            return
+        begun = time.monotonic()
+        text = table([self.rows[place] for place in sorted(self.rows)], self.parameters)
+        write_whole(self.path, lambda draft: draft.write_text(text, encoding="utf-8", newline=""), force=True)
+        now, self.unwritten = time.monotonic(), False
+        self.due = now + max(LEAST, RARE * (now - begun))
 
 
 def table(rows: Sequence[Row], parameters: Sequence[str]) -> str:

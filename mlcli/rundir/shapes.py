@@ -129,6 +129,7 @@ class Manifest(Shape):
     mlcli: str = ""
     finished: str = ""
     method: Name
+    asked: str | None = None  # the hash of the options; none in runs of earlier versions
     input: Inputs
     reduced: Reduced | None = None
     embedding: Sizes
@@ -144,6 +145,20 @@ class Manifest(Shape):
     versions: dict[str, str | None] = {}
     blas: list[Library] = []
     files: dict[str, Known]
+
+
+class Fault(Shape):
+    """What went wrong."""
+
+    code: str
+    exit: Count
+    what: str
+
+
+class Failure(Shape):
+    """error.json."""
+
+    error: Fault
 
 
 class Made(Shape):

@@ -2,10 +2,12 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from mlcli import ahead
 from mlcli.engine import cache as module
 from tests.cli.support import Caller
 
@@ -58,7 +60,8 @@ def test_the_runs_of_a_sweep_share_one_search(mlcli: Caller) -> None:
     called = mlcli("run", "sweep.yaml", "-q")
     assert called.code == 0, called.err
     assert sorted(path.name for path in Path("out").iterdir()) == [
-        *(f"count={count},graph={graph}" for count in (15, 20) for graph in ("mutual", "union")), "runs.csv"]
+        *(f"count={count},graph={graph}" for count in (15, 20) for graph in ("mutual", "union")), "runs.csv",
+        "runs.html"]
     assert [answers(f"out/count={count},graph={graph}").get("neighbors") for count in (15, 20)
             for graph in ("union", "mutual")] == [False, True, True, True]
     isomap(mlcli, "alone")
@@ -74,3 +77,33 @@ def test_refusals(mlcli: Caller, arguments: list[str], code: int, text: str) -> 
     isomap(mlcli, "alone")
     called = mlcli(*arguments)
     assert called.code == code and text in called.err
+
+
+def test_the_runs_of_a_sweep_read_their_input_once(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes of reading stand in each run; a file that changes meanwhile is read again."""
+    Path("few.csv").write_text("x,y,z\n" + "\n".join(f"{i + 1},{i * i},{i % 7}" for i in range(20)) + "\n")
+    Path("sweep.yaml").write_text("input: {path: few.csv}\nmethod: {name: pca}\noutput: out\n"
+                                  "sweep: {method.eigensolve.components: [1, 2, 3]}\n")
+    read, times = ahead.read, []
+
+    def counted(*arguments: Any) -> Any:
+        times.append(Path("few.csv").stat().st_mtime_ns)
+        return read(*arguments)
+
+    monkeypatch.setattr(ahead, "read", counted)
+    called = mlcli("run", "sweep.yaml", "-q")
+    assert called.code == 0 and len(times) == 1, called.err
+    noted = [json.loads(Path(f"out/components={count}/run.json").read_text())["warnings"] for count in (1, 2, 3)]
+    assert noted[0] == noted[1] == noted[2] and noted[0][0]["code"] == "W-ID-LIKE"
+    mlcli("embed", "few.csv", "-p", "3", "-o", "alone", "-q")
+    for name in ("embedding.csv", "model.npz", "quality.json"):
+        assert Path("alone", name).read_bytes() == Path("out/components=3", name).read_bytes()
+
+    def touched(*arguments: Any) -> Any:
+        table = counted(*arguments)
+        Path("few.csv").touch()
+        return table
+
+    times.clear()
+    monkeypatch.setattr(ahead, "read", touched)
+    assert mlcli("run", "sweep.yaml", "-q", "--force").code == 0 and len(set(times)) == 3

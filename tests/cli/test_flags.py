@@ -34,6 +34,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "reduce": (["--reduce", "0.5"], 0.5),
     "output": (["-o", "012"], "012"),
     "format": (["--format", "npy", "--format", "csv"], ("npy", "csv")),
+    "outputs": (["--outputs", "model,embedding", "--outputs", "spectrum"], ("embedding", "spectrum", "model")),
     "keep": ([*ISOMAP, "--keep", "graph,kernel", "--keep", "distances"], ("graph", "kernel", "distances")),
     "draw_graph": ([*ISOMAP, "--draw-graph"], True),
     "seed": (["--seed", "5"], 5),

@@ -51,7 +51,7 @@ def test_a_sweep_makes_runs_named_by_their_values_with_a_table(mlcli: Caller) ->
     assert called.code == 0, called.err
     documents = json.loads(called.out)["runs"]
     assert [run["run"] for run in documents] == ["out/name=pca", "out/name=mds"]
-    assert sorted(path.name for path in Path("out").iterdir()) == ["name=mds", "name=pca", "runs.csv"]
+    assert sorted(path.name for path in Path("out").iterdir()) == ["name=mds", "name=pca", "runs.csv", "runs.html"]
     for row, document in zip(rows("out/runs.csv"), documents, strict=True):
         assert (row["run"], row["method.name"]) == (f"name={document['method']}", document["method"])
         assert (row["exit"], row["error"], row["certificate"]) == ("0", "", "pass")
@@ -66,7 +66,8 @@ def test_several_inputs_make_a_run_each(mlcli: Caller) -> None:
     Path("more.csv").write_bytes(Path("data.csv").read_bytes())
     called = mlcli("embed", "data.csv", "absent.csv", "more.csv", "-o", "out", "-q")
     assert called.code == 66 and called.err.endswith("; in the run out/absent\n") and called.err.count("\n") == 1
-    assert sorted(path.name for path in Path("out").iterdir()) == ["data", "more", "runs.csv"]
+    assert sorted(path.name for path in Path("out").iterdir()) == [
+        "data", "more", "runs.csv", "runs.html"]
     assert Path("out/data/embedding.csv").read_bytes() == Path("out/more/embedding.csv").read_bytes()
     assert [(row["run"], row["input.path"], row["exit"]) for row in rows("out/runs.csv")] == [
         ("data", "data.csv", "0"), ("absent", "absent.csv", "66"), ("more", "more.csv", "0")]

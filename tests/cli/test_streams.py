@@ -20,7 +20,8 @@ TALKING = {  # what a command needs to have something to say on standard output
     "embed": ["data.csv", "-o", "new", "--json"], "run": ["config.yaml", "--json"], "check": ["data.csv"],
     "plan": ["data.csv"], "project": ["run", "data.csv"], "reconstruct": ["run", "run/embedding.csv"],
     "route": ["run", "1", "2"],
-    "compare": ["run", "run", "-o", "page.html"], "report": ["run", "--json"], "verify": ["run"], "methods": [],
+    "compare": ["run", "run", "-o", "page.html"], "collect": ["run", "-o", "table", "--json"],
+    "report": ["run", "--json"], "verify": ["run"], "methods": [],
     "schema": [], "sample": ["torus"], "doctor": [],
     "cache": ["--folder", "nothing"]}
 

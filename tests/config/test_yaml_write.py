@@ -1,11 +1,11 @@
 """What is written is read back equal, here and by readers of YAML 1.1."""
 
 import yaml
-from hypothesis import given
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from mlcli.config.yaml_file import parse
-from mlcli.config.yaml_write import dump
+from mlcli.config.yaml_write import Dumper, dump, written
 
 AMBIGUOUS = ["no", "on", "y", "1e3", "1.0e3", "012", "0o7", "0x1", "1_000", "12:30:45", "null", "~", "", " x", "x ",
              "a: b", "# c", "- a", "*a", "&a", "!a", "%a", "@a", "`a", "[", "{", "'", '"', "\n", "a\nb", "\x1b[0m", "é",
@@ -31,3 +31,10 @@ def test_readers_of_yaml_1_1_agree(value: dict[str, object]) -> None:
 def test_tuples_are_lists_and_equal_objects_are_written_twice() -> None:
     shared = ["csv"]
     assert dump({"a": shared, "b": shared, "c": ("x",)}) == "a:\n- csv\nb:\n- csv\nc:\n- x\n"
+
+
+@given(st.dictionaries(st.sampled_from([text for text in AMBIGUOUS if text]), VALUES, max_size=4))
+def test_with_and_without_libyaml_the_bytes_are_the_same(value: dict[str, object]) -> None:
+    """Keys are names of options, so none is empty; values may be anything."""
+    event(f"in C: {repr(value).isascii()}")
+    assert dump(value) == written(value, Dumper)

@@ -19,16 +19,16 @@ LEGEND = 216.0
 
 def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
     """The first two axes of every embedding, all on the same scales, colored alike."""
-    first = [_first_two(points.values) for points in placed]
+    first, titles = [_first_two(points.values) for points in placed], _titles(sides)
     half = 1.05 * max((float(np.abs(values).max(initial=0.0)) for values in first), default=0.0) or 1.0
     marks: list[Mark] = []
-    for place, (side, points, values) in enumerate(zip(sides, placed, first, strict=True)):
+    for place, (title, points, values) in enumerate(zip(titles, placed, first, strict=True)):
         left, top = _corner(place, SIDE + TOP + GAP)
         panel = Panel(Scale(low=-half, high=half, start=left, end=left + SIDE, step=half),
                       Scale(low=-half, high=half, start=top + SIDE, end=top, step=half))
         marks += [Bar(kind="frame", x=left, y=top, width=SIDE, height=SIDE), *panel.rows(texts=False),
                   *panel.columns(texts=False), *dots(points, values, panel, 0.7 * points.radius),
-                  _title(side, left, top)]
+                  _title(title, left, top)]
     width = min(len(placed), COLUMNS) * (SIDE + GAP)
     height = -(-len(placed) // COLUMNS) * (SIDE + TOP + GAP)
     key = placed[0].colors.legend(width + 8, TOP + 8)
@@ -41,12 +41,12 @@ def spectra(sides: Sequence[Side]) -> Figure:
     shares = [_shares(side.eigenvalues[:LEADING]) for side in sides]
     count, flat = max(*map(len, shares), 1), [share for part in shares for share in part]
     marks: list[Mark] = []
-    for place, (side, part) in enumerate(zip(sides, shares, strict=True)):
+    for place, (side, title, part) in enumerate(zip(sides, _titles(sides), shares, strict=True)):
         left, top = _corner(place, LOW + TOP + GAP + 18)
         panel = Panel(Scale(low=-0.5, high=count - 0.5, start=left + 34, end=left + SIDE, step=1.0),
                       Scale.over([0.0, 100.0, *flat], top + LOW, top, most=4))
         wide = 0.7 * (SIDE - 34) / count
-        marks += [*panel.rows(), *panel.counted(range(1, count + 1)), _title(side, left, top)]
+        marks += [*panel.rows(), *panel.counted(range(1, count + 1)), _title(title, left, top)]
         for i, share in enumerate(part):
             kind = "negative" if share < 0 else "kept" if i < side.values.shape[1] else "rest"
             above, below = sorted((panel.y(share), panel.y(0.0)))
@@ -66,8 +66,14 @@ def _corner(place: int, height: float) -> tuple[float, float]:
     return (place % COLUMNS) * (SIDE + GAP) + 2, TOP + (place // COLUMNS) * height
 
 
-def _title(side: Side, left: float, top: float) -> Text:
-    return Text(left, top - 9, shortened(f"{side.name} ({side.method})", 36), kind="small")
+def _titles(sides: Sequence[Side]) -> list[str]:
+    """The names of runs, with their methods where these differ."""
+    same = len({side.method for side in sides}) == 1
+    return [side.name if same else f"{side.name} ({side.method})" for side in sides]
+
+
+def _title(text: str, left: float, top: float) -> Text:
+    return Text(left, top - 9, shortened(text, 36), kind="small")
 
 
 def _first_two(values: Array) -> Array:

@@ -7,12 +7,14 @@ from mlcli.report.html import Part, document, figure, joined, section, sentence,
 from mlcli.report.scatter import MOST_IN_PAIRS, Points
 from mlcli.report.text import number, safe
 
+MOST_ON_PAGE = 24_000  # points, so that the page stays below a megabyte or so
+
 
 def page(comparison: Comparison, *, label: str | None, seed: int) -> str:
     """The page, without scripts and without network; colors are by a label column of the first run."""
     names = ", ".join(side.name for side in comparison.sides)
     head = f'<p class="soft">{safe(f"{len(comparison.ids):,} rows in common: {names}", 400)}</p>'
-    parts = [_pairs(comparison), _embeddings(comparison, label, seed), _spectra(comparison), _runs(comparison)]
+    parts = [_pairs(comparison), embeddings_section(comparison, label, seed), _spectra(comparison), _runs(comparison)]
     return document("Embeddings side by side", head, joined(parts))
 
 
@@ -46,15 +48,17 @@ def with_error(value: float, error: float | None) -> str:
     return f"{value:.4f}" if error is None else f"{value:.4f} ± {error:.2g}"
 
 
-def _embeddings(comparison: Comparison, label: str | None, seed: int) -> Part:
-    """Every embedding, aligned to the first."""
+def embeddings_section(comparison: Comparison, label: str | None, seed: int, said: str = "") -> Part:
+    """Every embedding, aligned to the first where they are of the same rows."""
     name = label if label is not None else next(iter(comparison.labels), None)
     count = len(comparison.ids)
     colors = plain(count) if name is None else coloring(name, comparison.labels[name])
-    points = [Points(values, comparison.ids, colors, count).sample(MOST_IN_PAIRS, seed) for values in comparison.placed]
-    drawn = f" A random sample of {MOST_IN_PAIRS:,} of {count:,} points is drawn." if count > MOST_IN_PAIRS else ""
-    return section("Embeddings", figure(embeddings(comparison.sides, points), "Each embedding is centered, scaled to "
-                   f"the same size, and turned onto the first by Procrustes; two axes are drawn.{drawn}"))
+    most = min(MOST_IN_PAIRS, MOST_ON_PAGE // len(comparison.sides))
+    points = [Points(values, comparison.ids, colors, count).sample(most, seed) for values in comparison.placed]
+    drawn = f" A random sample of {most:,} of {count:,} points is drawn." if count > most else ""
+    caption = ("Each embedding is centered, scaled to the same size, and turned onto the first by Procrustes; two axes "
+               f"are drawn.{drawn} {said}".rstrip())
+    return section("Embeddings", figure(embeddings(comparison.sides, points), caption))
 
 
 def _spectra(comparison: Comparison) -> Part:

@@ -82,8 +82,17 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
         pairs.append(Pair(sides[i].name, sides[j].name, procrustes(shapes[i], shapes[j]),
                           principal_angles(shapes[i], shapes[j]), alike))
         advance(done + 1, len(every))
-    placed = [shapes[0], *(procrustes(shapes[0], shape).turned for shape in shapes[1:])]
-    return Comparison(sides, ids, labels, pairs, placed)
+    return Comparison(sides, ids, labels, pairs, turned(shapes))
+
+
+def aligned(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]]) -> Comparison:
+    """Runs in one orientation, without a comparison of every two of them."""
+    return Comparison(sides, ids, labels, (), turned([standardized(side.values) for side in sides]))
+
+
+def turned(shapes: Sequence[Array]) -> list[Array]:
+    """Standardized embeddings in the place of the first."""
+    return [shapes[0], *(procrustes(shapes[0], shape).turned for shape in shapes[1:])]
 
 
 def _seen_from(size: int, generator: np.random.Generator) -> Indices:

@@ -209,10 +209,9 @@ class GeodesicSpace:
         return STEP * (2 * self.graph.edges / max(self.graph.size, 1) + np.log2(self.graph.size + 1))
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """Squared path lengths: between all points by the quickest way, from some as the fit found them, or anew."""
-        if len(anchors) == self.graph.size and 8 * self.graph.size**2 <= STORED:
-            with unheard():
-                squared = np.square(Paths(store="memory").distances(self.graph, self.compute))
+        """Squared path lengths, as `between` finds them."""
+        if self.few(anchors):
+            squared = np.square(self.all_distances())
             return lambda part: squared[part]
         if self.kernel is not None:
             rows = self.kernel(anchors)
@@ -221,9 +220,20 @@ class GeodesicSpace:
         return lambda part: np.square(dijkstra_rows(self.graph, anchors[part]))
 
     def between(self, sources: Indices, targets: Indices) -> Array:
-        """Path lengths, as the fit found them, or anew."""
+        """Path lengths, as the fit found them, or anew; between all points by the quickest way."""
+        if self.kernel is None and self.few(sources):
+            return self.all_distances()[np.ix_(sources, targets)]
         paths = dijkstra_rows(self.graph, sources) if self.kernel is None else np.sqrt(-2 * self.kernel(sources))
         return np.asarray(paths[:, targets])
+
+    def few(self, anchors: Indices) -> bool:
+        """Whether all points are anchors, and so few that all distances are held at once."""
+        return len(anchors) == self.graph.size and 8 * self.graph.size**2 <= STORED
+
+    def all_distances(self) -> Array:
+        """The path lengths between all points (n x n)."""
+        with unheard():
+            return Paths(store="memory").distances(self.graph, self.compute)
 
 
 def input_space(source: Given, anchors: Indices = NO_ANCHORS) -> Space:

@@ -153,16 +153,15 @@ def shortest(graph: Graph, sources: Indices) -> Array:
     """
     paths, joined = np.empty((len(sources), graph.size)), np.flatnonzero(np.diff(graph.starts))
 
-    def prove(place: int) -> None:
-        source, row = int(sources[place]), paths[place]
-        row[:] = dijkstra_rows(graph, sources[place : place + 1])[0]
-        least = np.full(graph.size, np.inf)
-        least[joined] = np.minimum.reduceat(row[graph.indices] + graph.lengths, graph.starts[joined]) if len(
-            joined) else np.inf
-        least[source] = 0.0
+    def prove(part: slice) -> None:
+        rows = paths[part] = dijkstra_rows(graph, sources[part])
+        least = np.full(rows.shape, np.inf)
+        if len(joined):
+            least[:, joined] = np.minimum.reduceat(rows[:, graph.indices] + graph.lengths, graph.starts[joined], axis=1)
+        least[np.arange(len(rows)), sources[part]] = 0.0
         with np.errstate(invalid="ignore"):  # infinite lengths to other pieces
-            if not np.all((np.abs(row - least) <= 8 * EPS * least) | (row == least)):
-                row[:] = np.nan
+            proven = np.all((np.abs(rows - least) <= 8 * EPS * least) | (rows == least), axis=1)
+        paths[part][~proven] = np.nan
 
-    each(prove, range(len(sources)))
+    each(prove, row_blocks(len(sources), CACHED, len(graph.indices)))
     return paths

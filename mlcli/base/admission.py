@@ -1,0 +1,26 @@
+"""Memory among processes that share a limit: a fit begins once there is room for what it is predicted to take."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+Gate = Callable[[float, float], None]  # waits until so many bytes are free of a limit
+
+_gate: ContextVar[Gate | None] = ContextVar("gate", default=None)
+
+
+@contextmanager
+def admitted_by(gate: Gate) -> Iterator[None]:
+    """For the length of a `with` block, fits wait at a gate."""
+    token = _gate.set(gate)
+    try:
+        yield
+    finally:
+        _gate.reset(token)
+
+
+def admit(needed: float, limit: Callable[[], float]) -> None:
+    """Waits until a fit may take so many bytes of the limit; without a gate it may at once."""
+    gate = _gate.get()
+    if gate is not None:
+        gate(needed, limit())

@@ -1,0 +1,47 @@
+"""`mlcli collect`: runs made elsewhere as one table and one page."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from mlcli.cli import behavior
+from mlcli.cli.failure import escaped, say
+from mlcli.cli.output import print_json
+from mlcli.cli.streams import require_standard_output
+from mlcli.errors import UsageError
+
+Folders = Annotated[list[str], typer.Argument(metavar="DIR...", show_default=False,
+                                              help="Directories of runs, or directories that hold them.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False, help=(
+    "Directory for runs.csv and runs.html (default: DIR, where there is one only)."))]
+Label = Annotated[str | None, typer.Option("--label-column", show_default=False, help=(
+    "The first run's label column that colors the page (default: its first)."))]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples that are drawn of many rows.")]
+
+
+def collect(folders: Folders, *, output: Output = None, label_column: Label = None, seed: Seed = 0,
+            quiet: behavior.Quiet = False, json: behavior.Json = False, debug: behavior.Debug = False) -> None:
+    """Make one table and one page of finished runs.
+
+    \b
+    mlcli collect runs/sweep
+    mlcli collect runs/node-1 runs/node-2 -o runs/all --label-column pose
+
+    runs.csv has a row for each run, with the options that are not the same in all of them; runs.html
+    shows quality, embeddings in one orientation, and the best by each measure.
+    """
+    from mlcli import collecting
+
+    if output is None and len(folders) > 1:
+        raise UsageError("COLLECT", f"{len(folders)} directories were named and no place for the table", where="-o",
+                         hint="name a directory with -o")
+    if json:
+        require_standard_output()
+    collected = collecting.collect([Path(folder) for folder in folders])
+    paths = collecting.write_collected(collected, Path(output or folders[0]), label=label_column, seed=seed)
+    if json:
+        print_json({"parameters": list(collected.parameters), "runs": [dict(row) for row in collected.rows],
+                    "files": [str(path) for path in paths]})
+    elif not quiet:
+        say(escaped(f"mlcli: wrote {' and '.join(map(str, paths))} of {len(collected.rows):,} runs"))

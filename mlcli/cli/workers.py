@@ -1,0 +1,247 @@
+"""Processes that carry out numbered work: forked once all is imported, with the memory of all under one limit.
+
+A worker is given one number after another, and keeps what it imported. What it says on standard error it says through
+its parent. Before a fit it waits until the memory that is predicted for it fits beside that of the others' fits. A
+worker that dies is replaced, and its number counts as lost.
+"""
+
+import ctypes
+import gc
+import io
+import os
+import signal
+import sys
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from multiprocessing import Pipe
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from mlcli.base import watchdog
+from mlcli.base.admission import admitted_by
+from mlcli.base.frozen import frozen
+from mlcli.base.watchdog import Stopped
+from mlcli.errors import STOPPING
+
+GRACE = watchdog.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
+DEATH_SIGNAL = 1  # Linux: prctl's PR_SET_PDEATHSIG
+Work = Callable[[int], Any]  # its result can be pickled
+Live = Callable[[int, str], None]
+
+
+@frozen
+class Lost:
+    """What became of work whose process died: the exit code, or the signal as a negative number."""
+
+    code: int
+
+
+@frozen
+class Ended:
+    """Work that has ended: its number, its result, and what it said."""
+
+    number: int
+    result: Any
+    said: str
+
+
+@dataclass
+class Worker:
+    """A process, as its parent sees it."""
+
+    process: int
+    connection: Connection
+    number: int | None = None  # of what it does
+    said: list[str] = field(default_factory=list)
+    asked: tuple[float, float] | None = None  # the bytes that it waits for, and the limit that it knows
+    granted: float = 0.0  # bytes
+
+    def give(self, number: int) -> None:
+        """Has it carry out some work."""
+        self.number, self.granted = number, 0.0
+        with suppress(OSError):  # it is dead, which shows when it is listened to
+            self.connection.send(number)
+
+    def ended(self, result: Any) -> Ended:
+        """Its work, ended; it has none now."""
+        assert self.number is not None
+        done = Ended(self.number, result, "".join(self.said))
+        self.number, self.asked, self.granted = None, None, 0.0
+        self.said.clear()
+        return done
+
+
+def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
+                 live: Live | None = None) -> Generator[Ended]:
+    """The results of work, as it ends, by so many processes at once; `settle` is called in each before its first.
+
+    What work says is part of its result, or is given to `live` at once. The processes are forked here, before the
+    first result is asked for. When the consumer leaves, or on an error, they are stopped, and waited for.
+    """
+    left, workers = deque(numbers), list[Worker]()
+    gc.freeze()  # so that no collection in a worker copies what it shares with its parent
+    hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, [one.connection for one in workers]))
+    hire()
+    return results(workers, left, hire, live)
+
+
+def staff(workers: list[Worker], left: deque[int], jobs: int, hired: Callable[[], Worker]) -> None:
+    """Has as many processes as there are jobs for, each with work."""
+    while left and len(workers) < jobs:
+        workers.append(hired())
+        workers[-1].give(left.popleft())
+
+
+def results(workers: list[Worker], left: deque[int], hire: Callable[[], None],
+            live: Live | None) -> Generator[Ended]:
+    """What processes make of their work; those that die are replaced."""
+    try:
+        while left or workers:
+            hire()
+            for connection in wait([worker.connection for worker in workers]):
+                worker = next(worker for worker in workers if worker.connection is connection)
+                done = heard(worker, live)
+                if done is None:
+                    continue
+                if isinstance(done.result, Lost):
+                    workers.remove(worker)
+                    worker.connection.close()
+                elif left:
+                    worker.give(left.popleft())
+                else:
+                    workers.remove(worker)
+                    retire(worker)
+                yield done
+            admit_first(workers)
+    finally:
+        gc.unfreeze()
+        dismiss(workers)
+
+
+def heard(worker: Worker, live: Live | None) -> Ended | None:
+    """Takes a message of a worker: what it says, what it waits for, or its result, which is returned."""
+    try:
+        kind, content = worker.connection.recv()
+    except (EOFError, OSError):
+        return worker.ended(Lost(os.waitstatus_to_exitcode(os.waitpid(worker.process, 0)[1])))
+    if kind == "done":
+        return worker.ended(content)
+    if kind == "asks":
+        worker.asked = content
+    elif live is None:
+        worker.said.append(content)
+    else:
+        assert worker.number is not None
+        live(worker.number, content)
+    return None
+
+
+def admit_first(workers: Sequence[Worker]) -> None:
+    """Lets workers that wait for memory go on, those before the others first, while what is predicted fits.
+
+    One may always go on where no other does. What a worker holds that waits, its data, is not counted.
+    """
+    for worker in sorted((worker for worker in workers if worker.asked), key=lambda worker: worker.number or 0):
+        assert worker.asked is not None
+        others = sum(other.granted for other in workers if other is not worker and other.asked is None)
+        if others and others + worker.asked[0] > worker.asked[1]:
+            return
+        worker.granted, worker.asked = worker.asked[0], None
+        with suppress(OSError):
+            worker.connection.send(None)
+
+
+def retire(worker: Worker) -> None:
+    """Lets a process end that has no work."""
+    worker.connection.close()
+    os.waitpid(worker.process, 0)
+
+
+def dismiss(workers: Sequence[Worker]) -> None:
+    """Stops processes, and waits for them; none outlives its grace."""
+    for worker in workers:
+        os.kill(worker.process, signal.SIGTERM)
+    end = time.monotonic() + GRACE + 0.5
+    for worker in workers:
+        with suppress(EOFError, OSError):
+            while worker.connection.poll(max(end - time.monotonic(), 0.0)):
+                worker.connection.recv()
+            os.kill(worker.process, signal.SIGKILL)
+        retire(worker)
+
+
+def hired(work: Work, settle: Callable[[], None], others: Sequence[Connection]) -> Worker:
+    """A new process that waits for work."""
+    ours, its = Pipe()
+    parent = os.getpid()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # threads there are: none of them holds a lock now
+        process = os.fork()
+    if process:
+        its.close()
+        return Worker(process, ours)
+    code = 1
+    try:
+        for connection in (*others, ours):
+            connection.close()
+        code = serve(its, work, settle, parent)
+    finally:
+        os._exit(code)
+
+
+def serve(connection: Connection, work: Work, settle: Callable[[], None], parent: int) -> int:
+    """A worker's life, with its exit code: signals end it, silently, and so does the death of its parent."""
+    try:
+        signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
+        watchdog.start(dict.fromkeys(STOPPING, b""), GRACE)
+        end_with(parent)
+        sys.stderr = Told(connection)
+        settle()
+
+        def ask(needed: float, limit: float) -> None:
+            connection.send(("asks", (needed, limit)))
+            connection.recv()
+
+        with admitted_by(ask):
+            while True:
+                number = connection.recv()
+                result = work(number)
+                sys.stderr.flush()
+                connection.send(("done", result))
+    except Stopped as stop:
+        return 128 + stop.number
+    except (EOFError, BrokenPipeError, ConnectionResetError):  # there is no more work, or no parent
+        return 0
+
+
+def end_with(parent: int) -> None:
+    """Has this process stopped when its parent dies, where the system can do that (Linux)."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, signal.SIGTERM)
+    if os.getppid() != parent:
+        raise Stopped(signal.SIGTERM)
+
+
+class Told(io.TextIOBase):
+    """Standard error of a worker: whole lines, sent to its parent."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__()
+        self.connection = connection
+        self.parts: list[str] = []
+
+    def write(self, text: str) -> int:
+        """Keeps a text until the next flush."""
+        self.parts.append(text)
+        return len(text)
+
+    def flush(self) -> None:
+        """Sends what was written."""
+        if self.parts:
+            self.connection.send(("says", "".join(self.parts)))
+            self.parts.clear()

@@ -1,0 +1,77 @@
+"""Curves of quality against a swept option: a panel for each measure, a line for each combination of the others."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from mlcli.report.axes import Panel, Scale, tick_text
+from mlcli.report.comparison.runs import MEASURES, Line, Row, lines
+from mlcli.report.drawing import Bar, Dots, Figure, Mark, Segments, Text
+from mlcli.report.palette import CLASSES
+from mlcli.report.text import shortened
+
+MOST = len(CLASSES)  # lines in a panel
+SIDE, TALL, GAP, LEFT, TOP, BOTTOM = 210.0, 170.0, 62.0, 46.0, 58.0, 46.0
+ROW, ENTRY = 18.0, 262.0  # pixels of an entry of the legend
+TICKS = 7  # values that each have a number below
+WIDE = 50.0  # ratio of the largest value to the least from which the scale is logarithmic
+
+
+def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> Figure:
+    """Every measure that runs have, with standard errors as bars, against one option; at most twelve lines."""
+    drawn = [(measure, found) for measure in MEASURES if (found := lines(rows, parameters, swept, measure)[:MOST])]
+    names = list(dict.fromkeys(line.name for _, found in drawn for line in found))[:MOST]
+    places = sorted({value for _, found in drawn for line in found for value in line.values})
+    logarithmic = len(places) > 1 and places[0] > 0 and places[-1] / places[0] > WIDE
+    marks: list[Mark] = []
+    for number, (measure, found) in enumerate(drawn):
+        left = LEFT + number * (SIDE + GAP)
+        ends = [height + sign * error for line in found for height, error in zip(line.heights, line.errors, strict=True)
+                for sign in (-1, 1)]
+        panel = Panel(across(places, logarithmic, left), Scale.over(ends, TOP + TALL, TOP, most=4))
+        marks += [*panel.rows(), *numbered(panel, places, logarithmic),
+                  Text(left, TOP - 12, measure.words, kind="small"),
+                  *(mark for line in found if line.name in names
+                    for mark in drawn_line(line, panel, names.index(line.name), logarithmic))]
+    title = f"Quality against {swept}"
+    below = TOP + TALL + BOTTOM
+    marks += [Text(LEFT, 22, title, kind="title"), Text(LEFT + SIDE / 2, below - 8, swept, "middle", "small")]
+    entries = names if names != [""] else []
+    for place, name in enumerate(entries):
+        x, y = LEFT + place % 3 * ENTRY, below + 14 + place // 3 * ROW
+        marks += [Bar(kind=f"c{place}", x=x, y=y - 8, width=12, height=8),
+                  Text(x + 17, y, shortened(name, 40), kind="small")]
+    return Figure(title, LEFT + 3 * (SIDE + GAP), below + ROW * math.ceil(len(entries) / 3) + 8, marks)
+
+
+def across(places: Sequence[float], logarithmic: bool, left: float) -> Scale:
+    """The scale of the option, with room at both ends; one place lies in the middle."""
+    low, high = scaled(places[0], logarithmic), scaled(places[-1], logarithmic)
+    room = 0.06 * (high - low) or 1.0
+    return Scale(low=low - room, high=high + room, start=left, end=left + SIDE, step=(high - low) / 4 or 1.0)
+
+
+def scaled(value: float, logarithmic: bool) -> float:
+    """A value, or its logarithm."""
+    return math.log10(value) if logarithmic else value
+
+
+def numbered(panel: Panel, places: Sequence[float], logarithmic: bool) -> list[Mark]:
+    """Values below the panel: all of few, else some of them, evenly chosen."""
+    every = math.ceil(len(places) / TICKS)
+    return [Text(panel.x(scaled(place, logarithmic)), panel.edges[3] + 16, tick_text(place, abs(place) or 1.0),
+                 "middle", "small") for place in places[::every]]
+
+
+def drawn_line(line: Line, panel: Panel, number: int, logarithmic: bool) -> list[Mark]:
+    """Lines from value to value, a dot at each with its figures as a tip, and its error as a bar."""
+    points = np.array([(panel.x(scaled(value, logarithmic)), panel.y(height))
+                       for value, height in zip(line.values, line.heights, strict=True)])
+    bars = np.array([(x, panel.y(height - error), x, panel.y(height + error)) for (x, _), height, error in
+                     zip(points, line.heights, line.errors, strict=True) if error])
+    tips = [f"{line.name}{', ' if line.name else ''}{value:g}: {height:.4f}" + (f" ± {error:.2g}" if error else "")
+            for value, height, error in zip(line.values, line.heights, line.errors, strict=True)]
+    kind = f"c{number}"
+    return [*([Segments(kind, np.column_stack([points[:-1], points[1:]]))] if len(points) > 1 else []),
+            *([Segments(kind, bars)] if len(bars) else []), Dots(kind, points, 3.2, tips=tips)]

@@ -1,0 +1,94 @@
+"""What a table of runs says: the measures that runs are ranked by, the best by each, and how these follow options."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from mlcli.base.frozen import frozen
+
+Row = Mapping[str, Any]  # of the table, by column; numbers, texts, or None where there is nothing
+
+
+@frozen
+class Measure:
+    """A figure by which runs are ranked."""
+
+    column: str
+    words: str
+    largest: bool  # whether the largest value is the best
+
+    def value(self, row: Row) -> float | None:
+        """What a run has."""
+        value = row.get(self.column)
+        return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+    def error(self, row: Row) -> float:
+        """Its standard error; 0 where it comes from all points."""
+        return float(row.get(f"{self.column}_se") or 0.0)
+
+
+MEASURES = (Measure("trustworthiness", "trustworthiness", True), Measure("continuity", "continuity", True),
+            Measure("residual_variance", "residual variance", False))
+
+
+@frozen
+class Best:
+    """The best run by a measure."""
+
+    measure: Measure
+    row: Row
+    value: float
+    tied: int  # others whose difference from it is below its standard error and theirs
+
+
+def best(rows: Sequence[Row]) -> list[Best]:
+    """The best run by each measure that runs have; of equal ones the first."""
+    return [found for measure in MEASURES if (found := best_by(measure, rows)) is not None]
+
+
+def best_by(measure: Measure, rows: Sequence[Row]) -> Best | None:
+    """The best run by one measure; None where no run has it."""
+    known = [(value if measure.largest else -value, row) for row in rows if (value := measure.value(row)) is not None]
+    if not known:
+        return None
+    top, first = max(known, key=lambda pair: pair[0])
+    room = measure.error(first)
+    tied = sum(top - value <= math.hypot(room, measure.error(row)) for value, row in known if row is not first)
+    return Best(measure, first, abs(top), tied)
+
+
+@frozen
+class Line:
+    """A measure as one option changes while the others stay: by ascending values of the option."""
+
+    name: str  # the values of the others
+    values: Sequence[float]
+    heights: Sequence[float]
+    errors: Sequence[float]
+
+
+def numeric(rows: Sequence[Row], parameters: Sequence[str]) -> list[str]:
+    """The options that have two or more values, all of them numbers."""
+    return [path for path in parameters
+            if len({as_number(row.get(path)) for row in rows}) > 1 and all(
+                as_number(row.get(path)) is not None for row in rows)]
+
+
+def lines(rows: Sequence[Row], parameters: Sequence[str], swept: str, measure: Measure) -> list[Line]:
+    """How a measure follows one option: a line for each combination of the others."""
+    groups: dict[str, list[tuple[float, float, float]]] = {}
+    for row in rows:
+        name = ", ".join(f"{path.rpartition('.')[2]}={row.get(path)}" for path in parameters if path != swept)
+        value, place = measure.value(row), as_number(row.get(swept))
+        if value is not None and place is not None:
+            groups.setdefault(name, []).append((place, value, measure.error(row)))
+    return [Line(name, *zip(*sorted(points), strict=True)) for name, points in groups.items()]
+
+
+def as_number(value: Any) -> float | None:
+    """A value of an option as a number; None where it is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None

@@ -1,0 +1,92 @@
+"""The page over several runs: the best by each measure, quality against what was swept, all embeddings, the table."""
+
+from collections.abc import Sequence
+
+from mlcli.report.comparison.page import embeddings_section, with_error
+from mlcli.report.comparison.quality_curves import MOST, quality_curves
+from mlcli.report.comparison.runs import MEASURES, Best, Measure, Row, best, lines, numeric
+from mlcli.report.comparison.side_by_side import Comparison
+from mlcli.report.html import Part, document, figure, joined, section, sentence, table
+from mlcli.report.text import number, safe
+
+DRAWN = 24  # embeddings on the page
+
+
+def runs_page(rows: Sequence[Row], parameters: Sequence[str], comparison: Comparison | None, *, label: str | None,
+              seed: int) -> str:
+    """The page, without scripts and without network; embeddings are those of the runs that are compared, if any."""
+    ended = [row for row in rows if not row.get("exit")]
+    failed = len(rows) - len(ended)
+    head = f'<p class="soft">{safe(f"{len(rows):,} runs" + (f", {failed:,} of them failed" if failed else ""))}</p>'
+    parts = [_best(best(ended)), _curves(ended, parameters), _embeddings(comparison, len(ended), label, seed),
+             _table(rows, parameters)]
+    return document("Runs side by side", head, joined(parts))
+
+
+def drawn_of(rows: Sequence[Row]) -> list[int]:
+    """The places of the runs whose embeddings are drawn: all of few, else the best by the first measure there is."""
+    places = [place for place, row in enumerate(rows) if not row.get("exit")]
+    measure = next((measure for measure in MEASURES if any(measure.value(rows[place]) is not None for place in places)),
+                   None)
+    if len(places) <= DRAWN or measure is None:
+        return places[:DRAWN]
+    worst = float("-inf")
+    sign = 1.0 if measure.largest else -1.0
+    values = {place: worst if (value := measure.value(rows[place])) is None else sign * value for place in places}
+    return sorted(sorted(places, key=lambda place: -values[place])[:DRAWN])
+
+
+def _best(found: Sequence[Best]) -> Part:
+    rows = [(f"{one.measure.words} ({'largest' if one.measure.largest else 'smallest'})", str(one.row["run"]),
+             with_error(one.value, one.measure.error(one.row) or None), str(one.tied) if one.tied else "")
+            for one in found]
+    return section("Best", table(("measure", "run", "value", "as good"), rows, (2, 3)), sentence(
+        "Runs count as good as the best one where they differ by no more than the standard errors. More axes mean "
+        "better figures of all three: compare runs of as many axes, or look for the point where more of them gain "
+        "little.", "soft")) if rows else None
+
+
+def _curves(rows: Sequence[Row], parameters: Sequence[str]) -> Part:
+    swept = [path for path in numeric(rows, parameters)
+             if any(len(line.values) > 1 for measure in MEASURES for line in lines(rows, parameters, path, measure))]
+    figures = [figure(quality_curves(rows, parameters, path), caption(rows, parameters, path)) for path in swept]
+    return section("Quality", *figures)
+
+
+def caption(rows: Sequence[Row], parameters: Sequence[str], swept: str) -> str:
+    """What a figure of curves shows."""
+    count = max(len(lines(rows, parameters, swept, measure)) for measure in MEASURES)
+    left = f" The first {MOST} of {count} combinations are drawn." if count > MOST else ""
+    return ("Trustworthiness and continuity: 1 is the best; residual variance: 0. Bars are standard errors, where "
+            f"the figures come from a sample.{left}")
+
+
+def _embeddings(comparison: Comparison | None, ended: int, label: str | None, seed: int) -> Part:
+    if comparison is None or not comparison.sides:
+        return None
+    count = len(comparison.sides)
+    said = "" if count == ended else f"The {count} of {ended:,} runs with the best quality are drawn."
+    return joined([embeddings_section(comparison, label, seed, said)])
+
+
+def _table(rows: Sequence[Row], parameters: Sequence[str]) -> Part:
+    failed = any(row.get("error") for row in rows)
+    first, last = ("run", *parameters), ("rows", "components", "seconds", "certificate", *(["error"] if failed else []))
+    head = [*(path.rpartition(".")[2] for path in first), *(measure.words for measure in MEASURES), *last]
+    cells = [[*(_shown(row.get(column)) for column in first), *(_measured(measure, row) for measure in MEASURES),
+              *(_shown(row.get(column)) for column in last)] for row in rows]
+    numbers = range(len(first), len(first) + len(MEASURES) + 3)
+    return section("Runs", table(head, cells, numbers, range(len(head))))
+
+
+def _measured(measure: Measure, row: Row) -> str:
+    """A measure with its standard error, where there is one."""
+    value = measure.value(row)
+    return "" if value is None else with_error(value, measure.error(row) or None)
+
+
+def _shown(value: object) -> str:
+    """A cell of the table."""
+    if value is None:
+        return ""
+    return number(value) if isinstance(value, int | float) else str(value)
