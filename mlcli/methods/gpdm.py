@@ -21,7 +21,7 @@ from mlcli.methods.identities.smoothing_equations import never_less_likely
 from mlcli.methods.model import Model, Powers, existing
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate
-from mlcli.stages.algebra.minimize import Minimize
+from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start, standardized
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -77,7 +77,7 @@ class GPDM(Method):
         ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
     dynamics: Dynamics = Dynamics()
     start: Start = Principal()
-    minimize: Minimize = Minimize()
+    minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
     forecast: int = option(0, "Next rows that are predicted, in `forecast.csv`.", ge=0, le=100_000)
 

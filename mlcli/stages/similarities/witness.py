@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.blocks import each
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
@@ -20,7 +20,7 @@ from mlcli.stages.kernels.corrections import Correction
 from mlcli.stages.kernels.functions import Function
 from mlcli.stages.paths.geodesics import dijkstra_rows
 from mlcli.stages.similarities.metric_witness import apart
-from mlcli.stages.similarities.squares import NARROW, squared
+from mlcli.stages.similarities.squares import CACHED, NARROW, squared
 
 NUMBER = 4e-9  # seconds for one number of one column, summed
 PATH = 4e-8  # seconds that a heap takes for one vertex or edge
