@@ -22,4 +22,4 @@ PY
 cat "$work/oldest"
 "$python" -m venv "$work/venv"
 PIP_CONSTRAINT= MLCLI_REQUIRE_NATIVE=1 "$work/venv/bin/pip" install --quiet --constraint "$work/oldest" '.[test]'
-"$work/venv/bin/python" -m pytest "$@"
+"$work/venv/bin/pytest" "$@"  # rather than -m pytest, which would import the source tree
