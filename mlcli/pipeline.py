@@ -92,8 +92,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
                                     "asked": build.fingerprint(config)})
             with running("write"):
                 if config.report.writes("report"):
-                    show(folder, contents(folder, manifest, result.config,
-                                          embedding_of(result.embedding)))
+                    show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
                 write_manifest(folder, manifest, files)
     return summary(result, journal, certificate, str(output), findings)
 
