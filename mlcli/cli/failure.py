@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from mlcli.base import watchdog
+from mlcli.base.board import BOARD
 from mlcli.base.frozen import frozen
-from mlcli.base.watchdog import Stopped
+from mlcli.base.stopping import Stopped
 from mlcli.errors import STOPPING, MlcliError, OutOfMemory, RefusedByPlan, StorageError, UsageError
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
@@ -136,7 +136,7 @@ def stopped(stop: BaseException, form: Form) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
     error = stop_error(stop.number if isinstance(stop, Stopped) else signal.SIGINT)
     say(rendered(error, form))
-    watchdog.told()
+    BOARD.post(told=True)
     return error.exit_code
 
 
@@ -145,7 +145,7 @@ def stop_error(number: int) -> MlcliError:
     return STOPPING[signal.Signals(number)]("STOPPED", f"stopped by {signal.Signals(number).name}")
 
 
-def last_words(form: Form) -> dict[signal.Signals, bytes]:
-    """What the watchdog says of each signal; a terminal whose cursor a bar has hidden gets it back."""
+def last_words(form: Form) -> dict[int, str]:
+    """What the supervisor says of each signal; a terminal whose cursor a bar has hidden gets it back."""
     shown = "\x1b[?25h" if sys.stderr.isatty() else ""
-    return {number: f"{shown}{rendered(stop_error(number), form)}\n".encode() for number in STOPPING}
+    return {int(number): f"{shown}{rendered(stop_error(number), form)}\n" for number in STOPPING}

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mlcli import errors
-from mlcli.base.watchdog import Stopped
+from mlcli.base.stopping import Stopped
 from mlcli.cli.failure import Form, attempt, escaped, understood
 from mlcli.errors import MlcliError
 from tests.cli.support import Caller

@@ -1,0 +1,55 @@
+"""How the process that computes is stopped: a signal raises Stopped in the main thread.
+
+Handlers alone would not do: METIS puts its own in the place of that of SIGTERM, and Python's run between two steps of
+the interpreter, which a call into LAPACK can keep away for minutes. So the process that supervises this one
+(`cli/supervisor.py`) receives the same signals, wakes it by another one that no library uses, and ends it if need be.
+"""
+
+import os
+import signal
+from types import FrameType
+
+from mlcli.base import unfinished
+from mlcli.base.board import BOARD
+from mlcli.errors import STOPPING
+
+NUDGE = signal.SIGURG  # of the supervisor; reaches the main thread also where it waits
+
+
+class Stopped(BaseException):
+    """A signal asked the program to end."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
+def heed() -> None:
+    """From now on the first signal raises Stopped, unless it is ignored; the main thread must call this.
+
+    The supervisor knows from now on what is unfinished.
+    """
+    for number in (*heeded(), NUDGE):
+        signal.signal(number, _stop)
+    unfinished.watched_by(lambda entries: BOARD.post(unfinished=[(os.fspath(path), inode) for path, inode in entries]))
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
+    if BOARD.asked:  # before there were handlers
+        _stop(NUDGE, None)
+
+
+def finish() -> None:
+    """Nothing raises Stopped any more: the program is about to end by itself."""
+    for number in (*heeded(), NUDGE):
+        signal.signal(number, signal.SIG_IGN if BOARD.supervised else signal.SIG_DFL)
+
+
+def heeded() -> set[signal.Signals]:
+    """The signals that stop the program; `nohup` and shells have some of them ignored."""
+    return {number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN}
+
+
+def _stop(number: int, frame: FrameType | None) -> None:
+    cause = BOARD.asked or number
+    if cause != NUDGE:  # else another program sent it
+        finish()
+        raise Stopped(cause)

@@ -1,0 +1,145 @@
+"""The supervisor: a small process that starts the one which computes, forwards signals to it, and reports its death.
+
+It imports nothing heavy and computes nothing, so that it can act whatever the other one, the worker, does: inside
+LAPACK no handler of a signal runs, and nothing runs after an out-of-memory kill or a crash. The two share the board
+(`base/board.py`). What the worker left unfinished is removed here; publication itself is a single rename, which the
+worker makes.
+"""
+
+import ctypes
+import math
+import os
+import signal
+import sys
+import time
+
+from mlcli.base.board import BOARD
+from mlcli.base.stopping import NUDGE, heeded
+from mlcli.errors import DataError, MlcliError, OutOfMemory, StorageError
+
+GRACE = 0.25  # seconds that the worker has to clean up after itself
+DEATH_SIGNAL, SUBREAPER = 1, 36  # of prctl, in linux/prctl.h
+
+
+def supervise() -> None:
+    """Returns in a new process, the worker; this one waits for it and ends with its exit code.
+
+    Where the system starts no process, or lacks the calls, there is no supervisor. Signals must be blocked.
+    """
+    if not hasattr(signal, "sigtimedwait"):
+        return
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would lose the exit code
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    own = os.getpid()
+    try:
+        worker = os.fork()
+    except OSError:
+        worker = None
+    if worker:
+        os._exit(Supervisor(worker).code())
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    BOARD.supervised = worker is not None
+    if BOARD.supervised:
+        process_control(DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != own:  # it died before that
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def process_control(option: int, value: int) -> None:
+    """Linux's prctl, where there is one."""
+    call = getattr(ctypes.CDLL(None), "prctl", None)
+    if call is not None:
+        call(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+class Supervisor:
+    """Waits for the worker, and for signals."""
+
+    def __init__(self, worker: int) -> None:
+        self.worker = worker
+        self.heeded = heeded()
+        self.first = 0  # signal that was received
+        self.end = math.inf  # when the worker is ended by force
+        process_control(SUBREAPER, 1)  # processes that the worker started become children of this one when it dies
+
+    def code(self) -> int:
+        """The exit code, once the worker has ended."""
+        while True:
+            ended, status, used = os.wait4(self.worker, os.WNOHANG)
+            if ended:
+                return self.ended(status, used.ru_maxrss)
+            wait = max(0.0, min(self.end - time.monotonic(), 3600.0))
+            received = signal.sigtimedwait({*self.heeded, signal.SIGCHLD}, wait)
+            if received and received.si_signo in self.heeded:
+                self.stop(received.si_signo)
+            if time.monotonic() >= self.end:
+                os.kill(self.worker, signal.SIGKILL)
+
+    def stop(self, number: int) -> None:
+        """Asks the worker to end; after a second signal it is ended."""
+        now = time.monotonic()
+        self.end = now if self.first else now + GRACE
+        if not self.first:
+            self.first = number
+            BOARD.ask(number)
+            os.kill(self.worker, NUDGE)
+
+    def ended(self, status: int, memory: int) -> int:
+        """The exit code of a worker that ended with this status, after `memory` KiB at most; a death is reported."""
+        if os.WIFEXITED(status):
+            return os.WEXITSTATUS(status)
+        end_children()
+        facts = BOARD.read()
+        remove_unfinished(facts.get("unfinished", []))
+        if not self.first:
+            return report(died_of(os.WTERMSIG(status), facts.get("doing", ""), memory / 2**10))
+        if not facts.get("told"):
+            words = f"mlcli: error[E-STOPPED]: stopped by {signal.Signals(self.first).name}\n"
+            os.write(2, facts.get("words", {}).get(str(self.first), words).encode())
+        return 128 + self.first
+
+
+def end_children() -> None:
+    """Ends the processes that the worker had started."""
+    try:
+        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:  # noqa: PTH123 (no import)
+            for child in children.read().split():
+                os.kill(int(child), signal.SIGKILL)
+                os.waitpid(int(child), 0)
+    except OSError:
+        return
+
+
+def remove_unfinished(entries: list[tuple[str, int | None]]) -> None:
+    """Removes what the worker was writing."""
+    if entries:
+        from pathlib import Path
+
+        from mlcli.base.unfinished import remove_all
+
+        remove_all([(Path(path), inode) for path, inode in entries])
+
+
+def died_of(number: int, doing: str, memory: float) -> MlcliError:
+    """The error for a worker that a signal ended which nobody sent to this process."""
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    known = f"it was at: {doing or 'start'}; it had used {memory:,.0f} MiB at most"
+    if number == signal.SIGKILL:
+        return OutOfMemory("KILLED", "the system killed the computation (SIGKILL), as it does where memory runs out",
+                           where=known, hint="use fewer rows or another method, or ask for more memory")
+    if number == signal.SIGBUS:
+        return StorageError("BUS", "a file that was being read or written is shorter than it was, or its disk is full "
+                            "or failing (SIGBUS)", where=known, hint="check the disk, and who changes the input")
+    if doing.partition(",")[0] == "read":
+        return DataError("READER-CRASH", f"the input makes its reader crash ({name})", where=known,
+                         hint="the file is damaged; write it again")
+    return MlcliError("CRASH", f"the computation crashed ({name})", where=known,
+                      hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with this line")
+
+
+def report(error: MlcliError) -> int:
+    """Shows an error as every command does; returns its exit code."""
+    from mlcli.cli.failure import Form, rendered, say
+
+    say(("\x1b[?25h" if sys.stderr and sys.stderr.isatty() else "") + rendered(error, Form.of(sys.argv[1:])))
+    return error.exit_code
