@@ -5,24 +5,12 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mlcli import native
-from mlcli.base.scaling import Unit
+from mlcli.base import stored as stored_kinds
 from mlcli.base.stage import Note, Stage, Watcher, tell
-from mlcli.stages.algebra import iterate, krylov, minimize
-from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.graph.nearest import Lists
-from mlcli.stages.latent import em, factor_analysis
-from mlcli.stages.latent.model import Latent, Posterior
 from mlcli.storage.archive import Archive
 from mlcli.storage.keys import Keys
 
-RESULTS = Archive({
-    "note": Note, "lists": Lists, "elimination": native.Elimination, "weights": native.Weights, "spectrum": Spectrum,
-    "centering": Centering,
-    "krylov": krylov.Checkpoint, "iterate": iterate.Checkpoint,
-    "climb": iterate.Climb, "descent": minimize.Descent, "unit": Unit, "estimate": em.Estimate, "latent": Latent,
-    "posterior": Posterior, "factors": factor_analysis.Estimate}, finite=False)
+RESULTS = Archive(stored_kinds.RESULTS, finite=False)
 
 
 def stored(value: Any) -> tuple[str, bytes]:

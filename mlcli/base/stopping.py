@@ -7,6 +7,8 @@ the interpreter, which a call into LAPACK can keep away for minutes. So the proc
 
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
 
 from mlcli.base import unfinished
@@ -14,6 +16,8 @@ from mlcli.base.board import BOARD
 from mlcli.errors import STOPPING
 
 NUDGE = signal.SIGURG  # of the supervisor; reaches the main thread also where it waits
+TIME_UP = 255  # stands for the end of the time limit among the numbers of signals
+PATIENT = {signal.SIGUSR1, TIME_UP}  # let the work keep a checkpoint first
 
 
 class Stopped(BaseException):
@@ -22,6 +26,36 @@ class Stopped(BaseException):
     def __init__(self, number: int) -> None:
         self.number = number
         super().__init__(number)
+
+
+class _Wait:
+    """What stops the work at the next checkpoint."""
+
+    possible = False  # whether there are checkpoints
+    cause = 0
+
+
+@contextmanager
+def at_checkpoints() -> Iterator[None]:
+    """Inside, SIGUSR1 and the end of the time limit stop the work at the next `pause`, and not before."""
+    _Wait.possible = True
+    try:
+        yield
+    finally:
+        _Wait.possible = False
+
+
+def pending() -> bool:
+    """Whether the work is to keep a checkpoint and pause."""
+    return bool(_Wait.cause)
+
+
+def pause() -> None:
+    """Raises Stopped where the work is to pause, now that a checkpoint was kept."""
+    if _Wait.cause:
+        cause, _Wait.cause = _Wait.cause, 0
+        finish()
+        raise Stopped(cause)
 
 
 def heed() -> None:
@@ -50,6 +84,8 @@ def heeded() -> set[signal.Signals]:
 
 def _stop(number: int, frame: FrameType | None) -> None:
     cause = BOARD.asked or number
-    if cause != NUDGE:  # else another program sent it
+    if cause in PATIENT and _Wait.possible:
+        _Wait.cause = cause
+    elif cause != NUDGE:  # else another program sent it
         finish()
         raise Stopped(cause)

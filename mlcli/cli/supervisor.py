@@ -12,12 +12,17 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 
 from mlcli.base.board import BOARD
-from mlcli.base.stopping import NUDGE, heeded
-from mlcli.errors import DataError, MlcliError, OutOfMemory, StorageError
+from mlcli.base.stopping import NUDGE, PATIENT, TIME_UP, heeded
+from mlcli.errors import STOPPING, DataError, MlcliError, OutOfMemory, StorageError, TimeUp, TryAgain
 
 GRACE = 0.25  # seconds that the worker has to clean up after itself
+PATIENCE = 60.0  # seconds that it has to come to a checkpoint
+TICK = 1.0  # seconds between two looks at the time
+BEAT = 10.0  # seconds between two signs of life; `claims.STALE` is several of them
+JOB_END, SPARED = "SLURM_JOB_END_TIME", 10.0  # seconds since 1970, and seconds that are left to the job after a run
 DEATH_SIGNAL, SUBREAPER = 1, 36  # of prctl, in linux/prctl.h
 
 
@@ -53,13 +58,16 @@ def process_control(option: int, value: int) -> None:
 
 
 class Supervisor:
-    """Waits for the worker, and for signals."""
+    """Waits for the worker, for signals, and for the end of the time."""
 
     def __init__(self, worker: int) -> None:
         self.worker = worker
         self.heeded = heeded()
+        self.begun = self.beaten = time.monotonic()
         self.first = 0  # signal that was received
         self.end = math.inf  # when the worker is ended by force
+        job_end = os.environ.get(JOB_END, "")
+        self.job_end = float(job_end) if job_end.isdecimal() and float(job_end) > time.time() else math.inf
         process_control(SUBREAPER, 1)  # processes that the worker started become children of this one when it dies
 
     def code(self) -> int:
@@ -68,17 +76,32 @@ class Supervisor:
             ended, status, used = os.wait4(self.worker, os.WNOHANG)
             if ended:
                 return self.ended(status, used.ru_maxrss)
-            wait = max(0.0, min(self.end - time.monotonic(), 3600.0))
+            wait = max(0.0, min(self.end - time.monotonic(), TICK))
             received = signal.sigtimedwait({*self.heeded, signal.SIGCHLD}, wait)
-            if received and received.si_signo in self.heeded:
+            if received is None:
+                self.tick()
+            elif received.si_signo in self.heeded:
                 self.stop(received.si_signo)
             if time.monotonic() >= self.end:
                 os.kill(self.worker, signal.SIGKILL)
 
+    def tick(self) -> None:
+        """Shows others that the owner of the claim is alive, and looks after the time."""
+        facts, now = BOARD.read(), time.monotonic()
+        if facts.get("claim") and now - self.beaten >= BEAT:
+            self.beaten = now
+            with suppress(OSError):
+                os.utime(os.path.join(facts["claim"], "owner"))  # noqa: PTH118 (no import)
+        limit = facts.get("limit", math.inf)
+        left = min(self.begun + limit - now, self.job_end - SPARED - time.time())
+        if left <= min(PATIENCE, limit / 10) and not self.first:
+            self.stop(TIME_UP)
+            self.end = now + max(left, 0.0)
+
     def stop(self, number: int) -> None:
         """Asks the worker to end; after a second signal it is ended."""
         now = time.monotonic()
-        self.end = now if self.first else now + GRACE
+        self.end = now if self.first else now + (PATIENCE if number in PATIENT else GRACE)
         if not self.first:
             self.first = number
             BOARD.ask(number)
@@ -90,13 +113,15 @@ class Supervisor:
             return os.WEXITSTATUS(status)
         end_children()
         facts = BOARD.read()
-        remove_unfinished(facts.get("unfinished", []))
+        kept = remove_unfinished(facts.get("unfinished", []), facts.get("claim"))
         if not self.first:
-            return report(died_of(os.WTERMSIG(status), facts.get("doing", ""), memory / 2**10))
+            return report(died_of(os.WTERMSIG(status), facts.get("doing", ""), memory / 2**10, kept=kept))
         if not facts.get("told"):
-            words = f"mlcli: error[E-STOPPED]: stopped by {signal.Signals(self.first).name}\n"
-            os.write(2, facts.get("words", {}).get(str(self.first), words).encode())
-        return 128 + self.first
+            alone = f"mlcli: error[E-STOPPED]: stopped by {signal.Signals(self.first).name}\n"
+            os.write(2, facts.get("words", {}).get(str(self.first), (alone, alone))[kept].encode())
+        if self.first == TIME_UP:
+            return (TryAgain if kept else TimeUp).exit_code
+        return STOPPING[signal.Signals(self.first)].exit_code
 
 
 def end_children() -> None:
@@ -110,20 +135,27 @@ def end_children() -> None:
         return
 
 
-def remove_unfinished(entries: list[tuple[str, int | None]]) -> None:
-    """Removes what the worker was writing."""
-    if entries:
-        from pathlib import Path
+def remove_unfinished(entries: list[tuple[str, int | None]], claim: str | None) -> bool:
+    """Removes what the worker was writing, but for what it kept to go on from; whether there is such."""
+    from pathlib import Path
 
+    if entries:
         from mlcli.base.unfinished import remove_all
 
         remove_all([(Path(path), inode) for path, inode in entries])
+    if not claim:
+        return False
+    from mlcli.base.claims import tidy
+
+    tidy(Path(claim).parent)
+    return Path(claim).exists()
 
 
-def died_of(number: int, doing: str, memory: float) -> MlcliError:
+def died_of(number: int, doing: str, memory: float, *, kept: bool) -> MlcliError:
     """The error for a worker that a signal ended which nobody sent to this process."""
     name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
-    known = f"it was at: {doing or 'start'}; it had used {memory:,.0f} MiB at most"
+    known = (f"it was at: {doing or 'start'}; it had used {memory:,.0f} MiB at most"
+             + ("; the same command goes on from what was kept" if kept else ""))
     if number == signal.SIGKILL:
         return OutOfMemory("KILLED", "the system killed the computation (SIGKILL), as it does where memory runs out",
                            where=known, hint="use fewer rows or another method, or ask for more memory")
