@@ -1,5 +1,6 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -121,9 +122,8 @@ def compute(config: RunConfig, resume: Resuming | None = None) -> Run:
     config.report.require_image(start.features)
     method = config.method.resolve(data)
     require_room(config.report.kept(), len(data.values), Path(config.output or ""))
-    if resume is not None:
-        resume.identify(lambda: (method, data, config.compute))
-    model = method.fit(data, config.compute)
+    with nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute)):
+        model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table, prepared.dropped))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)

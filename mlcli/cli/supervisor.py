@@ -20,7 +20,7 @@ from mlcli.errors import STOPPING, DataError, MlcliError, OutOfMemory, StorageEr
 
 GRACE = 0.25  # seconds that the worker has to clean up after itself
 PATIENCE = 60.0  # seconds that it has to come to a checkpoint
-TICK = 1.0  # seconds between two looks at the time
+TICK = 0.5  # seconds between two looks at the time
 BEAT = 10.0  # seconds between two signs of life; `claims.STALE` is several of them
 JOB_END, SPARED = "SLURM_JOB_END_TIME", 10.0  # seconds since 1970, and seconds that are left to the job after a run
 DEATH_SIGNAL, SUBREAPER = 1, 36  # of prctl, in linux/prctl.h
@@ -94,7 +94,7 @@ class Supervisor:
                 os.utime(os.path.join(facts["claim"], "owner"))  # noqa: PTH118 (no import)
         limit = facts.get("limit", math.inf)
         left = min(self.begun + limit - now, self.job_end - SPARED - time.time())
-        if left <= min(PATIENCE, limit / 10) and not self.first:
+        if left <= min(PATIENCE, limit / 4) and not self.first:
             self.stop(TIME_UP)
             self.end = now + max(left, 0.0)
 
@@ -116,12 +116,12 @@ class Supervisor:
         kept = remove_unfinished(facts.get("unfinished", []), facts.get("claim"))
         if not self.first:
             return report(died_of(os.WTERMSIG(status), facts.get("doing", ""), memory / 2**10, kept=kept))
+        number = self.first
+        kind = (TryAgain if kept else TimeUp) if number == TIME_UP else STOPPING[signal.Signals(number)]
         if not facts.get("told"):
-            alone = f"mlcli: error[E-STOPPED]: stopped by {signal.Signals(self.first).name}\n"
-            os.write(2, facts.get("words", {}).get(str(self.first), (alone, alone))[kept].encode())
-        if self.first == TIME_UP:
-            return (TryAgain if kept else TimeUp).exit_code
-        return STOPPING[signal.Signals(self.first)].exit_code
+            early = f"mlcli: error[E-STOPPED]: stopped by signal {number}\n"  # before there were words for it
+            os.write(2, facts.get("words", {}).get(str(number), (early, early))[kept].encode())
+        return kind.exit_code
 
 
 def end_children() -> None:

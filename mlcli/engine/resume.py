@@ -65,9 +65,12 @@ class Resuming(Watcher):
         self._scopes = [Scope("run", lambda: object())]  # of which nothing is kept until it is known what it is
         self._noted: list[list[Note]] = []  # of each stage that is being computed
 
-    def identify(self, inputs: Callable[[], Any]) -> None:
-        """Says what the run's own loops follow from."""
+    @contextmanager
+    def fitting(self, inputs: Callable[[], Any]) -> Iterator[None]:
+        """Says what the run's own loops follow from; inside, a stop waits for a checkpoint where it can."""
         self._scopes[0] = Scope("run", lambda: (inputs(), self.environment()))
+        with stopping.at_checkpoints():
+            yield
 
     def note(self, note: Note) -> None:
         """A note, which belongs to the result of every stage that is being computed."""

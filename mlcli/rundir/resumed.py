@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mlcli.base import stopping
 from mlcli.base.checkpoints import keeping
 from mlcli.base.claims import Claim, claimed
 from mlcli.base.compute import Compute
@@ -47,7 +46,7 @@ def resuming(claim: Claim, compute: Compute, *, results: bool) -> Iterator[Resum
     """Keeps checkpoints, and with `results` those of stages, in the folder of a claim, and goes on from these."""
     resume = Resuming(Folder(claim.path), partial(environment, compute.thread_count()),
                       compute.memory_bytes() / PART, results=results)
-    with listening(resume), keeping(resume), stopping.at_checkpoints():
+    with listening(resume), keeping(resume):
         yield resume
 
 

@@ -71,13 +71,14 @@ def test_a_signal_ends_the_run_without_an_output(number: signal.Signals) -> None
     assert json.loads(child.stderr.readline())["event"] == "begin"  # now it waits for data
     child.send_signal(number)
     rest = child.stderr.read().decode().splitlines()
-    assert child.wait(timeout=20) == 128 + number
+    assert child.wait(timeout=20) == STOPPING[number].exit_code
     child.stdin.close()
     child.stderr.close()
     if child.stdout:
         child.stdout.close()
     assert json.loads(rest[-1])["error"] == {
-        "code": "E-STOPPED", "exit": 128 + number, "what": f"stopped by {number.name}", "where": "", "hint": ""}
+        "code": "E-STOPPED", "exit": STOPPING[number].exit_code, "what": f"stopped by {number.name}", "where": "",
+        "hint": ""}
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
@@ -129,8 +130,8 @@ def test_the_death_of_the_computation_is_one_line_and_leaves_nothing(number: int
 
 
 def test_a_reader_that_crashes_is_the_inputs_fault() -> None:
-    assert supervisor.died_of(signal.SIGSEGV, "read, 3 of 9", 1.0).exit_code == 65
-    assert supervisor.died_of(40, "", 1.0).what == "the computation crashed (signal 40)"
+    assert supervisor.died_of(signal.SIGSEGV, "read, 3 of 9", 1.0, kept=False).exit_code == 65
+    assert supervisor.died_of(40, "", 1.0, kept=False).what == "the computation crashed (signal 40)"
 
 
 def test_no_process_outlives_the_supervisor() -> None:
