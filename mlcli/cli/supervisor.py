@@ -18,7 +18,7 @@ from mlcli.base.board import BOARD
 from mlcli.base.stopping import NUDGE, PATIENT, TIME_UP, heeded
 from mlcli.errors import STOPPING, DataError, MlcliError, OutOfMemory, StorageError, TimeUp, TryAgain
 
-GRACE = 0.25  # seconds that the worker has to clean up after itself
+GRACE = 0.15  # seconds that the worker has to clean up after itself
 PATIENCE = 60.0  # seconds that it has to come to a checkpoint
 TICK = 0.5  # seconds between two looks at the time
 BEAT = 10.0  # seconds between two signs of life; `claims.STALE` is several of them

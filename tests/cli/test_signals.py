@@ -82,7 +82,7 @@ def test_a_signal_ends_the_run_without_an_output(number: signal.Signals) -> None
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
-def program(busy: str, grace: float = 0.25) -> str:
+def program(busy: str, grace: float = 0.15) -> str:
     """A program that is busy with one of these."""
     prepare = "import numpy as np; from scipy.linalg import eigh" if busy == "LAPACK" else "pass"
     return PROGRAM.format(busy=BUSY.get(busy, busy), prepare=prepare, grace=grace)
@@ -111,7 +111,7 @@ def test_a_second_signal_ends_the_program_at_once() -> None:
 @pytest.mark.parametrize("busy", ["time.sleep(60)", "LAPACK"])
 def test_a_signal_to_the_whole_group_is_one_signal(busy: str) -> None:
     """As Ctrl-C and batch systems send it: both processes receive it."""
-    child = started(program(busy, grace=5 if busy != "LAPACK" else 0.25), start_new_session=True)
+    child = started(program(busy, grace=5 if busy != "LAPACK" else 0.15), start_new_session=True)
     os.killpg(child.pid, signal.SIGINT)
     assert ended(child) == (130, b"mlcli: error[E-STOPPED]: stopped by SIGINT\n")
     assert list(Path().iterdir()) == [Path("data.csv")]
