@@ -61,12 +61,11 @@ def claimed(output: Path) -> Iterator[Claim]:
     """
     path = output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}.claim")
     with with_parents(output):
-        try:
+        with _writing(output):
             descriptor = _taken(path, output)
-        except (OSError, ValueError) as error:
-            raise impossible("write here", output.parent, error) from error
         try:
-            token = _sign(path)
+            with _writing(output):
+                token = _sign(path)
             BOARD.post(claim=os.fspath(path))
             yield Claim(path, token)
         finally:
@@ -85,6 +84,15 @@ def tidy(folder: Path) -> None:
                         _leave(path)
                 finally:
                     os.close(descriptor)
+
+
+@contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    """Says of what goes wrong that nothing can be written there."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise impossible("write here", output.parent, error) from error
 
 
 def _taken(path: Path, output: Path) -> int:

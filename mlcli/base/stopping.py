@@ -73,13 +73,17 @@ def heed() -> None:
 
 def finish() -> None:
     """Nothing raises Stopped any more: the program is about to end by itself."""
-    for number in (*heeded(), NUDGE):
-        signal.signal(number, signal.SIG_IGN if BOARD.supervised else signal.SIG_DFL)
+    for number in (*heeded(), NUDGE):  # SIG_IGN would make Python complain of a signal that it has received already
+        signal.signal(number, _no_more if BOARD.supervised or number == NUDGE else signal.SIG_DFL)
 
 
 def heeded() -> set[signal.Signals]:
     """The signals that stop the program; `nohup` and shells have some of them ignored."""
     return {number for number in STOPPING if signal.getsignal(number) is not signal.SIG_IGN}
+
+
+def _no_more(number: int, frame: FrameType | None) -> None:
+    """Heeds nothing: the supervisor does."""
 
 
 def _stop(number: int, frame: FrameType | None) -> None:

@@ -1,5 +1,6 @@
 """One process makes an output at a time; the claim of a dead one is taken over, on this machine and on others."""
 
+import errno
 import json
 import os
 import signal
@@ -13,7 +14,7 @@ import pytest
 from mlcli.base import claims
 from mlcli.base.claims import OWNER, claimed, tidy
 from mlcli.base.mounts import Mount
-from mlcli.errors import OutputRefused, TryAgain
+from mlcli.errors import OutputRefused, StorageError, TryAgain
 
 DYING = """
 import os, signal, sys; from pathlib import Path; from mlcli.base.claims import claimed
@@ -126,3 +127,14 @@ def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None
     (tmp_path / "file").touch()
     with pytest.raises(OutputRefused), claimed(tmp_path / "file" / "out"):
         pytest.fail("claimed")
+
+
+def test_a_full_disk_is_a_storage_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(StorageError) as failed:
+        patched.setattr(Path, "write_text", full)
+        with claimed(tmp_path / "out"):
+            pytest.fail("claimed")
+    assert failed.value.exit_code == 74 and not list(tmp_path.iterdir())

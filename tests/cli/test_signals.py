@@ -124,7 +124,7 @@ def test_the_death_of_the_computation_is_one_line_and_leaves_nothing(number: int
     at = 'BOARD.post(doing="eigensolve, 3 of 9")'
     child = started(program(f"from mlcli.base.board import BOARD; {at}; os.kill(os.getpid(), {number})"))
     returned, line = ended(child)
-    assert returned == code and line.count(b"\n") == 1
+    assert (returned, line.count(b"\n")) == (code, 1), line
     assert said in line.decode() and "it was at: eigensolve, 3 of 9; it had used" in line.decode()
     assert list(Path().iterdir()) == [Path("data.csv")]
 
