@@ -19,6 +19,7 @@ from mlcli.base.stopping import NUDGE, PATIENT, TIME_UP, heeded
 from mlcli.errors import STOPPING, DataError, MlcliError, OutOfMemory, StorageError, TimeUp, TryAgain
 
 GRACE = 0.15  # seconds that the worker has to clean up after itself
+LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
 PATIENCE = 60.0  # seconds that it has to come to a checkpoint
 TICK = 0.5  # seconds between two looks at the time
 BEAT = 10.0  # seconds between two signs of life; `claims.STALE` is several of them
@@ -125,14 +126,16 @@ class Supervisor:
 
 
 def end_children() -> None:
-    """Ends the processes that the worker had started."""
-    try:
-        with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:  # noqa: PTH123 (no import)
-            for child in children.read().split():
-                os.kill(int(child), signal.SIGKILL)
-                os.waitpid(int(child), 0)
-    except OSError:
-        return
+    """Ends the processes that the worker had started; the list of them may lag behind for a moment."""
+    until = time.monotonic() + LINGER
+    with suppress(OSError):  # there are none, or no such list
+        while time.monotonic() < until:
+            with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:  # noqa: PTH123
+                for child in children.read().split():
+                    os.kill(int(child), signal.SIGKILL)
+            while os.waitpid(-1, os.WNOHANG)[0]:  # which raises where none is left
+                pass
+            time.sleep(0.005)
 
 
 def remove_unfinished(entries: list[tuple[str, int | None]], claim: str | None) -> bool:

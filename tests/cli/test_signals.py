@@ -60,8 +60,10 @@ def started(code: str, **options: Any) -> subprocess.Popen[bytes]:
 
 def ended(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     """The exit code of a program and the rest of what it said."""
-    said = child.communicate(timeout=30)[1]
-    return child.returncode, said
+    assert child.stderr
+    said = child.stderr.read()  # not by `communicate`, which does not know of what was read ahead
+    child.stderr.close()
+    return child.wait(timeout=30), said
 
 
 @pytest.mark.parametrize("number", STOPPING)
