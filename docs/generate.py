@@ -161,9 +161,15 @@ def errors_page() -> str:
             "folder removes it if file locks show that its writer is dead. Under `--strict` the first warning "
             "ends a run: with 80 where an iteration did not converge (`W-UNCONVERGED`), which leaves `OUTPUT.failed/` "
             "too, else with 65. Codes from 129 on mean a signal or lack of memory, and a retry can help; with "
-            "the others change something first. A signal that stops the program lets it clean up for two seconds. "
-            "Then, or on a second signal, the process removes what is unfinished and ends at once. SIGQUIT, SIGIO, "
-            "SIGVTALRM and SIGPROF end it without cleaning up, as SIGKILL does; the next start removes their remains. "
+            "the others change something first. `mlcli` is two processes: a small one, whose number the shell has, "
+            "and one that computes. A signal that stops the program lets the second one clean up for 0.15 "
+            "seconds; then, or on a second signal, the first one ends it and removes what is unfinished, also inside "
+            "of LAPACK. Where the second one dies, the first one says at which stage and with how much memory: 137 "
+            "where the system killed it, as it does when memory runs out, 74 after SIGBUS (a mapped file became "
+            "shorter, or its disk is full), 65 where a reader of the input crashes, else 1. What a run keeps to go "
+            "on from is in [stopping.md](stopping.md). SIGQUIT, SIGIO, "
+            "SIGVTALRM and SIGPROF end both without cleaning up, as SIGKILL does; the next start removes their "
+            "remains. "
             "SIGINT while Python itself starts, in about the first 60 ms, ends with Python's own message. Files that "
             "another program puts into a run while `--force` removes it are kept in `OUTPUT.kept/` (`W-KEPT`).",
             "| exit | when |", "|---|---|", "| 0 | the run is complete |"]

@@ -11,6 +11,9 @@ def main() -> None:
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
     except KeyboardInterrupt:  # before that
         raise SystemExit(130) from None
+    from mlcli.cli.supervisor import supervise
+
+    supervise()
     from mlcli.cli.program import main as program
 
     program()

@@ -7,15 +7,16 @@
     ├── DependencyMissing    69   a package or service is missing or too old
     ├── OutputRefused        73   the output cannot be created, or exists
     ├── StorageError         74   reading or writing failed underneath
+    ├── TryAgain             75   the same command can succeed later: locked, or stopped to go on
     ├── ConfigError          78   an option has a wrong name or value
     ├── NumericalError       80   a computation failed or did not converge
     ├── GeometryError        81   the data has no such geometry (pieces, rank)
     ├── RefusedByPlan        82   memory or threads are over the limit
     ├── UnsafeFile           83   a model or data file that must not be trusted
+    ├── TimeUp              124   the time limit ended a run that had kept nothing to go on from
     ├── OutOfMemory         137   memory ran out all the same
     ├── HungUp              129   SIGHUP ended the run: the terminal was closed
     ├── Interrupted         130   SIGINT (Ctrl-C) ended the run
-    ├── FirstUserSignal     138   SIGUSR1 ended the run
     ├── SecondUserSignal    140   SIGUSR2 ended the run
     ├── AlarmRang           142   SIGALRM ended the run
     ├── Terminated          143   SIGTERM ended the run
@@ -92,6 +93,12 @@ class StorageError(MlcliError):
     exit_code = 74
 
 
+class TryAgain(MlcliError):
+    """The same command can succeed later: another job makes the output, or the run was stopped to go on later."""
+
+    exit_code = 75
+
+
 class ConfigError(MlcliError):
     """An option has an unknown name or a value that does not fit."""
 
@@ -122,6 +129,12 @@ class UnsafeFile(MlcliError):
     exit_code = 83
 
 
+class TimeUp(MlcliError):
+    """The time limit ended a run that had kept nothing to go on from; a longer one can help."""
+
+    exit_code = 124
+
+
 class OutOfMemory(MlcliError):
     """Memory ran out although the prediction was below the limit."""
 
@@ -138,12 +151,6 @@ class Interrupted(MlcliError):
     """Ctrl-C (SIGINT) ended the run; nothing is left behind."""
 
     exit_code = 128 + signal.SIGINT
-
-
-class FirstUserSignal(MlcliError):
-    """SIGUSR1 ended the run, as batch systems send it before a limit; nothing is left behind."""
-
-    exit_code = 128 + signal.SIGUSR1
 
 
 class SecondUserSignal(MlcliError):
@@ -181,5 +188,6 @@ def rows_from(first: int) -> Iterator[None]:
         raise error.changed(row=first + error.row) from error
 
 
-STOPPING = {signal.Signals(kind.exit_code - 128): kind for kind in (
-    HungUp, Interrupted, FirstUserSignal, SecondUserSignal, AlarmRang, Terminated, ProcessorTimeUp)}
+STOPPING: dict[signal.Signals, type[MlcliError]] = {signal.SIGUSR1: TryAgain, **{
+    signal.Signals(kind.exit_code - 128): kind
+    for kind in (HungUp, Interrupted, SecondUserSignal, AlarmRang, Terminated, ProcessorTimeUp)}}

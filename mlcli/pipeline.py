@@ -1,5 +1,6 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -21,6 +22,7 @@ from mlcli.data.prepare import Dropped, as_dropped
 from mlcli.data.table import Table, coordinates
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.engine.cache import Folder
+from mlcli.engine.resume import Resuming
 from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
@@ -39,6 +41,7 @@ from mlcli.rundir.journal import Journal, recording
 from mlcli.rundir.kept import require_room, write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
+from mlcli.rundir.resumed import owning, resumed_by, resuming
 from mlcli.stages.algebra.metrics.points import alike
 from mlcli.stages.eigen.spectrum import Spectrum
 
@@ -73,9 +76,10 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
     Results of stages are taken from a folder, and kept there, where one is given.
     """
     output = Path(config.output or "")
-    with (recording() as journal, draft(output, force=force) as folder,
-          threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached):
-        result = compute(config)
+    with (recording() as journal, owning(output, force=force) as claim, draft(output, force=force) as folder,
+          threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached,
+          resuming(claim, config.compute, results=cached is None) as resume):
+        result = compute(config, resume)
         findings = assess(result)
         with writing(output):
             write(folder, result, findings)
@@ -88,12 +92,13 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
             require_passed(certificate, output)
             if strict:
                 refuse_warnings(journal)
-            manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached),
+            manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached), **resumed_by(resume),
                                     "asked": build.fingerprint(config)})
             with running("write"):
                 if config.report.writes("report"):
                     show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
                 write_manifest(folder, manifest, files)
+            claim.require()
     return summary(result, journal, certificate, str(output), findings)
 
 
@@ -110,8 +115,8 @@ def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[st
     return summary(result, journal, certificate, None)
 
 
-def compute(config: RunConfig) -> Run:
-    """Reads, prepares and fits."""
+def compute(config: RunConfig, resume: Resuming | None = None) -> Run:
+    """Reads, prepares and fits; `resume` is told what is fitted."""
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
@@ -121,7 +126,8 @@ def compute(config: RunConfig) -> Run:
     with prepared.table.rows_named():
         method = config.method.resolve(data)
         require_room(config.report.kept(), len(data.values), Path(config.output or ""))
-        model = method.fit(data, config.compute)
+        with nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute)):
+            model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)

@@ -1,6 +1,8 @@
 """What a run may use of the machine: seed, threads, memory."""
 
+import math
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
@@ -14,6 +16,7 @@ from mlcli.base.options import Options, option
 from mlcli.base.scheduler import MOST, Memory, Threads
 from mlcli.errors import ConfigError, RefusedByPlan
 
+SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
 
@@ -21,7 +24,7 @@ ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
 class Compute(Options):
     """What a run may use of the machine."""
 
-    unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit")
+    unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit")
     seed: int = option(0, "Seed of every random choice.", ge=0)
     threads: ThreadCount | Literal["auto"] = option(
         "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, else the smallest of what the batch job, "
@@ -29,6 +32,9 @@ class Compute(Options):
     memory_limit: int | str = option(
         "auto", "Memory the run may use, as 8G or 500M (auto: the smallest of what the batch job, control groups, "
         "`ulimit` and the machine allow).")
+    time_limit: str | None = option(
+        None, "Time after which the command ends, as 90s, 30m or 2h, with what it has kept to go on from (default: the "
+        "end of the SLURM job).", min_length=1)
     cache: str | None = option(
         None, "Folder that keeps results of stages for later runs (default: MLCLI_CACHE, else none).", min_length=1)
     cache_limit: int | str = option(
@@ -59,6 +65,10 @@ class Compute(Options):
                   else [Memory(parse_bytes(self.memory_limit), "compute.memory_limit")])
         return min([*chosen, *limits.memory(self.thread_count())], key=lambda limit: limit.bytes)
 
+    def time_seconds(self) -> float:
+        """The limit of time in seconds; infinite where there is none. Raises ConfigError."""
+        return math.inf if self.time_limit is None else parse_seconds(self.time_limit)
+
     def cache_folder(self, environment: Mapping[str, str] = os.environ) -> Path | None:
         """The folder that keeps results of stages: as chosen, else MLCLI_CACHE; None where there is none."""
         chosen = self.cache or environment.get("MLCLI_CACHE", "")
@@ -75,6 +85,16 @@ class Compute(Options):
             raise RefusedByPlan(
                 "MEMORY", f"{purpose} needs about {units.memory(needed)} and the limit is {units.memory(limit.bytes)}",
                 where=limit.source, hint=", or ".join(filter(None, (hint, fewer, limit.remedy))))
+
+
+def parse_seconds(text: str, where: str = "compute.time_limit") -> float:
+    """Seconds from 90s, 30m, 2h, 1.5d or 1h30m; raises ConfigError."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)([smhd])", text)
+    seconds = sum(float(size) * SECONDS[unit] for size, unit in parts)
+    if "".join(map("".join, parts)) != text or not seconds:
+        raise ConfigError("TIME-LIMIT", f"{text[:40]!r} is not a time", where=where,
+                          hint="write it as 90s, 30m, 2h or 1h30m")
+    return seconds
 
 
 def parse_bytes(text: int | str, where: str = "compute.memory_limit") -> int:

@@ -50,14 +50,21 @@ def drafted(output: Path, kind: Kind) -> Iterator[Draft]:
     Missing parents are made, and removed again where they stay empty. Raises OutputRefused where nothing can be
     written there, and StorageError where the disk is full or failing.
     """
-    made = _make_parents(output)
-    try:
+    with with_parents(output):
         draft, descriptor = _claimed(output, kind)
         try:
             with unfinished(draft.path, draft.inode):
                 yield draft
         finally:
             os.close(descriptor)
+
+
+@contextmanager
+def with_parents(output: Path) -> Iterator[None]:
+    """Makes the parents of an output that are missing; those that stay empty are removed again."""
+    made = _make_parents(output)
+    try:
+        yield
     finally:
         _remove_empty(made)
 
@@ -186,7 +193,7 @@ def _claim(path: Path, kind: Kind) -> tuple[Draft, int] | None:
 def fresh(output: Path, kind: Kind) -> Path:
     """A draft's name that nothing has."""
     token = secrets.token_hex(4)
-    return output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}-{_system()}-{token}.{kind}")
+    return output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}-{running_kernel()}-{token}.{kind}")
 
 
 def _lock(descriptor: int) -> bool:
@@ -220,7 +227,7 @@ def _open(path: Path) -> int:
 
 def _locks_tell(path: Path) -> bool:
     """Whether a lock that is free means that the writer is dead: file systems can keep locks to one machine."""
-    return parts_of(path)["system"] == _system() or mount_of(path.parent).local
+    return parts_of(path)["system"] == running_kernel() or mount_of(path.parent).local
 
 
 def _end(path: Path, came_out: Callable[[Path, int], None]) -> None:
@@ -265,7 +272,7 @@ def _remove_empty(folders: list[Path]) -> None:
 
 
 @cache
-def _system() -> str:
+def running_kernel() -> str:
     """The running kernel, which containers on one machine share."""
     try:
         return _digest(Path("/proc/sys/kernel/random/boot_id").read_bytes())

@@ -9,6 +9,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.claims import tidy
 from mlcli.base.drafts import (
     NAME,
     Draft,
@@ -45,6 +46,7 @@ def recover(output: Path) -> None:
                 with suppress(OSError, OutputRefused):
                     finish_aside(path, output_of(path, output), partial(require, kind="folder", check=require_either))
         collect(folder, partial(_came_out, output))
+        tidy(folder)
 
 
 def finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -> None:

@@ -50,17 +50,17 @@ def _tell() -> None:
         watcher(_entries)
 
 
-def remove_all() -> None:
-    """Removes everything unfinished: for a process that is about to end without unwinding.
+def remove_all(entries: Sequence[Entry]) -> None:
+    """Removes what a process left unfinished that has ended without unwinding.
 
-    Each has its name taken away first, so that no other thread can publish it half removed.
+    Each has its name taken away first, so that no other process can take it for whole.
     """
-    for path, inode in tuple(_entries):
+    for path, inode in entries:
         with suppress(OSError):  # published, or gone
             aside = path.rename(path.with_name(f".stopped{path.name}"))
             if inode in (None, inode_of(aside)):
                 remove(aside)
-            else:  # what another thread has just put in its place
+            else:  # what was put in its place
                 aside.rename(path)
 
 

@@ -12,10 +12,19 @@ from collections.abc import Callable, Sequence
 
 import typer
 
-from mlcli.base import watchdog
+from mlcli.base.board import BOARD
 from mlcli.base.frozen import frozen
-from mlcli.base.watchdog import Stopped
-from mlcli.errors import STOPPING, MlcliError, OutOfMemory, RefusedByPlan, StorageError, UsageError
+from mlcli.base.stopping import TIME_UP, Stopped
+from mlcli.errors import (
+    STOPPING,
+    MlcliError,
+    OutOfMemory,
+    RefusedByPlan,
+    StorageError,
+    TimeUp,
+    TryAgain,
+    UsageError,
+)
 
 STORAGE = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG, errno.EROFS}
 NO_THREAD = "can't start new thread"  # Python's own words
@@ -134,18 +143,32 @@ def say(text: str) -> None:
 
 def stopped(stop: BaseException, form: Form) -> int:
     """Shows that a signal ended the run and returns the code that shells give it."""
-    error = stop_error(stop.number if isinstance(stop, Stopped) else signal.SIGINT)
+    error = stop_error(stop.number if isinstance(stop, Stopped) else signal.SIGINT,
+                       kept=bool(BOARD.read().get("kept")))
     say(rendered(error, form))
-    watchdog.told()
+    BOARD.post(told=True)
     return error.exit_code
 
 
-def stop_error(number: int) -> MlcliError:
-    """The error for a signal."""
-    return STOPPING[signal.Signals(number)]("STOPPED", f"stopped by {signal.Signals(number).name}")
+def stop_error(number: int, *, kept: bool) -> MlcliError:
+    """The error for a signal, or the time limit; where something was kept, the run can go on from it."""
+    hint = "the same command goes on from what was kept" if kept else ""
+    if number != TIME_UP:
+        return STOPPING[signal.Signals(number)]("STOPPED", f"stopped by {signal.Signals(number).name}", hint=hint)
+    if kept:
+        return TryAgain("TIME-LIMIT", "stopped before the time limit", hint=hint)
+    return TimeUp("TIME-LIMIT", "the time limit was reached, and nothing had been kept to go on from",
+                  hint="set a longer one with --time-limit, or in the job")
 
 
-def last_words(form: Form) -> dict[signal.Signals, bytes]:
-    """What the watchdog says of each signal; a terminal whose cursor a bar has hidden gets it back."""
+def last_words(form: Form) -> dict[int, tuple[str, str]]:
+    """What the supervisor says of each signal, and where something was kept.
+
+    A terminal whose cursor a bar has hidden gets it back.
+    """
     shown = "\x1b[?25h" if sys.stderr.isatty() else ""
-    return {number: f"{shown}{rendered(stop_error(number), form)}\n".encode() for number in STOPPING}
+
+    def said(number: int, *, kept: bool) -> str:
+        return f"{shown}{rendered(stop_error(number, kept=kept), form)}\n"
+
+    return {int(number): (said(number, kept=False), said(number, kept=True)) for number in (*STOPPING, TIME_UP)}

@@ -52,6 +52,7 @@ FLAGS = {
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
+    "time_limit": Flag("compute.time_limit", ("--time-limit",)),
 }
 # lists whose items may be separated by commas
 COMMAS = ("input.columns", "prepare.transform", "report.outputs", "report.keep")

@@ -1,7 +1,9 @@
 """Carrying out one run: its streams checked, its progress shown, its end reported."""
 
+import math
 from typing import Any, Literal
 
+from mlcli.base.board import BOARD
 from mlcli.base.frozen import frozen
 from mlcli.cli.ending import ending
 from mlcli.cli.failure import say
@@ -42,6 +44,9 @@ def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     from mlcli import pipeline
 
     check_streams(config, manner)
+    limit = config.compute.time_seconds()
+    if math.isfinite(limit):
+        BOARD.post(limit=limit)
     with watching(manner.progress, manner.quiet):
         if config.output == "-":
             summary = pipeline.stream(config, standard_output(), strict=manner.strict)

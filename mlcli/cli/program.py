@@ -11,8 +11,9 @@ import typer
 from typer.core import TyperGroup
 
 import mlcli
-from mlcli.base import blas, limits, watchdog
-from mlcli.base.watchdog import Stopped
+from mlcli.base import blas, limits, stopping
+from mlcli.base.board import BOARD
+from mlcli.base.stopping import Stopped
 from mlcli.cli import completion, streams
 from mlcli.cli.failure import Form, attempt, last_words, stopped
 
@@ -114,9 +115,10 @@ def main() -> None:
     streams.own()
     form = Form.of(sys.argv[1:])
     try:
-        watchdog.start(last_words(form))
+        BOARD.post(words=last_words(form))
+        stopping.heed()
         code = run(sys.argv[1:])
-        watchdog.finish()
+        stopping.finish()
     except Stopped as stop:  # after the last line of `run`
         code = stopped(stop, form)
     sys.exit(code)

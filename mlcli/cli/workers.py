@@ -22,13 +22,15 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from mlcli.base import watchdog
+from mlcli.base import stopping
 from mlcli.base.admission import admitted_by
+from mlcli.base.board import BOARD, SEATS
 from mlcli.base.frozen import frozen
-from mlcli.base.watchdog import Stopped
+from mlcli.base.stopping import NUDGE, PATIENT, Stopped
+from mlcli.cli import supervisor
 from mlcli.errors import STOPPING
 
-GRACE = watchdog.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
+GRACE = supervisor.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
 DEATH_SIGNAL = 1  # Linux: prctl's PR_SET_PDEATHSIG
 Work = Callable[[int], Any]  # its result can be pickled
 Live = Callable[[int, str], None]
@@ -56,6 +58,7 @@ class Worker:
 
     process: int
     connection: Connection
+    seat: int  # on the board
     number: int | None = None  # of what it does
     said: list[str] = field(default_factory=list)
     asked: tuple[float, float] | None = None  # the bytes that it waits for, and the limit that it knows
@@ -75,6 +78,12 @@ class Worker:
         self.said.clear()
         return done
 
+    def clean(self) -> None:
+        """Removes what it left unfinished, once it is dead."""
+        seat = BOARD.seat(self.seat)
+        supervisor.remove_unfinished(seat.read())
+        seat.post()
+
 
 def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
                  live: Live | None = None) -> Generator[Ended]:
@@ -83,9 +92,10 @@ def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Calla
     What work says is part of its result, or is given to `live` at once. The processes are forked here, before the
     first result is asked for. When the consumer leaves, or on an error, they are stopped, and waited for.
     """
-    left, workers = deque(numbers), list[Worker]()
+    left, workers, jobs = deque(numbers), list[Worker](), min(jobs, SEATS)
     gc.freeze()  # so that no collection in a worker copies what it shares with its parent
-    hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, [one.connection for one in workers]))
+    BOARD.post(seats=jobs)
+    hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, workers))
     hire()
     return results(workers, left, hire, live)
 
@@ -111,6 +121,7 @@ def results(workers: list[Worker], left: deque[int], hire: Callable[[], None],
                 if isinstance(done.result, Lost):
                     workers.remove(worker)
                     worker.connection.close()
+                    worker.clean()
                 elif left:
                     worker.give(left.popleft())
                 else:
@@ -163,32 +174,37 @@ def retire(worker: Worker) -> None:
 
 
 def dismiss(workers: Sequence[Worker]) -> None:
-    """Stops processes, and waits for them; none outlives its grace."""
+    """Stops processes, and waits for them; none outlives its grace, which is long where it is to keep a checkpoint."""
+    cause = BOARD.asked or signal.SIGTERM
     for worker in workers:
-        os.kill(worker.process, signal.SIGTERM)
-    end = time.monotonic() + GRACE + 0.5
+        BOARD.seat(worker.seat).ask(cause)
+        os.kill(worker.process, NUDGE)
+    end = time.monotonic() + (supervisor.PATIENCE if cause in PATIENT else GRACE)
     for worker in workers:
         with suppress(EOFError, OSError):
             while worker.connection.poll(max(end - time.monotonic(), 0.0)):
                 worker.connection.recv()
             os.kill(worker.process, signal.SIGKILL)
         retire(worker)
+        worker.clean()
 
 
-def hired(work: Work, settle: Callable[[], None], others: Sequence[Connection]) -> Worker:
-    """A new process that waits for work."""
+def hired(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> Worker:
+    """A new process that waits for work, on a seat that is free."""
     ours, its = Pipe()
-    parent = os.getpid()
+    parent, seat = os.getpid(), min({*range(1, 1 + SEATS)} - {other.seat for other in others})
+    BOARD.seat(seat).ask(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeprecationWarning)  # threads there are: none of them holds a lock now
         process = os.fork()
     if process:
         its.close()
-        return Worker(process, ours)
+        return Worker(process, ours, seat)
     code = 1
     try:
-        for connection in (*others, ours):
+        for connection in (*(other.connection for other in others), ours):
             connection.close()
+        BOARD.sit(seat)
         code = serve(its, work, settle, parent)
     finally:
         os._exit(code)
@@ -198,7 +214,7 @@ def serve(connection: Connection, work: Work, settle: Callable[[], None], parent
     """A worker's life, with its exit code: signals end it, silently, and so does the death of its parent."""
     try:
         signal.pthread_sigmask(signal.SIG_BLOCK, STOPPING)
-        watchdog.start(dict.fromkeys(STOPPING, b""), GRACE)
+        stopping.heed()
         end_with(parent)
         sys.stderr = Told(connection)
         settle()
@@ -213,8 +229,8 @@ def serve(connection: Connection, work: Work, settle: Callable[[], None], parent
                 result = work(number)
                 sys.stderr.flush()
                 connection.send(("done", result))
-    except Stopped as stop:
-        return 128 + stop.number
+    except Stopped:
+        return 1
     except (EOFError, BrokenPipeError, ConnectionResetError):  # there is no more work, or no parent
         return 0
 

@@ -35,7 +35,6 @@ class Archive:
 
     def __init__(self, types: Mapping[str, type[Any]], finite: bool = True) -> None:
         self._types, self._finite = types, finite
-        self._tags = {kind: tag for tag, kind in types.items()}
 
     def stored(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
         """Values by their names as a tree for JSON, and the bytes of an npz file; raises TypeError."""
@@ -76,12 +75,13 @@ class Archive:
             return {"texts": place}
         if isinstance(value, Mapping):
             return {"mapping": {key: self._packed(item, f"{place}.{key}", arrays) for key, item in value.items()}}
-        if type(value) not in self._tags:
+        tag = next((tag for tag, kind in self._types.items() if kind is type(value)), None)  # types may be added
+        if tag is None:
             raise TypeError(f"{place}: {type(value).__name__} cannot be archived")
         if isinstance(value, Options):
-            return {"type": self._tags[type(value)], "options": value.model_dump()}
+            return {"type": tag, "options": value.model_dump()}
         parts = {name: self._packed(part, f"{place}.{name}", arrays) for name, part in parts_of(value).items()}
-        return {"type": self._tags[type(value)], "fields": parts}
+        return {"type": tag, "fields": parts}
 
     def _unpacked(self, value: Any, place: str, arrays: Mapping[str, AnyArray]) -> Any:
         """A value of the tree; raises Unfit with its path, KeyError, TypeError or AttributeError."""

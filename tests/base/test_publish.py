@@ -160,7 +160,7 @@ def test_what_nobody_can_judge_is_left_alone(tmp_path: Path, monkeypatch: pytest
 
         monkeypatch.setattr("fcntl.flock", flock)
     with drafted(tmp_path / "out", "folder") as draft:
-        kept = draft.path.with_name(draft.path.name.replace(drafts._system(), "0" * 8)
+        kept = draft.path.with_name(draft.path.name.replace(drafts.running_kernel(), "0" * 8)
                                     if case == "another system" else draft.path.name)
         draft.path.rename(tmp_path / "away")  # the draft's end finds nothing to remove
     (tmp_path / "away").rename(kept)

@@ -21,18 +21,17 @@ def test_a_folder_a_file_and_a_link_go(tmp_path: Path, draft: Path) -> None:
     (tmp_path / "kept").mkdir()
     (tmp_path / "link").symlink_to("kept")
     file, link = tmp_path / "file", tmp_path / "link"
-    with unfinished.unfinished(draft), unfinished.unfinished(file), unfinished.unfinished(link):
-        unfinished.remove_all()
-        assert list(tmp_path.iterdir()) == [tmp_path / "kept"]
+    unfinished.remove_all([(draft, None), (file, None), (link, None)])
+    assert list(tmp_path.iterdir()) == [tmp_path / "kept"]
 
 
 def test_what_was_published_or_took_the_name_stays(tmp_path: Path, draft: Path) -> None:
-    with unfinished.unfinished(draft, draft.stat().st_ino):
-        draft.rename(tmp_path / "output")
-        draft.mkdir()
-        (draft / "other").touch()
-        unfinished.remove_all()
-        assert {path.name for path in tmp_path.rglob("*")} == {"output", "embedding.csv", "draft", "other"}
+    inode = draft.stat().st_ino
+    draft.rename(tmp_path / "output")
+    draft.mkdir()
+    (draft / "other").touch()
+    unfinished.remove_all([(draft, inode)])
+    assert {path.name for path in tmp_path.rglob("*")} == {"output", "embedding.csv", "draft", "other"}
 
 
 def test_watchers_know_what_is_unfinished(draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mlcli import errors
-from mlcli.base.watchdog import Stopped
+from mlcli.base.stopping import Stopped
 from mlcli.cli.failure import Form, attempt, escaped, understood
 from mlcli.errors import MlcliError
 from tests.cli.support import Caller
@@ -29,8 +29,8 @@ def test_a_branch_of_the_tree_is_its_code_and_one_line(capsys: pytest.CaptureFix
 
 
 def test_the_codes_are_those_of_the_table() -> None:
-    assert sorted(kind.exit_code for kind in BRANCHES) == [1, 2, 65, 66, 69, 73, 74, 78, 80, 81, 82, 83,
-                                                                129, 130, 137, 138, 140, 142, 143, 152]
+    assert sorted(kind.exit_code for kind in BRANCHES) == [1, 2, 65, 66, 69, 73, 74, 75, 78, 80, 81, 82, 83, 124,
+                                                                129, 130, 137, 140, 142, 143, 152]
 
 
 def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:

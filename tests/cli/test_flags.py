@@ -40,6 +40,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "seed": (["--seed", "5"], 5),
     "threads": (["--threads", "1"], 1),
     "memory_limit": (["--memory-limit", "8G"], "8G"),
+    "time_limit": (["--time-limit", "2h"], "2h"),
 }
 
 

@@ -73,8 +73,11 @@ def test_killed_at_random_moments(keep: Path, force: bool) -> None:
         fresh(force, keep)
         child = subprocess.Popen([*EMBED, *(["--force"] if force else [])], stderr=subprocess.DEVNULL)
         time.sleep(whole * generator.uniform(0.3, 1.05))  # the first third starts Python
+        workers = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
         child.send_signal(signal.SIGKILL)
         killed += child.wait() == -signal.SIGKILL
+        while any(Path(f"/proc/{worker}").exists() for worker in workers):  # which the system ends a moment later
+            time.sleep(0.01)
         recovered(force, run=killed % 20 == 1)
     print(f"{killed} kills at random, force={force}")
 
@@ -103,14 +106,17 @@ def test_killed_at_every_call(keep: Path, force: bool) -> None:
 
 @pytest.mark.parametrize("force", [False, True])
 def test_races(keep: Path, force: bool) -> None:
-    """One winner without --force; with it any, and a whole output in either case."""
+    """One winner without --force; with it any file, and any run that does not wait; a whole output in either case."""
     for _ in range(25):
         fresh(False, keep)
         for command in (EMBED, SAMPLE):
             racers = [subprocess.Popen([*command, *(["--force"] if force else [])], stderr=subprocess.DEVNULL)
-                      for _ in range(4)]
+                      for _ in range(16 if command is EMBED else 4)]
             codes = sorted(racer.wait() for racer in racers)
-            assert codes == ([0] * 4 if force else [0, 73, 73, 73])
+            if command is EMBED:  # 75 while another makes the output, 73 once it is there
+                assert codes[0] == 0 and set(codes[1:]) <= ({0, 75} if force else {73, 75})
+            else:
+                assert codes == ([0] * 4 if force else [0, 73, 73, 73])
             output = Path(command[-1])
             assert {path.name for path in Path().iterdir()} == {"data.csv", output.name}
             if command is EMBED:

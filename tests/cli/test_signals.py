@@ -1,37 +1,42 @@
 """Signals, against real processes."""
 
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from mlcli.cli import supervisor
 from mlcli.errors import STOPPING
 from mlcli.stages.algebra import ordering
 from tests.cli.support import process
 from tests.processes import neutral, python
 
-ABSENT = "import sys; sys.modules['mlcli.base._watchdog'] = None\n"  # as in a build without a compiler
-BUSY = "sum(range(10**12))"  # holds the interpreter's lock, as LAPACK does under SciPy
-DEAF = """
+BUSY = {
+    "one call of the interpreter": "sum(range(10**12))",
+    "LAPACK": "eigh(np.random.default_rng(0).random((6000, 6000)))",  # SciPy keeps the interpreter's lock for it
+    "deaf": """
         while True:
             try: time.sleep(60)
             except BaseException: pass
-"""
+"""}
 PROGRAM = """
-import sys, time
+import os, sys, time
 import mlcli.cli.program
 from pathlib import Path
 from mlcli.__main__ import main
-from mlcli.base import watchdog
+from mlcli.cli import supervisor
 from mlcli.base.unfinished import unfinished
 
 def work(arguments):
+    {prepare}
     draft = Path("draft")
     draft.mkdir()
     with unfinished(draft, draft.stat().st_ino):
@@ -39,24 +44,26 @@ def work(arguments):
         print("begun", file=sys.stderr)
         {busy}
 
-watchdog.GRACE = {grace}
+supervisor.GRACE = {grace}
 mlcli.cli.program.dispatch = work
 sys.argv = ["mlcli"]
 main()
 """
 
 
-def started(code: str) -> subprocess.Popen[bytes]:
+def started(code: str, **options: Any) -> subprocess.Popen[bytes]:
     """A program that has said that it began."""
-    child = subprocess.Popen([sys.executable, "-P", "-c", code], stderr=subprocess.PIPE, env=neutral())
+    child = subprocess.Popen([sys.executable, "-P", "-c", code], stderr=subprocess.PIPE, env=neutral(), **options)
     assert child.stderr and child.stderr.readline() == b"begun\n"
     return child
 
 
 def ended(child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
     """The exit code of a program and the rest of what it said."""
-    said = child.communicate(timeout=30)[1]
-    return child.returncode, said
+    assert child.stderr
+    said = child.stderr.read()  # not by `communicate`, which does not know of what was read ahead
+    child.stderr.close()
+    return child.wait(timeout=30), said
 
 
 @pytest.mark.parametrize("number", STOPPING)
@@ -66,34 +73,110 @@ def test_a_signal_ends_the_run_without_an_output(number: signal.Signals) -> None
     assert json.loads(child.stderr.readline())["event"] == "begin"  # now it waits for data
     child.send_signal(number)
     rest = child.stderr.read().decode().splitlines()
-    assert child.wait(timeout=20) == 128 + number
+    assert child.wait(timeout=20) == STOPPING[number].exit_code
     child.stdin.close()
     child.stderr.close()
     if child.stdout:
         child.stdout.close()
     assert json.loads(rest[-1])["error"] == {
-        "code": "E-STOPPED", "exit": 128 + number, "what": f"stopped by {number.name}", "where": "", "hint": ""}
+        "code": "E-STOPPED", "exit": STOPPING[number].exit_code, "what": f"stopped by {number.name}", "where": "",
+        "hint": ""}
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
-@pytest.mark.parametrize("code", [PROGRAM.format(busy=BUSY, grace=0.5), ABSENT + PROGRAM.format(busy=DEAF, grace=0.5)],
-                         ids=["compiled", "python"])
-def test_the_watchdog_ends_what_does_not_end_itself_and_leaves_nothing(code: str) -> None:
-    child = started(code)
+def program(busy: str, grace: float = 0.15) -> str:
+    """A program that is busy with one of these."""
+    prepare = "import numpy as np; from scipy.linalg import eigh" if busy == "LAPACK" else "pass"
+    return PROGRAM.format(busy=BUSY.get(busy, busy), prepare=prepare, grace=grace)
+
+
+@pytest.mark.parametrize("busy", BUSY)
+def test_what_does_not_end_itself_is_ended_and_leaves_nothing(busy: str) -> None:
+    child = started(program(busy))
+    time.sleep(0.2)
+    begun = time.monotonic()
     child.send_signal(signal.SIGTERM)
     assert ended(child) == (143, b"mlcli: error[E-STOPPED]: stopped by SIGTERM\n")
+    assert time.monotonic() - begun < 2
     assert list(Path().iterdir()) == [Path("data.csv")]
 
 
-@pytest.mark.parametrize("code", [PROGRAM.format(busy=BUSY, grace=600), ABSENT + PROGRAM.format(busy=DEAF, grace=600)],
-                         ids=["compiled", "python"])
-def test_a_second_signal_ends_the_program_at_once(code: str) -> None:
-    child = started(code)
+def test_a_second_signal_ends_the_program_at_once() -> None:
+    child = started(program("deaf", grace=600))
     child.send_signal(signal.SIGINT)
     time.sleep(0.2)
     child.send_signal(signal.SIGTERM)
     assert ended(child) == (130, b"mlcli: error[E-STOPPED]: stopped by SIGINT\n")
     assert list(Path().iterdir()) == [Path("data.csv")]
+
+
+@pytest.mark.parametrize("busy", ["time.sleep(60)", "LAPACK"])
+def test_a_signal_to_the_whole_group_is_one_signal(busy: str) -> None:
+    """As Ctrl-C and batch systems send it: both processes receive it."""
+    child = started(program(busy, grace=5 if busy != "LAPACK" else 0.15), start_new_session=True)
+    os.killpg(child.pid, signal.SIGINT)
+    assert ended(child) == (130, b"mlcli: error[E-STOPPED]: stopped by SIGINT\n")
+    assert list(Path().iterdir()) == [Path("data.csv")]
+
+
+@pytest.mark.parametrize(("number", "code", "said"), [
+    (signal.SIGKILL, 137, "the system killed the computation (SIGKILL)"), (signal.SIGBUS, 74, "(SIGBUS)"),
+    (signal.SIGSEGV, 1, "crashed (SIGSEGV)"), (signal.SIGABRT, 1, "crashed (SIGABRT)")])
+def test_the_death_of_the_computation_is_one_line_and_leaves_nothing(number: int, code: int, said: str) -> None:
+    at = 'BOARD.post(doing="eigensolve, 3 of 9")'
+    child = started(program(f"from mlcli.base.board import BOARD; {at}; os.kill(os.getpid(), {number})"))
+    returned, line = ended(child)
+    assert (returned, line.count(b"\n")) == (code, 1), line
+    assert said in line.decode() and "it was at: eigensolve, 3 of 9; it had used" in line.decode()
+    assert list(Path().iterdir()) == [Path("data.csv")]
+
+
+def test_a_reader_that_crashes_is_the_inputs_fault() -> None:
+    assert supervisor.died_of(signal.SIGSEGV, "read, 3 of 9", 1.0, kept=False).exit_code == 65
+    assert supervisor.died_of(40, "", 1.0, kept=False).what == "the computation crashed (signal 40)"
+
+
+def test_no_process_outlives_the_supervisor() -> None:
+    """Neither the one that computes nor those that it has started."""
+    child = started(program("print(os.getpid(), os.posix_spawn('/bin/sleep', ['sleep', '60'], {}), file=sys.stderr); "
+                            "time.sleep(60)"))
+    assert child.stderr
+    worker, grandchild = map(int, child.stderr.readline().split())
+    child.send_signal(signal.SIGKILL)
+    child.wait()
+    assert gone(worker)
+    os.kill(grandchild, signal.SIGKILL)  # nobody is left to end it
+    child.stderr.close()
+
+
+def test_what_a_dead_computation_had_started_ends_with_it() -> None:
+    child = started(program("print(os.posix_spawn('/bin/sleep', ['sleep', '60'], {}), file=sys.stderr, flush=True); "
+                            "os.kill(os.getpid(), 9)"))
+    assert child.stderr
+    grandchild = int(child.stderr.readline())
+    assert ended(child)[0] == 137 and gone(grandchild)
+
+
+def gone(process: int) -> bool:
+    """Whether a process has ended, which may take a moment."""
+    for _ in range(100):
+        try:
+            if Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_the_supervisor_imports_nothing_heavy() -> None:
+    """Some milliseconds: typing, which the errors need, and ctypes take most of them."""
+    loaded = set(python("import sys; before = set(sys.modules); import mlcli.cli.supervisor; "
+                        "print(*(set(sys.modules) - before))").split())
+    ours = {name for name in loaded if name.startswith("mlcli")}
+    assert ours == {"mlcli", "mlcli.errors", "mlcli.base", "mlcli.base.board", "mlcli.base.stopping",
+                    "mlcli.base.unfinished", "mlcli.cli", "mlcli.cli.supervisor"}
+    assert not loaded & {"numpy", "scipy", "typer", "pydantic", "rich", "yaml", "json", "importlib.metadata"}
 
 
 @pytest.mark.skipif(not ordering.available(), reason="needs METIS")
@@ -108,7 +191,7 @@ def test_metis_does_not_swallow_a_signal(delay: float) -> None:
     np.save("starts.npy", np.concatenate([[0], np.cumsum(np.bincount(sources))]))
     order = ("import numpy as np; from mlcli.stages.algebra.ordering import nested_dissection; "
              "[nested_dissection(np.load('starts.npy'), np.load('targets.npy')) for _ in range(1000)]")
-    child = started(PROGRAM.format(busy=order, grace=2.0))
+    child = started(program(order, grace=2.0))
     time.sleep(delay)
     child.send_signal(signal.SIGTERM)
     assert ended(child) == (143, b"mlcli: error[E-STOPPED]: stopped by SIGTERM\n")

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from mlcli.base.checkpoints import loop
 from mlcli.base.compute import Compute
 from mlcli.errors import NumericalError
-from mlcli.stages.algebra import iterate, krylov
+from mlcli.stages.algebra import krylov
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
@@ -17,29 +18,10 @@ from mlcli.stages.latent.em import expectation_maximization, random_start
 from mlcli.stages.latent.factor_analysis import Bounds, Whole, maximum_likelihood
 from mlcli.stages.latent.model import Grouped
 from mlcli.stages.paths.paths import Paths
-from tests.stages.checkpoints import restored, stored
+from tests.checkpoints import in_parts
 from tests.support import Notes
 
 COMPUTE = Compute()
-
-
-class Stopped(Exception):
-    """Ends the work at a checkpoint."""
-
-
-def stop(checkpoint: Any) -> None:
-    """Stores a checkpoint and ends the work."""
-    raise Stopped(*stored(checkpoint))
-
-
-def in_parts(work: Callable[[Any], Any], start: Any) -> tuple[Any, int]:
-    """What work ends with that stops at each checkpoint and goes on from what was stored, and how often it stopped."""
-    stops = 0
-    while True:
-        try:
-            return work(start), stops
-        except Stopped as stopped:
-            start, stops = restored(*stopped.args), stops + 1
 
 
 def same(first: Any, second: Any) -> bool:
@@ -73,7 +55,7 @@ def test_a_search_goes_on_after_every_pass(name: str) -> None:
         matrix = matrix + 1e-9 * generator.standard_normal(matrix.shape)
     start = generator.standard_normal((len(values), count + krylov.SPARE))
     whole = krylov.krylov(matrix.__matmul__, start, count, **options)
-    ended, stops = in_parts(lambda at: krylov.krylov(matrix.__matmul__, at, count, keep=stop, **options), start)
+    ended, stops = in_parts(lambda: krylov.krylov(matrix.__matmul__, start, count, **options))
     assert stops == whole.passes - 1 >= 1 and same(whole, ended)
     assert name != "many passes, with restarts" or whole.passes > krylov.WIDEST
 
@@ -84,7 +66,7 @@ def test_a_search_that_does_not_converge_says_so_after_all_its_passes() -> None:
     with pytest.raises(NumericalError) as whole:
         krylov.krylov(matrix.__matmul__, start, 2, 1e-13)
     with pytest.raises(NumericalError) as ended:
-        in_parts(lambda at: krylov.krylov(matrix.__matmul__, at, 2, 1e-13, keep=stop), start)
+        in_parts(lambda: krylov.krylov(matrix.__matmul__, start, 2, 1e-13))
     assert str(ended.value) == str(whole.value)
 
 
@@ -94,23 +76,12 @@ def test_a_search_over_geodesics_goes_on_in_a_kernel_made_anew(paths: dict[str, 
     graph = graph_of(nearest(np.random.default_rng(5).random((500, 3)) * [4, 2, 0.1], 9), "union")
     start = np.random.default_rng(2).standard_normal((500, 8))
 
-    def search(at: Any, keep: Any = None) -> krylov.Ritz:
-        return krylov.krylov(Paths(**paths).kernel(graph, COMPUTE).apply, at, 3, 1e-6, keep=keep)
+    def search() -> krylov.Ritz:
+        return krylov.krylov(Paths(**paths).kernel(graph, COMPUTE).apply, start, 3, 1e-6)
 
-    whole = search(start)
-    ended, stops = in_parts(lambda at: search(at, stop), start)
+    whole = search()
+    ended, stops = in_parts(search)
     assert stops == whole.passes - 1 >= 1 and same(whole, ended)
-
-
-class Interrupted:
-    """Iterates as the options say, but stops after every step and goes on from what was stored."""
-
-    def __init__(self, options: Iterate) -> None:
-        self.options, self.stops = options, 0
-
-    def __call__(self, step: Any, start: Any, change: Any = None) -> Iterated[Any]:
-        result, self.stops = in_parts(lambda at: self.options(step, at, change, stop), start)
-        return result
 
 
 POINTS = np.random.default_rng(3).standard_normal((80, 3)) @ np.random.default_rng(4).standard_normal((3, 7))
@@ -131,32 +102,31 @@ def by_newton(options: Any) -> Iterated[Any]:
 @pytest.mark.parametrize("method", [by_em, by_newton])
 def test_an_iteration_goes_on_after_every_step(method: Callable[[Any], Iterated[Any]], options: Iterate) -> None:
     """Also with the trace, the estimate of what is left to go, and the steps since progress was last made."""
-    interrupted = Interrupted(options)
     with Notes() as undisturbed:
         whole = method(options)
     with Notes() as stopping:
-        ended = method(interrupted)
-    assert interrupted.stops >= min(len(whole.trace) - 1, options.limit) > 0 and same(whole, ended)
+        ended, stops = in_parts(lambda: method(options))
+    assert stops >= min(len(whole.trace) - 1, options.limit) > 0 and same(whole, ended)
     assert stopping.notes == undisturbed.notes
 
 
-def test_a_checkpoint_holds_arrays_and_numbers_only() -> None:
-    kept: list[Any] = []
-    matrix, start = with_spectrum(np.geomspace(1, 1e-6, 50)), np.random.default_rng(0).standard_normal((50, 5))
-    krylov.krylov(matrix.__matmul__, start, 1, 1e-6, keep=kept.append)
-    Iterate(limit=3)(lambda state: state, by_em(Iterate(limit=1)).state, lambda a, b: 1.0, kept.append)
-    assert {type(checkpoint) for checkpoint in kept} == {krylov.Checkpoint, iterate.Checkpoint}
-    for checkpoint in kept:
-        assert same(checkpoint, restored(*stored(checkpoint)))
+def test_a_loop_inside_of_another_one_has_no_checkpoints_of_its_own() -> None:
+    """The outer one repeats it: which of its runs a checkpoint belongs to could not be known."""
+    begun: list[int] = []
+
+    def step(state: Any) -> Any:
+        begun.append(1)
+        by_em(Iterate(limit=3))
+        return state
+
+    with Notes():
+        start = by_em(Iterate(limit=1)).state
+        begun.clear()
+        in_parts(lambda: Iterate(limit=3)(step, start, lambda a, b: 1.0))
+    assert len(begun) == 3
 
 
-def test_a_checkpoint_stays_as_it_was() -> None:
-    """What comes after it does not write into it, not even a restart."""
-    kept: list[tuple[krylov.Checkpoint, tuple[str, bytes]]] = []
-    values, count, options = SEARCHES["many passes, with restarts"]
-    start = np.random.default_rng(0).standard_normal((len(values), count + krylov.SPARE))
-    krylov.krylov(with_spectrum(values).__matmul__, start, count, **options,
-                  keep=lambda at: kept.append((at, stored(at))))
-    assert len(kept) > krylov.WIDEST
-    for checkpoint, before in kept:
-        assert same(checkpoint, restored(*before))
+def test_checkpoints_that_nobody_keeps_are_not_made() -> None:
+    with loop(krylov.Checkpoint) as place:
+        place.offer(lambda: pytest.fail("made"))
+    assert place.left is None

@@ -1,22 +1,20 @@
-"""The one minimization: known minima, when it stops, and going on from a checkpoint."""
+"""The one minimization: known minima, when it stops, and going on after a death."""
 
 import numpy as np
 import pytest
 
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
-from mlcli.stages.algebra.iterate import Iterated
+from mlcli.stages.algebra import minimize
 from mlcli.stages.algebra.minimize import (
     DEVIATIONS,
     STEADY,
-    Descent,
     Function,
     Likeliest,
     Minimize,
-    Point,
     rounding,
 )
-from tests.stages.checkpoints import restored, stored
+from tests.checkpoints import in_parts
 from tests.support import Notes
 
 SIZES = np.geomspace(1, 1e3, 20)
@@ -59,44 +57,40 @@ def test_it_finds_the_known_minimum(function: Function, start: Array, minimum: A
 
 
 @every_case
-def test_a_minimization_that_is_stopped_and_goes_on_ends_at_the_same_minimum(
-        function: Function, start: Array, minimum: Array) -> None:
-    class Stopped(Exception):
-        pass
+@pytest.mark.parametrize("limit", [4, 1000])
+def test_a_minimization_that_dies_ends_with_the_same_bytes(function: Function, start: Array, minimum: Array,
+                                                           limit: int) -> None:
+    """Told again what it was told before, it takes the same steps; nothing is computed twice."""
+    asked: list[Array] = []
 
-    def stop(checkpoint: Descent) -> None:
-        if len(checkpoint.trace) % 10 == 0:
-            raise Stopped(*stored(checkpoint))
+    def counted(values: Array) -> tuple[float, Array]:
+        asked.append(values)
+        return function(values)
 
-    def parts(place: Array | Descent, stops: int = 0) -> tuple[Iterated[Point], int]:
-        try:
-            return Minimize(tolerance=1e-14)(function, place, stop), stops
-        except Stopped as stopped:
-            return parts(restored(*stopped.args), stops + 1)
-
-    found, stops = parts(start)
-    assert stops > 1 and found.converged and np.allclose(found.state.values, minimum, rtol=0, atol=1e-4)
-    assert len(found.trace) >= 10 * stops and (np.diff(found.trace) <= 0).all()
-
-
-def test_a_checkpoint_counts_toward_the_limit() -> None:
-    kept: list[Descent] = []
-    with Notes() as notes:
-        found = Minimize(limit=4)(rosenbrock, np.array([-1.2, 1.0]), kept.append)
-    assert notes.codes == {"W-UNCONVERGED"} and not found.converged and len(found.trace) == 4
-    assert [len(one.trace) for one in kept] == [1, 2, 3, 4]
-    with Notes() as notes:
-        again = Minimize(limit=4)(rosenbrock, kept[-1])
-    assert notes.codes == {"W-UNCONVERGED"} and again.state.values.tolist() == found.state.values.tolist()
-    assert len(Minimize(limit=6)(rosenbrock, kept[-1]).trace) == 6
+    with Notes() as undisturbed:
+        whole = Minimize(tolerance=1e-14, limit=limit)(counted, start)
+    count = len(asked)
+    with Notes() as dying:
+        found, deaths = in_parts(lambda: Minimize(tolerance=1e-14, limit=limit)(counted, start), every=3)
+    assert deaths == count // 3 > 1 and len(asked) == 2 * count
+    assert found.state.values.tobytes() == whole.state.values.tobytes()
+    assert found.trace.tobytes() == whole.trace.tobytes() and dying.notes[-1:] == undisturbed.notes[-1:]
 
 
-def test_nothing_is_left_to_do_from_the_end() -> None:
-    kept: list[Descent] = []
-    found = Minimize()(rosenbrock, np.array([-1.2, 1.0]), kept.append)
-    again = Minimize()(rosenbrock, kept[-1], kept.append)
-    assert again.converged and np.array_equal(again.trace, found.trace) and len(kept) == len(found.trace)
-    assert again.state.values.tolist() == found.state.values.tolist()
+def test_what_is_kept_of_a_long_minimization_is_its_beginning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(minimize, "LONGEST", 20)
+    whole = Minimize()(rosenbrock, np.array([-1.2, 1.0]))
+    found, deaths = in_parts(lambda: Minimize()(rosenbrock, np.array([-1.2, 1.0])))
+    assert deaths == 10 and found.trace.tobytes() == whole.trace.tobytes()
+
+
+def test_a_step_too_far_is_taken_back_also_after_a_death() -> None:
+    def walled(values: Array) -> tuple[float, Array]:
+        return rosenbrock(values) if values[1] < 1.2 else (np.nan, np.full(2, np.nan))
+
+    whole = Minimize()(walled, np.array([-1.2, 1.0]))
+    found, _ = in_parts(lambda: Minimize()(walled, np.array([-1.2, 1.0])))
+    assert whole.converged and found.trace.tobytes() == whole.trace.tobytes()
 
 
 @pytest.mark.parametrize("factor", [2.0**-200, 2.0**200])

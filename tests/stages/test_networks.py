@@ -1,7 +1,5 @@
 """Objectives of networks: slopes by finite differences, penalties by their formulas, trainings that go on."""
 
-import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +18,8 @@ from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import BernoulliLikelihood, GaussianLikelihood
 from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.neural.training import Checkpoint, Rows, Trained
-from mlcli.storage.archive import Archive
+from mlcli.stages.neural.training import Rows, Trained
+from tests.checkpoints import in_parts
 from tests.processes import python
 
 POINTS = np.random.default_rng(2).random((30, 3))
@@ -96,28 +94,23 @@ def test_plain_networks_are_those_that_were_trained() -> None:
         assert value == pytest.approx(float(np.mean((outward(inward(POINTS)) - POINTS) ** 2)), rel=1e-12)
 
 
-STORE = Archive({"training": Checkpoint}, finite=False)
 LEARNING = Learning(epochs=6, batch=8, patience=2, rate=0.02)
 
 
-def learned(objective: Any, begun: Checkpoint | None = None, keep: Any = None, learning: Learning = LEARNING,
-            points: Array = POINTS) -> Trained:
+def learned(objective: Any, learning: Learning = LEARNING, points: Array = POINTS) -> Trained:
     rows = Rows.of(points, Standard.of(points), learning, Compute())
-    return training.trained(objective, rows, objective.start(SIZES, np.random.default_rng(1)), learning, begun, keep)
+    return training.trained(objective, rows, objective.start(SIZES, np.random.default_rng(1)), learning)
 
 
 @pytest.mark.parametrize("name", ["dropout", pytest.param("bound", marks=pytest.mark.slow)])
 def test_a_training_goes_on_from_what_was_stored_to_the_same_bits(name: str) -> None:
-    kept: list[tuple[Any, bytes]] = []
     objective = OBJECTIVES[name][0]
-    whole = learned(objective, keep=lambda at: kept.append(STORE.stored({"value": at})))
-    assert len(kept) == len(whole.trace) > 3
-    for tree, arrays in kept[::2]:
-        at = STORE.restored(json.loads(json.dumps(tree)), io.BytesIO(arrays), len(arrays))["value"]
-        again = learned(objective, at)
-        assert np.array_equal(again.trace, whole.trace) and again.best == whole.best
-        for left, right in zip(jax.tree.leaves(again.weights), jax.tree.leaves(whole.weights), strict=True):
-            assert np.asarray(left).tobytes() == np.asarray(right).tobytes()
+    whole = learned(objective)
+    again, deaths = in_parts(lambda: learned(objective))
+    assert deaths == len(whole.trace) > 3
+    assert np.array_equal(again.trace, whole.trace) and again.best == whole.best
+    for left, right in zip(jax.tree.leaves(again.weights), jax.tree.leaves(whole.weights), strict=True):
+        assert np.asarray(left).tobytes() == np.asarray(right).tobytes()
 
 
 def test_the_best_weights_for_held_out_rows_are_kept() -> None:

@@ -1,13 +1,16 @@
 """The one iteration: steps from state to state until the objective, or another measure, converges."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 
+from mlcli.base.checkpoints import Place, loop
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.stage import advance, note, stage
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.linalg import EPS
@@ -44,6 +47,7 @@ class Iterated(Generic[S]):
         return {"iterations": len(self.trace), "converged": self.converged}
 
 
+@result("climb")
 @frozen
 class Climb:
     """The course of an objective that never falls in exact arithmetic: its falls are rounding."""
@@ -67,6 +71,7 @@ class Climb:
         return size if self.idle >= STILL and size <= ROUGH else 0.0
 
 
+@result("iterate")
 @frozen
 class Checkpoint(Generic[S]):
     """Where an iteration stands between two steps: what it goes on from, to the same bits."""
@@ -78,6 +83,11 @@ class Checkpoint(Generic[S]):
     still: int  # steps since it was made
     climb: Climb
 
+    @classmethod
+    def before(cls, start: S) -> "Checkpoint[S]":
+        """Before the first step."""
+        return cls(start, np.zeros(0), np.inf, np.inf, 0, Climb(start.objective))
+
 
 class Iterate(Options):
     """When an iteration stops."""
@@ -87,18 +97,22 @@ class Iterate(Options):
                               "iteration has converged.", gt=0, lt=1)
 
     @stage("iterate")
-    def __call__(self, step: Callable[[S], S], start: S | Checkpoint[S], change: "Change[S] | None" = None,
-                 keep: "Callable[[Checkpoint[S]], None] | None" = None, *, rising: bool = False) -> Iterated[S]:
+    def __call__(self, step: Callable[[S], S], start: S, change: "Change[S] | None" = None, *,
+                 rising: bool = False) -> Iterated[S]:
         """Steps from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
 
         `change` says how far apart two states are; by default, their objectives. Where changes shrink by a
         steady factor r, what is left to go is r / (1 - r) of the last one: slow progress is not taken for
         convergence. Small changes that shrink no further are rounding: they end the iteration with a note, and so
         does an objective that is `rising` in exact arithmetic, and rises no further than it has fallen. Raises
-        NumericalError where the objective is no longer finite. `keep` is given a checkpoint after each step.
+        NumericalError where the objective is no longer finite. Each step offers a checkpoint.
         """
-        begun = start if isinstance(start, Checkpoint) else Checkpoint(
-            start, np.zeros(0), np.inf, np.inf, 0, Climb(start.objective))
+        with loop(Checkpoint) as place:
+            return self._from(place.left or Checkpoint.before(start), step, change or objective_change, place, rising)
+
+    def _from(self, begun: Checkpoint[S], step: Callable[[S], S], change: "Change[S]", place: Place[Checkpoint[S]],
+              rising: bool) -> Iterated[S]:
+        """Steps from where an iteration stood."""
         state, trace, last, least, still = begun.state, begun.trace.tolist(), begun.last, begun.least, begun.still
         climb = begun.climb
         for done in range(len(trace) + 1, self.limit + 1):
@@ -107,7 +121,7 @@ class Iterate(Options):
                 raise NumericalError("DIVERGED", f"the objective is {state.objective} after {done} iterations",
                                      hint="scale the data (prepare.scale), or ask for fewer axes")
             trace.append(state.objective)
-            moved = (change or objective_change)(before, state)
+            moved = change(before, state)
             advance(done, self.limit)
             if moved <= ROUNDING or remaining(moved, last) <= self.tolerance:
                 return Iterated(state, np.array(trace), True)
@@ -120,8 +134,7 @@ class Iterate(Options):
                      f"tolerance of {self.tolerance:.1e} is below it", iterations=done, change=rounding)
                 return Iterated(state, np.array(trace), True)
             last = moved
-            if keep is not None:
-                keep(Checkpoint(state, np.array(trace), last, least, still, climb))
+            place.offer(partial(Checkpoint, state, np.array(trace), last, least, still, climb))
         known = bool(np.isfinite(last))  # a change may be that of several steps, and there may have been too few
         ending = f"; the last changed the result by {last:.1e}, relatively" if known else ""
         note("W-UNCONVERGED", f"stopped after {self.limit} iterations without convergence{ending}",

@@ -7,10 +7,13 @@ axes are wanted make the last of them converge as fast as the first.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from mlcli.base.checkpoints import Place, loop
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import result
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
@@ -36,6 +39,7 @@ class Ritz:
     at_least: Array  # values after the converged ones: lower bounds of the eigenvalues of their rank
 
 
+@result("krylov")
 @frozen
 class Checkpoint:
     """Where the search stands between two passes: what it goes on from, to the same bits."""
@@ -57,18 +61,27 @@ class Checkpoint:
         return cls(none, none, np.zeros((0, 0)), np.linalg.qr(start)[0], widest)
 
 
-def krylov(apply: Apply, start: Array | Checkpoint, count: int, tolerance: float, noise: float = 0.0,
-           clear: float | None = None, keep: Callable[[Checkpoint], None] | None = None) -> Ritz:
-    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count, or from a checkpoint.
+def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
+           clear: float | None = None) -> Ritz:
+    """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
     when they fall no further and are below `noise`, the level of the kernel's own rounding;
     raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
     by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
-    `keep` is given a checkpoint before each further pass.
+    A checkpoint is offered before each further pass.
     """
-    with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
-        begun = start if isinstance(start, Checkpoint) else Checkpoint.before(start)
+    with loop(Checkpoint) as place:
+        with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
+            begun = place.left or Checkpoint.before(start)
+        return _search(apply, begun, place, (count, tolerance, noise, clear))
+
+
+def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
+            demand: tuple[int, float, float, float | None]) -> Ritz:
+    """The passes from where a search stood."""
+    count, tolerance, noise, clear = demand
+    with single_threaded_blas():
         basis, least, idle = _Basis(begun), begun.least, begun.idle
     for passes in range(begun.passes + 1, PASSES + 1):
         image = apply(basis.newest)
@@ -90,8 +103,8 @@ def krylov(apply: Apply, start: Array | Checkpoint, count: int, tolerance: float
         if not grown:
             return Ritz(values=values[:count], vectors=vectors(count), residuals=residuals[:count], passes=passes,
                         block=vectors(count + SPARE), at_least=np.zeros(0))
-        if keep is not None and passes < PASSES:
-            keep(basis.checkpoint(passes, least, idle))
+        if passes < PASSES:
+            place.offer(partial(basis.checkpoint, passes, least, idle))
     converged = int((wanted <= tolerance).sum())
     raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {PASSES} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
@@ -115,9 +128,9 @@ class _Basis:
         self._vectors[:, : self._width], self._images[:, : self._width] = begun.vectors, begun.images
 
     def checkpoint(self, passes: int, least: float, idle: int) -> Checkpoint:
-        """A copy of all that the next pass needs."""
-        vectors, images = (array[:, : self._width].copy(order="F") for array in (self._vectors, self._images))
-        return Checkpoint(vectors=vectors, images=images, small=self._small.copy(), block=self._block.copy(),
+        """All that the next pass needs; that pass overwrites some of it."""
+        vectors, images = (array[:, : self._width] for array in (self._vectors, self._images))
+        return Checkpoint(vectors=vectors, images=images, small=self._small, block=self._block,
                           widest=self._vectors.shape[1], passes=passes, least=least, idle=idle)
 
     @property

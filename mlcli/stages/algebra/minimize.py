@@ -5,10 +5,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from mlcli.base.checkpoints import Place, loop
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.scaling import Unit
 from mlcli.base.stage import advance, note, stage
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterated
@@ -21,6 +23,7 @@ NEARBY = np.linspace(0, 1, 7)  # shares of a step at which an objective shows it
 SIZES = (1.0, 1e-3)  # of such steps
 FOURTH = np.sqrt(70.0)  # root of the sum of squares of a fourth difference's weights
 DEVIATIONS = 10  # of rounding, which hide a fall
+LONGEST = 1 << 23  # numbers of gradients that a checkpoint holds
 Function = Callable[[Array], tuple[float, Array]]  # an objective and its gradient at a point
 
 
@@ -32,9 +35,55 @@ class Point:
     objective: float
 
 
+@result("evaluations")
+@frozen
+class Evaluations:
+    """What a minimization has been told so far: told the same again, it takes the same steps to the last bit."""
+
+    values: Array  # m, the objective at each point that was asked for
+    slopes: Array  # m x n
+
+
+class Told:
+    """A function that answers from what it was told before, as far as that goes, and offers what it is told.
+
+    A step to where the objective is not finite went too far: it is taken back by a value as far above the start as
+    that is above the least.
+    """
+
+    def __init__(self, function: Function, place: Place[Evaluations]) -> None:
+        self.function, self.place, self.asked = function, place, 0
+        left = place.left
+        self.values: list[float] = [] if left is None else left.values.tolist()
+        self.slopes: list[Array] = [] if left is None else list(left.slopes)
+        self.first = self.least = np.nan
+
+    def __call__(self, point: Array) -> tuple[float, Array]:
+        """The objective and its gradient at a point."""
+        self.asked += 1
+        if self.asked <= len(self.values):
+            value, slope = self.values[self.asked - 1], self.slopes[self.asked - 1]
+        else:
+            value, slope = self.function(point)
+            self._remember(value, slope)
+        if np.isnan(self.first):
+            self.first = self.least = value
+        elif not np.isfinite(value):
+            return 2 * self.first - self.least + 1.0, np.zeros(len(point))
+        self.least = min(self.least, value)
+        return value, slope
+
+    def _remember(self, value: float, slope: Array) -> None:
+        """Offers what is known so far; beyond LONGEST the beginning is all that is kept."""
+        if len(self.values) == self.asked - 1 and self.asked * len(slope) <= LONGEST:
+            self.values.append(float(value))
+            self.slopes.append(np.array(slope))
+            self.place.offer(lambda: Evaluations(np.array(self.values), np.array(self.slopes)))
+
+
 @frozen
 class Descent:
-    """Where a minimization stands between two iterations: what it goes on from."""
+    """Where a minimization stands between two iterations."""
 
     values: Array  # the point
     first: float  # the objective at the start
@@ -74,26 +123,26 @@ class Minimize(Options):
                               "converged.", gt=0, lt=1)
 
     @stage("iterate")
-    def __call__(self, function: Function, start: Array | Descent,
-                 keep: Callable[[Descent], None] | None = None, numbers: int = 1) -> Iterated[Point]:
+    def __call__(self, function: Function, start: Array, numbers: int = 1) -> Iterated[Point]:
         """Steps down from `start` until converged or at the limit, which is a warning of the run (80 under --strict).
 
         The tolerance depends on neither the unit nor the zero of the objective; a log-likelihood is of so many
         `numbers`. Where no step finds a lower point, it has converged if no more than the tolerance is left to fall; if
-        what is left is hidden by rounding, a note says so. Raises NumericalError where the objective is not finite.
-
-        `keep` is given a checkpoint after each iteration. A minimization that goes on from one has forgotten the steps
-        that bend the next: it ends at the same minimum to the tolerance, and not with the same bytes.
+        what is left is hidden by rounding, a note says so. Raises NumericalError where the objective at the start is
+        not finite.
         """
-        now = start if isinstance(start, Descent) else Descent(start, finite(function(start)[0], 0), np.zeros(0))
+        with loop(Evaluations) as place:
+            told = Told(function, place)
+            return self._from(Descent(start, finite(told(start)[0], 0), np.zeros(0)), told, numbers)
+
+    def _from(self, now: Descent, function: Function, numbers: int) -> Iterated[Point]:
+        """Steps down from where a minimization stands."""
 
         def after(values: Array, objective: float) -> None:
             nonlocal now
             done = len(now.trace) + 1
             now = Descent(values, now.first, np.append(now.trace, finite(objective, done)))
             advance(done, self.limit)
-            if keep is not None:
-                keep(now)
             if self.share(now.fall, now, numbers) <= self.tolerance:
                 raise StopIteration
 

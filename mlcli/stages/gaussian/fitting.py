@@ -79,15 +79,10 @@ class Problem:
 
     def lowered(self, start: State, minimize: Minimize) -> tuple[State, Iterated[Point]]:
         """The minimum that steps from a state lead to, and how they went."""
-        first = least = self(start)[0]
 
         def function(values: Array) -> tuple[float, Array]:
-            nonlocal least
-            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a step may go too far,
+            with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a step may go too far
                 value, slope = self(self.at(start, values))
-            if not np.isfinite(value):  # and is taken back by a value as far above the start as that is above the least
-                return 2 * first - least + 1.0, np.zeros(len(values))
-            least = min(least, value)
             return value, self.vector(slope)
 
         ended = minimize(function, self.vector(start), numbers=self.evidence.data.cells)

@@ -8,12 +8,14 @@ missing values", 2010.
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import EPS, inverse, root_positive
 from mlcli.stages.latent.model import COUNT, FEWER, Grouped, Latent, Posterior, posterior
 
 
+@result("estimate")
 @frozen
 class Estimate:
     """The model after some steps, and the posterior that the last of them started from."""

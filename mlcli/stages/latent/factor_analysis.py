@@ -9,6 +9,7 @@ factor analysis", 1967; Lawley and Maxwell, "Factor analysis as a statistical me
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import EPS, symmetric_eigen
@@ -99,6 +100,7 @@ class Bounds:
         return np.asarray(~pressed)
 
 
+@result("factors")
 @frozen
 class Estimate:
     """The factor model at some parameters."""

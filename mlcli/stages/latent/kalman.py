@@ -10,12 +10,13 @@ noise, where the number of columns enters through K x K matrices only.
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stored import stored
+from mlcli.base.stored import result, stored
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.algebra.linalg import EPS, require_finite, symmetric_eigen
 
 
 @stored("state-space", transition="cc", innovation="cc", loadings="dc", noise="d")
+@result("state-space")
 @frozen
 class StateSpace:
     """The parameters of the model but for the start."""
@@ -77,6 +78,7 @@ class Filtered:
     log_likelihood: float
 
 
+@result("smoothed")
 @frozen
 class Smoothed:
     """States given all rows."""

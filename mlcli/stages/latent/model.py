@@ -5,7 +5,7 @@ import numpy as np
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
-from mlcli.base.stored import stored
+from mlcli.base.stored import result, stored
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.linalg import EPS, inverse, symmetric_eigen
@@ -15,6 +15,7 @@ COUNT, FEWER = "method.eigensolve.components", "ask for fewer axes"  # where sys
 
 
 @stored("latent", mean="d", loadings="dq")
+@result("latent")
 @frozen
 class Latent:
     """The parameters of the model."""
@@ -89,6 +90,7 @@ class Grouped:
         return row_blocks(len(self.values), BLOCK, width)
 
 
+@result("posterior")
 @frozen
 class Posterior:
     """What is known of each row's coordinates: x | y ~ N(mean, σ² M⁻¹), one covariance for each group."""

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.algebra.linalg import inverse, singular
@@ -68,6 +69,7 @@ class Promax(Options):
 Rotation = Annotated[Unrotated | Varimax | Promax, Field(discriminator="name")]
 
 
+@result("turned")
 @frozen
 class Turned:
     """A rotation during the iteration."""

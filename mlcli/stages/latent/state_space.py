@@ -9,6 +9,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.quantity import Quantity
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note, running
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.algebra.iterate import Iterate, objective_change
@@ -25,6 +26,7 @@ STEADY = 10  # steps considered for convergence
 STEP = 6e-5  # seconds of the smoother for a row
 
 
+@result("state-space-fit")
 @frozen
 class Fitted:
     """A model with the states of the sequence that it was fitted to."""

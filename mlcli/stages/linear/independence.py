@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import singular
@@ -16,6 +17,7 @@ Order = Literal["symmetric", "deflation"]
 Values = tuple[Array, Array, Array]  # G, its derivative and its second derivative
 
 
+@result("unmixing")
 @frozen
 class Unmixing:
     """Orthonormal directions of white data, and how far from Gaussian the data is along them."""

@@ -9,9 +9,11 @@ import numpy as np
 import optax
 
 from mlcli.base.blocks import row_blocks
+from mlcli.base.checkpoints import Place, loop
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance, note, part, stage
+from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
 from mlcli.stages.neural.backend import Traced, held_to_threads, jax, jnp, random
@@ -41,6 +43,7 @@ class Objective(Protocol):
         """Encoder and decoder."""
 
 
+@result("training")
 @frozen
 class Checkpoint:
     """Where training stands between two epochs: what it goes on from, to the same bits."""
@@ -132,17 +135,18 @@ def compiled(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any
 
 
 @stage("training")
-def trained(objective: Objective, rows: Rows, start: Any, learning: Learning, begun: Checkpoint | None = None,
-            keep: Callable[[Checkpoint], None] | None = None) -> Trained:
-    """Steps down from `start`, or from where a training that was `begun` stood; `keep` is given a checkpoint an epoch.
+def trained(objective: Objective, rows: Rows, start: Any, learning: Learning) -> Trained:
+    """Steps down from `start`; each epoch offers a checkpoint. Raises NumericalError if the objective is not finite."""
+    with loop(Checkpoint) as place:
+        return _trained(objective, rows, start, learning, place)
 
-    Raises NumericalError where the objective is not finite.
-    """
+
+def _trained(objective: Objective, rows: Rows, start: Any, learning: Learning, kept: Place[Checkpoint]) -> Trained:
     held_to_threads()
     optimizer, step, judged = compiled(objective, learning.decay)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf, rows.kind), start)
     tree, moments = jax.tree.structure(weights), optimizer.init(weights)
-    now = begun or Checkpoint(leaves(weights), leaves(moments), leaves(weights), np.inf, 0, np.zeros((0, 2)))
+    now = kept.left or Checkpoint(leaves(weights), leaves(moments), leaves(weights), np.inf, 0, np.zeros((0, 2)))
     moments = jax.tree.unflatten(jax.tree.structure(moments), now.moments)
     weights, batches = jax.tree.unflatten(tree, now.weights), len(rows.shuffled(0, learning.batch))
     for epoch in range(len(now.trace), learning.epochs):
@@ -158,10 +162,13 @@ def trained(objective: Objective, rows: Rows, start: Any, learning: Learning, be
         now = after(now, (weights, moments), np.array([means[0], value, *means[1:]]), len(rows.held) > 0)
         with part(f"epoch, objective {means[0]:.4g}"):
             advance(epoch + 1, learning.epochs)
-        if keep is not None:
-            keep(now)
+        kept.offer(partial(_itself, now))
     return Trained(jax.tree.unflatten(tree, now.best), now.trace, len(now.trace) - now.since, rows.held,
                    objective.figures)
+
+
+def _itself(checkpoint: Checkpoint) -> Checkpoint:
+    return checkpoint
 
 
 def judgment(judged: Callable[..., Any], weights: Any, rows: Rows) -> float:

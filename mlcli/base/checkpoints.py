@@ -1,0 +1,50 @@
+"""Checkpoints: where a loop stands. It offers them to whoever keeps them, and goes on from the one that was left.
+
+A loop is an iteration, the passes of an eigensolver or the epochs of a training; it knows of no keeper. What it goes on
+from leads to the same bytes. A loop inside of another one offers none: the outer one repeats it.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Generic, Protocol, TypeVar
+
+C = TypeVar("C")
+
+
+class Place(Generic[C]):
+    """Where a loop's checkpoints go: nowhere."""
+
+    left: C | None = None  # the checkpoint of an earlier process
+
+    def offer(self, checkpoint: Callable[[], C]) -> None:
+        """Between two steps: what is kept is written before the loop goes on, so that it need not be a copy."""
+
+
+class Keeper(Protocol):
+    """Who keeps checkpoints."""
+
+    def place(self, kind: type[Any]) -> Place[Any]:
+        """The place of the next loop, whose checkpoints are of this kind."""
+
+
+_keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
+
+
+@contextmanager
+def keeping(keeper: Keeper | None) -> Iterator[None]:
+    """Has a keeper offered the checkpoints of the loops in a block; or nobody."""
+    token = _keeper.set(keeper)
+    try:
+        yield
+    finally:
+        _keeper.reset(token)
+
+
+@contextmanager
+def loop(kind: type[C]) -> Iterator[Place[C]]:
+    """The place of a loop, which is the block."""
+    keeper = _keeper.get()
+    place: Place[C] = Place() if keeper is None else keeper.place(kind)
+    with keeping(None):
+        yield place

@@ -1,0 +1,178 @@
+"""Claims: a hidden folder beside an output belongs to the one process that makes the output.
+
+It is named .OUTPUT.KEY.claim, where KEY stands for the output's whole name, and holds `owner` and what a run keeps to
+go on from. Its owner locks it and its supervisor touches `owner` again and again. Where locks do not reach from
+machine to machine, an `owner` that has not been touched for a while, by the clock of the file system, is dead.
+"""
+
+import fcntl
+import json
+import os
+import re
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from mlcli.base.board import BOARD
+from mlcli.base.drafts import LONGEST, impossible, key_of, running_kernel, with_parents
+from mlcli.base.frozen import frozen
+from mlcli.base.mounts import mount_of
+from mlcli.base.unfinished import inode_of, remove
+from mlcli.errors import TryAgain
+
+OWNER = "owner"
+NAME = re.compile(r"\..+\.[0-9a-f]{8}\.claim", re.DOTALL)
+STALE = 60.0  # seconds after which an owner that was not touched is dead
+TRIES = 20  # each fails only where another process removes the folder at the same moment
+
+
+@frozen
+class Claim:
+    """A folder that this process owns."""
+
+    path: Path
+    token: str  # in its `owner`
+
+    @property
+    def kept(self) -> bool:
+        """Whether anything is kept there to go on from."""
+        return any(path.name != OWNER and not path.name.startswith(".") for path in self.path.iterdir())
+
+    def forget(self) -> None:
+        """Removes what is kept."""
+        for path in [*self.path.iterdir()]:
+            if path.name != OWNER:
+                remove(path)
+
+    def require(self) -> None:
+        """Raises TryAgain where another process took the folder meanwhile: this one had been suspended too long."""
+        if _owner(self.path).get("token") != self.token:
+            raise TryAgain("LOCK-LOST", "another job took this one for dead and makes the same output",
+                           where=str(self.path)[:80], hint="wait for it, or choose another output with -o")
+
+
+@contextmanager
+def claimed(output: Path) -> Iterator[Claim]:
+    """The claim of an output; the folder is removed at the end where it holds nothing but its owner.
+
+    Raises TryAgain where a live process owns it, OutputRefused and StorageError where nothing can be written.
+    """
+    path = output.with_name(f".{output.name[:LONGEST]}.{key_of(output)}.claim")
+    with with_parents(output):
+        with _writing(output):
+            descriptor = _taken(path, output)
+        try:
+            with _writing(output):
+                token = _sign(path)
+            BOARD.post(claim=os.fspath(path))
+            yield Claim(path, token)
+        finally:
+            BOARD.post(claim=None, kept=not _leave(path))
+            os.close(descriptor)
+
+
+def tidy(folder: Path) -> None:
+    """Removes the claims in a folder whose owners are dead, where nothing is kept to go on from."""
+    with suppress(OSError):
+        for path in [Path(entry.path) for entry in os.scandir(folder) if NAME.fullmatch(entry.name)]:
+            with suppress(OSError):
+                descriptor = _opened(path)
+                try:
+                    if not _held(descriptor, path):
+                        _leave(path)
+                finally:
+                    os.close(descriptor)
+
+
+@contextmanager
+def _writing(output: Path) -> Iterator[None]:
+    """Says of what goes wrong that nothing can be written there."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        raise impossible("write here", output.parent, error) from error
+
+
+def _taken(path: Path, output: Path) -> int:
+    """The folder, made if need be and locked, as an open descriptor."""
+    for _ in range(TRIES):
+        with suppress(FileExistsError):
+            path.mkdir()
+        with suppress(FileNotFoundError):
+            descriptor = _opened(path)
+            if _held(descriptor, path):
+                os.close(descriptor)
+                raise _locked(path, output)
+            if os.fstat(descriptor).st_ino == inode_of(path):
+                return descriptor
+            os.close(descriptor)
+    raise _locked(path, output)
+
+
+def _opened(path: Path) -> int:
+    return os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def _held(descriptor: int, path: Path) -> bool:
+    """Whether a live process owns the folder; where not, it is locked."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        locks = True
+    except BlockingIOError:
+        return True
+    except OSError:  # no locks here
+        locks = False
+    owner = _owner(path)
+    here = owner.get("system") == running_kernel() or mount_of(path).local
+    return bool(owner) and not (locks and here) and _age(path) < STALE
+
+
+def _age(path: Path) -> float:
+    """Seconds since the owner was touched, both times by the clock of the file system."""
+    probe = path / f".{secrets.token_hex(4)}"
+    try:
+        probe.touch()
+        return probe.stat().st_mtime - (path / OWNER).stat().st_mtime
+    finally:
+        probe.unlink(missing_ok=True)
+
+
+def _sign(path: Path) -> str:
+    """Makes this process the owner; returns the token that says so."""
+    token = secrets.token_hex(8)
+    aside = path / f".{token}"
+    facts = {"host": os.uname().nodename, "process": os.getpid(), "system": running_kernel(), "token": token}
+    aside.write_text(json.dumps(facts), encoding="utf-8")
+    aside.rename(path / OWNER)
+    return token
+
+
+def _owner(path: Path) -> dict[str, Any]:
+    """What `owner` says; empty where there is none."""
+    try:
+        facts = json.loads((path / OWNER).read_text(encoding="utf-8", errors="replace"))
+    except (OSError, ValueError):
+        return {}
+    return facts if isinstance(facts, dict) else {}
+
+
+def _leave(path: Path) -> bool:
+    """Removes the folder unless something is kept in it; whether it is gone."""
+    with suppress(OSError):
+        held = [*path.iterdir()]
+        for part in held:
+            if part.name.startswith("."):  # what was being written
+                remove(part)
+        if all(part.name == OWNER or part.name.startswith(".") for part in held):
+            remove(path / OWNER)
+            path.rmdir()
+    return not path.exists()
+
+
+def _locked(path: Path, output: Path) -> TryAgain:
+    owner = _owner(path)
+    by = f" (process {owner['process']} on {owner['host']})" if {"process", "host"} <= owner.keys() else ""
+    return TryAgain("LOCKED", f"another job is making this output{by}", where=str(output)[:80],
+                    hint="wait for it, or choose another with -o")

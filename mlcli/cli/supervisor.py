@@ -1,0 +1,183 @@
+"""The supervisor: a small process that starts the one which computes, forwards signals to it, and reports its death.
+
+It imports nothing heavy and computes nothing, so that it can act whatever the other one, the worker, does: inside
+LAPACK no handler of a signal runs, and nothing runs after an out-of-memory kill or a crash. The two share the board
+(`base/board.py`). What the worker left unfinished is removed here; publication itself is a single rename, which the
+worker makes.
+"""
+
+import ctypes
+import math
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+from typing import Any
+
+from mlcli.base.board import BOARD
+from mlcli.base.stopping import NUDGE, PATIENT, TIME_UP, heeded
+from mlcli.errors import STOPPING, DataError, MlcliError, OutOfMemory, StorageError, TimeUp, TryAgain
+
+GRACE = 0.15  # seconds that the worker has to clean up after itself
+LINGER = 1.0  # seconds that are spent at most on ending what the worker had started
+PATIENCE = 60.0  # seconds that it has to come to a checkpoint
+TICK = 0.5  # seconds between two looks at the time
+BEAT = 10.0  # seconds between two signs of life; `claims.STALE` is several of them
+JOB_END, SPARED = "SLURM_JOB_END_TIME", 10.0  # seconds since 1970, and seconds that are left to the job after a run
+DEATH_SIGNAL, SUBREAPER = 1, 36  # of prctl, in linux/prctl.h
+
+
+def supervise() -> None:
+    """Returns in a new process, the worker; this one waits for it and ends with its exit code.
+
+    Where the system starts no process, or lacks the calls, there is no supervisor. Signals must be blocked.
+    """
+    if not hasattr(signal, "sigtimedwait"):
+        return
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # ignored, it would lose the exit code
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+    own = os.getpid()
+    try:
+        worker = os.fork()
+    except OSError:
+        worker = None
+    if worker:
+        os._exit(Supervisor(worker).code())
+    signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    BOARD.supervised = worker is not None
+    if BOARD.supervised:
+        process_control(DEATH_SIGNAL, signal.SIGKILL)
+        if os.getppid() != own:  # it died before that
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def process_control(option: int, value: int) -> None:
+    """Linux's prctl, where there is one."""
+    call = getattr(ctypes.CDLL(None), "prctl", None)
+    if call is not None:
+        call(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+class Supervisor:
+    """Waits for the worker, for signals, and for the end of the time."""
+
+    def __init__(self, worker: int) -> None:
+        self.worker = worker
+        self.heeded = heeded()
+        self.begun = self.beaten = time.monotonic()
+        self.first = 0  # signal that was received
+        self.end = math.inf  # when the worker is ended by force
+        job_end = os.environ.get(JOB_END, "")
+        self.job_end = float(job_end) if job_end.isdecimal() and float(job_end) > time.time() else math.inf
+        process_control(SUBREAPER, 1)  # processes that the worker started become children of this one when it dies
+
+    def code(self) -> int:
+        """The exit code, once the worker has ended."""
+        while True:
+            ended, status, used = os.wait4(self.worker, os.WNOHANG)
+            if ended:
+                return self.ended(status, used.ru_maxrss)
+            wait = max(0.0, min(self.end - time.monotonic(), TICK))
+            received = signal.sigtimedwait({*self.heeded, signal.SIGCHLD}, wait)
+            if received is None:
+                self.tick()
+            elif received.si_signo in self.heeded:
+                self.stop(received.si_signo)
+            if time.monotonic() >= self.end:
+                os.kill(self.worker, signal.SIGKILL)
+
+    def tick(self) -> None:
+        """Shows others that the owner of the claim is alive, and looks after the time."""
+        facts, now = BOARD.read(), time.monotonic()
+        if now - self.beaten >= BEAT:
+            self.beaten = now
+            for claim in filter(None, (one.get("claim") for one in BOARD.read_all())):
+                with suppress(OSError):
+                    os.utime(os.path.join(claim, "owner"))  # noqa: PTH118 (no import)
+        limit = facts.get("limit", math.inf)
+        left = min(self.begun + limit - now, self.job_end - SPARED - time.time())
+        if left <= min(PATIENCE, limit / 4) and not self.first:
+            self.stop(TIME_UP)
+            self.end = now + max(left, 0.0)
+
+    def stop(self, number: int) -> None:
+        """Asks the worker to end; after a second signal it is ended."""
+        now = time.monotonic()
+        self.end = now if self.first else now + (PATIENCE if number in PATIENT else GRACE)
+        if not self.first:
+            self.first = number
+            BOARD.ask(number)
+            os.kill(self.worker, NUDGE)
+
+    def ended(self, status: int, memory: int) -> int:
+        """The exit code of a worker that ended with this status, after `memory` KiB at most; a death is reported."""
+        if os.WIFEXITED(status):
+            return os.WEXITSTATUS(status)
+        end_children()
+        facts = BOARD.read()
+        kept = any([remove_unfinished(one) for one in BOARD.read_all()])
+        if not self.first:
+            return report(died_of(os.WTERMSIG(status), facts.get("doing", ""), memory / 2**10, kept=kept))
+        number = self.first
+        kind = (TryAgain if kept else TimeUp) if number == TIME_UP else STOPPING[signal.Signals(number)]
+        if not facts.get("told"):
+            early = f"mlcli: error[E-STOPPED]: stopped by signal {number}\n"  # before there were words for it
+            os.write(2, facts.get("words", {}).get(str(number), (early, early))[kept].encode())
+        return kind.exit_code
+
+
+def end_children() -> None:
+    """Ends the processes that the worker had started; the list of them may lag behind for a moment."""
+    until = time.monotonic() + LINGER
+    with suppress(OSError):  # there are none, or no such list
+        while time.monotonic() < until:
+            with open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as children:  # noqa: PTH123
+                for child in children.read().split():
+                    os.kill(int(child), signal.SIGKILL)
+            while os.waitpid(-1, os.WNOHANG)[0]:  # which raises where none is left
+                pass
+            time.sleep(0.005)
+
+
+def remove_unfinished(facts: dict[str, Any]) -> bool:
+    """Removes what a dead process was writing, but for what it kept to go on from; whether there is such."""
+    from pathlib import Path
+
+    entries, claim = facts.get("unfinished", []), facts.get("claim")
+    if entries:
+        from mlcli.base.unfinished import remove_all
+
+        remove_all([(Path(path), inode) for path, inode in entries])
+    if not claim:
+        return False
+    from mlcli.base.claims import tidy
+
+    tidy(Path(claim).parent)
+    return Path(claim).exists()
+
+
+def died_of(number: int, doing: str, memory: float, *, kept: bool) -> MlcliError:
+    """The error for a worker that a signal ended which nobody sent to this process."""
+    name = signal.Signals(number).name if number in set(signal.Signals) else f"signal {number}"
+    known = (f"it was at: {doing or 'start'}; it had used {memory:,.0f} MiB at most"
+             + ("; the same command goes on from what was kept" if kept else ""))
+    if number == signal.SIGKILL:
+        return OutOfMemory("KILLED", "the system killed the computation (SIGKILL), as it does where memory runs out",
+                           where=known, hint="use fewer rows or another method, or ask for more memory")
+    if number == signal.SIGBUS:
+        return StorageError("BUS", "a file that was being read or written is shorter than it was, or its disk is full "
+                            "or failing (SIGBUS)", where=known, hint="check the disk, and who changes the input")
+    if doing.partition(",")[0] == "read":
+        return DataError("READER-CRASH", f"the input makes its reader crash ({name})", where=known,
+                         hint="the file is damaged; write it again")
+    return MlcliError("CRASH", f"the computation crashed ({name})", where=known,
+                      hint="run `mlcli doctor`; if it finds nothing, this is a bug: please report it with this line")
+
+
+def report(error: MlcliError) -> int:
+    """Shows an error as every command does; returns its exit code."""
+    from mlcli.cli.failure import Form, rendered, say
+
+    say(("\x1b[?25h" if sys.stderr and sys.stderr.isatty() else "") + rendered(error, Form.of(sys.argv[1:])))
+    return error.exit_code

@@ -1,0 +1,170 @@
+"""What a run keeps so that the same command goes on from it: results of stages, and checkpoints of loops.
+
+The files are those of the stage cache, in the folder of the output's claim. A key follows from content alone, so that
+nothing is taken that another input, configuration or version has made. It is made only where something is looked for
+or kept, and what is kept costs no more than a small share of the time that it saves.
+"""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from mlcli.base import stopping
+from mlcli.base.checkpoints import Place
+from mlcli.base.options import Options
+from mlcli.base.stage import Note, Stage, Watcher, tell
+from mlcli.base.stored import RESULTS
+from mlcli.engine.cache import Folder
+from mlcli.storage.archive import Archive, parts_of
+from mlcli.storage.keys import Keys
+
+EVERY = 10.0  # seconds of a loop, or of a stage, that are worth keeping what came of them
+SHARE = 0.05  # of these seconds that keeping may take
+SPEED = 2e8  # bytes a second that are hashed and written; less once it was measured
+
+
+@dataclass
+class Scope:
+    """What runs next: a stage, or a whole run; the loops in it are known by their number."""
+
+    name: str
+    inputs: Callable[[], Any]
+    loops: int = 0
+
+    @cached_property
+    def key(self) -> str | None:
+        """The key of the content of the inputs; None where there is none: live state."""
+        try:
+            return Keys().of((self.name, self.inputs()))
+        except TypeError:
+            return None
+
+    def file(self, kind: str, number: int = 0) -> str:
+        """The name of the file for the result, or for the checkpoint of a loop; empty where there is no key."""
+        prefix = f"{self.name} {kind}".strip().replace(" ", "-")
+        return f"{prefix}-{Keys().of((self.key, kind, number))}.stage" if self.key else ""
+
+
+class Resuming(Watcher):
+    """Keeps what a run may go on from in a folder, and answers with what an earlier process kept there.
+
+    `environment` says what results depend on besides their inputs: versions, kernels, threads. What has more than
+    `room` bytes is not kept; nor are results of stages without `results`, where a cache has them.
+    """
+
+    def __init__(self, folder: Folder, environment: Callable[[], Any], room: float, *, results: bool = True) -> None:
+        self.folder, self.environment, self.room, self.results = folder, environment, room, results
+        self.taken: list[str] = []  # names of what an earlier process had kept
+        self._left = [entry.path.name for entry in folder.entries()]
+        self._archive, self._speed = Archive(RESULTS, finite=False), SPEED
+        self._scopes = [Scope("run", lambda: object())]  # of which nothing is kept until it is known what it is
+        self._noted: list[list[Note]] = []  # of each stage that is being computed
+
+    @contextmanager
+    def fitting(self, inputs: Callable[[], Any]) -> Iterator[None]:
+        """Says what the run's own loops follow from; inside, a stop waits for a checkpoint where it can."""
+        self._scopes[0] = Scope("run", lambda: (inputs(), self.environment()))
+        with stopping.at_checkpoints():
+            yield
+
+    def note(self, note: Note) -> None:
+        """A note, which belongs to the result of every stage that is being computed."""
+        for notes in self._noted:
+            notes.append(note)
+
+    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
+        """The result of a stage: an earlier process's, else that of the call."""
+        if stage.version is None:
+            return call()
+        scope = Scope(stage.name, lambda: (stage.version, inputs, self.environment()))
+        known = self._found(scope, "") if self.results else None
+        if known is not None:
+            for note in known[1]:
+                tell(note)
+            return known[0]
+        with self._inside(scope) as notes:
+            begun = time.monotonic()
+            result = call()
+            if self.results:
+                self.keep(scope, "", 0, time.monotonic() - begun, (result, notes))
+        stopping.pause()
+        return result
+
+    def place(self, kind: type[Any]) -> Place[Any]:
+        """The place of the next loop of the stage that is running, or of the run."""
+        scope = self._scopes[-1]
+        scope.loops += 1
+        known = self._found(scope, "at", scope.loops)
+        return Kept(self, scope, None if known is None or not isinstance(known[0], kind) else known[0])
+
+    def keep(self, scope: Scope, kind: str, number: int, seconds: float, value: Any) -> bool:
+        """Writes a value that has taken so many seconds, if it is worth that; whether it was tried."""
+        if seconds < EVERY and not stopping.pending():
+            return False
+        size = size_of(value)
+        cheap = size <= SHARE * seconds * self._speed
+        if size > self.room or not (cheap or stopping.pending()) or not (name := scope.file(kind, number)):
+            return False
+        begun = time.monotonic()
+        self.folder.keep(name, self._archive, value if kind == "" else (value, ()), {"stage": scope.name})
+        self._speed = min(self._speed, max(size, 1 << 20) / max(time.monotonic() - begun, 1e-3))
+        return True
+
+    def _found(self, scope: Scope, kind: str, number: int = 0) -> Any:
+        """What an earlier process kept, with its notes."""
+        prefix = f"{scope.name} {kind}".strip().replace(" ", "-")
+        if not any(name.rpartition("-")[0] == prefix for name in self._left) or not (name := scope.file(kind, number)):
+            return None
+        known = self.folder.take(name, self._archive)
+        if known is not None:
+            self.taken.append(scope.name)
+        return known
+
+    @contextmanager
+    def _inside(self, scope: Scope) -> Iterator[list[Note]]:
+        """Makes a stage the one that is running."""
+        self._scopes.append(scope)
+        self._noted.append([])
+        try:
+            yield self._noted[-1]
+        finally:
+            self._scopes.pop()
+            self._noted.pop()
+
+
+class Kept(Place[Any]):
+    """The place of a loop that is kept."""
+
+    def __init__(self, keeper: Resuming, scope: Scope, left: Any) -> None:
+        self.keeper, self.scope, self.number, self.left = keeper, scope, scope.loops, left
+        self.last = time.monotonic()
+
+    def offer(self, checkpoint: Callable[[], Any]) -> None:
+        """Keeps the checkpoint where that is worth it, and always before the run pauses."""
+        seconds = time.monotonic() - self.last
+        if seconds < EVERY and not stopping.pending():
+            return
+        if self.keeper.keep(self.scope, "at", self.number, seconds, checkpoint()):
+            self.last = time.monotonic()
+        stopping.pause()
+
+
+def size_of(value: Any) -> int:
+    """The bytes of the arrays of a value; infinite for what is not plain data."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    if value is None or isinstance(value, bool | int | float | str | Options):
+        return 0
+    if isinstance(value, Mapping):
+        return sum(map(size_of, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(size_of, value))
+    try:
+        return size_of(parts_of(value))
+    except TypeError:
+        return 1 << 62

@@ -1,0 +1,55 @@
+"""A run that keeps what the same command can go on from, and what run.json says of one that went on."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mlcli.base.checkpoints import keeping
+from mlcli.base.claims import Claim, claimed
+from mlcli.base.compute import Compute
+from mlcli.base.publish import refuse_existing
+from mlcli.base.replaceable import require_run
+from mlcli.base.stage import listening
+from mlcli.engine.cache import Folder
+from mlcli.engine.resume import Resuming
+from mlcli.errors import MlcliError, OutOfMemory, StorageError, TryAgain
+from mlcli.rundir.machine import environment
+
+PART = 16  # of the memory that a run may use: nothing larger is kept
+PASSING = (StorageError, OutOfMemory, TryAgain)  # after which the same command can go on
+
+
+@contextmanager
+def owning(output: Path, *, force: bool) -> Iterator[Claim]:
+    """The claim of a run's output; what is kept there vanishes once the run is done, or fails for good.
+
+    Raises OutputRefused where the output exists and is not to be replaced, and TryAgain where another job makes it.
+    """
+    output = Path.cwd() / output  # not resolved, as its draft is not
+    refuse_existing(output, "folder", require_run, force=force)
+    with claimed(output) as claim:
+        try:
+            yield claim
+            claim.forget()
+        except PASSING:
+            raise
+        except MlcliError:
+            claim.forget()
+            raise
+
+
+@contextmanager
+def resuming(claim: Claim, compute: Compute, *, results: bool) -> Iterator[Resuming]:
+    """Keeps checkpoints, and with `results` those of stages, in the folder of a claim, and goes on from these."""
+    resume = Resuming(Folder(claim.path), partial(environment, compute.thread_count()),
+                      compute.memory_bytes() / PART, results=results)
+    with listening(resume), keeping(resume):
+        yield resume
+
+
+def resumed_by(resume: Resuming) -> dict[str, Any]:
+    """What run.json says of a run that went on: how often something was taken, by stage; nothing for any other."""
+    return {"resumed": dict(Counter(resume.taken))} if resume.taken else {}

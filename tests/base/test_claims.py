@@ -1,0 +1,140 @@
+"""One process makes an output at a time; the claim of a dead one is taken over, on this machine and on others."""
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mlcli.base import claims
+from mlcli.base.claims import OWNER, claimed, tidy
+from mlcli.base.mounts import Mount
+from mlcli.errors import OutputRefused, StorageError, TryAgain
+
+DYING = """
+import os, signal, sys; from pathlib import Path; from mlcli.base.claims import claimed
+with claimed(Path(sys.argv[1])) as claim:
+    if sys.argv[2]: (claim.path / "kept").touch()
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def died(output: Path, *, kept: bool = False) -> Path:
+    """The claim that a process leaves which is killed."""
+    command = [sys.executable, "-c", DYING, output, "kept" if kept else ""]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    (left,) = output.parent.iterdir()
+    return left
+
+
+@pytest.fixture
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A network's file system, where locks say nothing of other machines."""
+    monkeypatch.setattr(claims, "mount_of", lambda path: Mount(path, "nfs4"))
+    yield
+
+
+def of_another_machine(left: Path, *, age: float) -> None:
+    """Makes a claim one that another machine touched some seconds ago."""
+    owner = left / OWNER
+    owner.write_text(json.dumps({**json.loads(owner.read_text()), "system": "0" * 8, "host": "node7"}))
+    now = owner.stat().st_mtime
+    os.utime(owner, (now - age, now - age))
+
+
+def test_an_output_has_one_owner_and_others_are_told_which(tmp_path: Path) -> None:
+    with claimed(tmp_path / "deep" / "out"), pytest.raises(TryAgain) as refused, claimed(tmp_path / "deep" / "out"):
+        pytest.fail("two owners")
+    assert refused.value.exit_code == 75
+    assert f"process {os.getpid()} on {os.uname().nodename}" in refused.value.what
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_output_of_the_same_folder_is_free(tmp_path: Path) -> None:
+    with claimed(tmp_path / "a"), claimed(tmp_path / "b"):
+        assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_claim_of_a_killed_process_is_taken_over_with_what_it_kept(tmp_path: Path) -> None:
+    left = died(tmp_path / "out", kept=True)
+    tidy(tmp_path)
+    assert left.exists()
+    with claimed(tmp_path / "out") as claim:
+        assert claim.path == left and claim.kept
+        (left / "kept").unlink()
+        assert not claim.kept
+    assert not left.exists()
+
+
+def test_a_claim_that_keeps_nothing_vanishes_when_its_owner_is_dead(tmp_path: Path) -> None:
+    with claimed(tmp_path / "alive") as claim:
+        tidy(tmp_path)
+        assert claim.path.exists()
+    died(tmp_path / "out")
+    tidy(tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_the_claim_of_another_machine_holds_as_long_as_it_is_touched(tmp_path: Path) -> None:
+    left = died(tmp_path / "out")
+    of_another_machine(left, age=claims.STALE / 2)
+    with pytest.raises(TryAgain, match="on node7"), claimed(tmp_path / "out"):
+        pytest.fail("two owners")
+    tidy(tmp_path)
+    of_another_machine(left, age=claims.STALE * 2)
+    with claimed(tmp_path / "out") as claim:
+        claim.require()
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("elsewhere")
+def test_who_was_taken_for_dead_does_not_publish(tmp_path: Path) -> None:
+    with pytest.raises(TryAgain, match="took this one for dead"), claimed(tmp_path / "out") as claim:
+        claim.require()
+        claims._sign(claim.path)  # as another machine does after STALE seconds
+        claim.require()
+
+
+def test_where_there_are_no_locks_the_owner_is_dead_when_it_is_not_touched(
+        tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(9, "no locks for folders, as on NFS")
+
+    left = died(tmp_path / "out")
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(TryAgain), claimed(tmp_path / "out"):
+        pytest.fail("two owners")
+    of_another_machine(left, age=claims.STALE * 2)
+    with claimed(tmp_path / "out") as claim:
+        claim.require()
+
+
+@pytest.mark.parametrize("owner", [b"", b"[]", b"\xff{", b"{}", b'{"token": 7}'])
+def test_a_damaged_owner_is_no_owner(tmp_path: Path, owner: bytes) -> None:
+    left = died(tmp_path / "out")
+    (left / OWNER).write_bytes(owner)
+    with claimed(tmp_path / "out") as claim:
+        claim.require()
+
+
+def test_a_place_where_nothing_can_be_written_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputRefused), claimed(tmp_path / "file" / "out"):
+        pytest.fail("claimed")
+
+
+def test_a_full_disk_is_a_storage_error_and_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patched, pytest.raises(StorageError) as failed:
+        patched.setattr(Path, "write_text", full)
+        with claimed(tmp_path / "out"):
+            pytest.fail("claimed")
+    assert failed.value.exit_code == 74 and not list(tmp_path.iterdir())

@@ -1,0 +1,173 @@
+"""Runs that are stopped, killed or out of time, and begun again by the same command: the same bytes in the end."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.support import process, write_points
+from tests.processes import neutral
+
+SLOW = """
+import sys, time
+import mlcli.cli.program
+from mlcli.__main__ import main
+
+dispatch = mlcli.cli.program.dispatch
+
+def slowly(arguments):
+    from mlcli.engine import resume
+    resume.EVERY, resume.SHARE = 0.0, 1e9
+    offer = resume.Kept.offer
+    def told(place, checkpoint):
+        print("offered", file=sys.stderr)
+        time.sleep({pause})
+        offer(place, checkpoint)
+    resume.Kept.offer = told
+    dispatch(arguments)
+
+mlcli.cli.program.dispatch = slowly
+sys.argv = ["mlcli", *sys.argv[1:]]
+main()
+"""
+EMBED = ["embed", "data.csv", "-o", "out", "-q", "--method", "fa", "-p", "1", "--threads", "1",
+         "--set", "report.quality=null", "--set", "report.dimension=false", "--set", "method.iterate.tolerance=1e-12"]
+
+
+def begin(*more: str, pause: float = 0.02) -> subprocess.Popen[bytes]:
+    """Begins a run that keeps a checkpoint of every step of an iteration."""
+    return subprocess.Popen([sys.executable, "-P", "-c", SLOW.format(pause=pause), *EMBED, *more],
+                            stderr=subprocess.PIPE, env=neutral())
+
+
+def after_steps(child: subprocess.Popen[bytes], count: int) -> None:
+    """Waits until a run has gone some steps."""
+    assert child.stderr
+    for _ in range(count):
+        assert child.stderr.readline() == b"offered\n"
+
+
+def ended(child: subprocess.Popen[bytes]) -> tuple[int, str]:
+    """The exit code of a run, and what it said besides its steps."""
+    assert child.stderr
+    lines = child.stderr.read().decode().splitlines()  # while standard input stays open
+    code = child.wait(timeout=60)
+    child.communicate()
+    return code, "\n".join(line for line in lines if line != "offered")
+
+
+def files() -> dict[str, bytes]:
+    """The files of a run that hold no times."""
+    return {path.name: path.read_bytes() for path in Path("out").iterdir()
+            if path.name not in ("run.json", "report.html")}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """What the run gives when nothing happens to it."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    write_points(folder / "data.csv")
+    subprocess.run([sys.executable, "-P", "-m", "mlcli", *EMBED], check=True, env=neutral(), cwd=folder)
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        return files()
+    finally:
+        os.chdir(before)
+
+
+@pytest.fixture
+def goes_on(undisturbed: dict[str, bytes]) -> Iterator[None]:
+    """What happened leaves no output; the same command then goes on, and leaves nothing but the run."""
+    yield
+    left = {path.name.rpartition(".")[2] for path in Path().iterdir()}
+    assert {"csv", "claim"} <= left <= {"csv", "claim", "folder"}  # a draft, where nobody was left to remove it
+    assert ended(begin(pause=0.0)) == (0, "")
+    assert files() == undisturbed
+    said: dict[str, Any] = json.loads(Path("out/run.json").read_text())
+    assert said["resumed"] == {"run": 1}
+    assert {path.name for path in Path().iterdir()} == {"data.csv", "out"}
+
+
+@pytest.mark.usefixtures("goes_on")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGUSR1, 75), (signal.SIGTERM, 143)])
+def test_a_signal_keeps_what_the_run_goes_on_from(number: signal.Signals, code: int) -> None:
+    child = begin()
+    after_steps(child, 3)
+    child.send_signal(number)
+    assert ended(child) == (code, f"mlcli: error[E-STOPPED]: stopped by {number.name}; "
+                                  "the same command goes on from what was kept")
+
+
+@pytest.mark.usefixtures("goes_on")
+def test_the_time_limit_stops_at_a_checkpoint() -> None:
+    begun = time.monotonic()
+    child = begin("--time-limit", "6s", pause=1.0)
+    assert ended(child) == (75, "mlcli: error[E-TIME-LIMIT]: stopped before the time limit; "
+                                "the same command goes on from what was kept")
+    assert time.monotonic() - begun < 12
+
+
+def test_a_time_limit_without_a_checkpoint_ends_the_run_by_force() -> None:
+    child = process("embed", "-", "-o", "out", "-q", "--time-limit", "2s", stdin=subprocess.PIPE)
+    code, said = ended(child)
+    assert code == 124 and said.startswith("mlcli: error[E-TIME-LIMIT]: the time limit was reached, and nothing")
+    assert list(Path().iterdir()) == [Path("data.csv")]
+
+
+def test_the_end_of_a_slurm_job_is_a_time_limit() -> None:
+    child = process("embed", "-", "-o", "out", "-q", stdin=subprocess.PIPE,
+                    env=neutral(SLURM_JOB_END_TIME=str(int(time.time()) + 12)))
+    assert ended(child)[0] == 124
+
+
+@pytest.mark.usefixtures("goes_on")
+def test_a_killed_run_frees_its_output_for_the_next() -> None:
+    child = begin(pause=1.0)
+    after_steps(child, 3)
+    code, said = ended(begin())
+    assert code == 75 and "E-LOCKED" in said and "another job is making this output (process " in said
+    child.send_signal(signal.SIGKILL)
+    assert ended(child)[0] == -signal.SIGKILL
+
+
+@pytest.mark.usefixtures("goes_on")
+def test_a_computation_that_the_system_kills_says_that_the_run_goes_on() -> None:
+    child = begin()
+    after_steps(child, 3)
+    (worker,) = Path(f"/proc/{child.pid}/task/{child.pid}/children").read_text().split()
+    os.kill(int(worker), signal.SIGKILL)
+    code, said = ended(child)
+    assert code == 137 and "the same command goes on from what was kept" in said
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_runs_killed_at_random_again_and_again(undisturbed: dict[str, bytes]) -> None:
+    """Five hundred kills in the middle of an iteration, each of which the next start goes on from."""
+    generator, kills, runs = random.Random("going on"), 0, 0
+    while kills < 500:
+        child = begin(pause=0.01)
+        assert child.stderr
+        if generator.random() < 0.9:
+            child.stderr.readline()  # a step, or the end: also where the one before is still being killed, with 75
+        time.sleep(generator.uniform(0, 0.3))
+        child.send_signal(signal.SIGKILL)
+        child.communicate()
+        assert child.returncode in (-signal.SIGKILL, 0, 75)
+        kills += child.returncode == -signal.SIGKILL
+        if Path("out").exists():
+            assert files() == undisturbed
+            runs += 1
+            shutil.rmtree("out")
+    print(f"{kills} kills in {runs} runs")
+    assert runs > 5

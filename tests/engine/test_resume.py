@@ -1,0 +1,219 @@
+"""What a run keeps: taken by the same computation only, worth its cost, and with the same bytes in the end."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from mlcli import pipeline
+from mlcli.base import stopping
+from mlcli.base.checkpoints import keeping, loop
+from mlcli.base.claims import claimed
+from mlcli.base.stage import Note, listening, note, stage
+from mlcli.base.stopping import Stopped
+from mlcli.cli.failure import stop_error
+from mlcli.data.samples import sample
+from mlcli.engine import resume
+from mlcli.engine.cache import Folder
+from mlcli.engine.resume import Resuming
+from mlcli.errors import MlcliError, NumericalError, StorageError
+from mlcli.rundir.resumed import owning
+from mlcli.stages.algebra.krylov import Checkpoint
+from mlcli.stages.eigen.spectrum import Spectrum
+from tests.certificate.support import configured
+
+ROLL = sample("swiss-roll", 120, 0).values
+POINTS = np.random.default_rng(0).standard_normal((60, 6)) @ np.random.default_rng(1).standard_normal((6, 6)) + 0.5
+RUNS: dict[str, tuple[dict[str, Any], np.ndarray]] = {
+    "isomap": ({"name": "isomap", "neighbors": {"count": 9}, "paths": {"store": "streamed"},
+                "eigensolve": {"solver": "krylov"}}, ROLL),
+    "lle": ({"name": "lle", "neighbors": {"count": 9}, "eigensolve": {"solver": "krylov"}}, ROLL),
+    "fa": ({"name": "fa"}, POINTS),
+    "ppca": ({"name": "ppca", "solver": "em"}, POINTS),
+    "ica": ({"name": "ica"}, POINTS),
+    "lgssm": ({"name": "lgssm", "iterate": {"limit": 12}}, POINTS),
+    "gplvm": ({"name": "gplvm", "minimize": {"limit": 8}}, POINTS[:25]),
+    "autoencoder": ({"name": "autoencoder", "layers": [4], "learning": {"epochs": 4}}, POINTS),
+}
+EVERY = {"isomap": 2, "lle": 2, "fa": 16}  # how many things are kept before a death
+
+
+class Killed(BaseException):
+    """What ends a run as a kill does: nothing heeds it."""
+
+
+@pytest.fixture
+def eager(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything is worth keeping."""
+    monkeypatch.setattr(resume, "EVERY", 0.0)
+    monkeypatch.setattr(resume, "SPEED", 1e18)
+    monkeypatch.setattr(resume, "SHARE", 1e9)
+
+
+def computed(folder: Path) -> dict[str, bytes]:
+    """The files of a run that hold no times."""
+    return {path.name: path.read_bytes() for path in (folder / "out").iterdir()
+            if path.name not in ("run.json", "report.html")}
+
+
+def run(folder: Path, name: str) -> dict[str, Any]:
+    """What a run says of itself."""
+    pipeline.run(configured(folder, *RUNS[name]), force=True)
+    said: dict[str, Any] = json.loads((folder / "out/run.json").read_text())
+    return said
+
+
+def dies_after(monkeypatch: pytest.MonkeyPatch, every: int) -> list[int]:
+    """Has every so many-th thing that is kept end the process; returns the numbers of all that were kept."""
+    keep, count = Resuming.keep, list[int]()
+
+    def counted(self: Resuming, *arguments: Any) -> bool:
+        kept = keep(self, *arguments)
+        if kept:
+            count.append(len(count))
+            if len(count) % every == 0:
+                raise Killed
+        return kept
+
+    monkeypatch.setattr(Resuming, "keep", counted)
+    return count
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("name", ["isomap", "fa", *(pytest.param(name, marks=pytest.mark.slow)
+                                                   for name in RUNS if name not in ("isomap", "fa"))])
+def test_a_run_that_is_killed_again_and_again_ends_with_the_same_bytes(
+        name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run(tmp_path, name)
+    whole = computed(tmp_path)
+    kept, deaths, said = dies_after(monkeypatch, EVERY.get(name, 4)), 0, {}
+    while not said:
+        try:
+            said = run(tmp_path, name)
+        except Killed:
+            deaths += 1
+    assert deaths >= 1 and len(kept) >= EVERY.get(name, 4) * deaths
+    assert computed(tmp_path) == whole and said["resumed"]
+    assert {path.name for path in tmp_path.iterdir() if path.name.startswith(".")} == set()
+
+
+@pytest.mark.usefixtures("eager")
+@pytest.mark.parametrize("other", ["input", "option", "seed"])
+def test_what_another_run_kept_is_not_taken(other: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    method, points = RUNS["fa"]
+    changed = {"input": (method, points + 1e-9, {}), "option": ({**method, "axes": {"components": 1}}, points, {}),
+               "seed": (method, points, {"compute": {"seed": 3}})}[other]
+    pipeline.run(configured(tmp_path, changed[0], changed[1], **changed[2]), force=True)
+    whole = computed(tmp_path)
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        dies_after(patched, 4)
+        run(tmp_path, "fa")
+    pipeline.run(configured(tmp_path, changed[0], changed[1], **changed[2]), force=True)
+    assert computed(tmp_path) == whole
+    assert "resumed" not in json.loads((tmp_path / "out/run.json").read_text())
+
+
+def checkpoint(size: int = 3) -> Checkpoint:
+    """A checkpoint of a loop."""
+    return Checkpoint.before(np.eye(size)[:, :1])
+
+
+@stage("eigensolve", version=1)
+def solved(values: np.ndarray) -> Spectrum:
+    """A stage with a note."""
+    note("N-SOLVED", "solved")
+    return Spectrum(values, np.ones(len(values)), np.ones(len(values)), 1.0, True)
+
+
+def resuming(folder: Path, **options: Any) -> Resuming:
+    found = Resuming(Folder(folder), lambda: {"kernels": "v3"}, **{"room": 1e9, **options})
+    with found.fitting(lambda: "run"):
+        return found
+
+
+def offered(keeper: Resuming, value: Any, times: int = 1) -> Any:
+    """What was left for a loop that then offers a value."""
+    with keeping(keeper), loop(Checkpoint) as place:
+        for _ in range(times):
+            place.offer(lambda: value)
+        return place.left
+
+
+@pytest.mark.usefixtures("eager")
+def test_loops_are_known_by_their_number_and_by_what_they_follow_from(tmp_path: Path) -> None:
+    first, second = checkpoint(3), checkpoint(4)
+    before = resuming(tmp_path)
+    assert offered(before, first) is None and offered(before, second) is None
+    after = resuming(tmp_path)
+    assert [offered(after, first).block.shape, offered(after, first).block.shape] == [(3, 1), (4, 1)]
+    other = resuming(tmp_path)
+    with other.fitting(lambda: "another run"):
+        assert offered(other, first) is None
+    assert offered(Resuming(Folder(tmp_path), lambda: {}, 1e9), first) is None  # of which nothing is known yet
+
+
+@pytest.mark.parametrize(("every", "speed", "room", "kept"), [
+    (0.0, 1e18, 1e9, True), (3600.0, 1e18, 1e9, False), (0.0, 1e-9, 1e9, False), (0.0, 1e18, 1.0, False)],
+    ids=["worth it", "too little time", "too slow a disk", "too large"])
+def test_what_is_not_worth_it_is_not_kept(every: float, speed: float, room: float, kept: bool, tmp_path: Path,
+                                          monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resume, "EVERY", every)
+    monkeypatch.setattr(resume, "SPEED", speed)
+    offered(resuming(tmp_path, room=room), checkpoint(100))
+    assert bool(list(tmp_path.iterdir())) == kept
+
+
+@pytest.mark.usefixtures("eager")
+def test_the_result_of_a_stage_is_taken_with_its_notes(tmp_path: Path) -> None:
+    notes: list[list[Note]] = []
+
+    class Heard(Resuming):
+        def note(self, note: Note) -> None:
+            super().note(note)
+            notes[-1].append(note)
+
+    for taken in ([], ["eigensolve"]):
+        notes.append([])
+        keeper = Heard(Folder(tmp_path), lambda: 1, 1e9)
+        with listening(keeper):
+            assert solved(np.arange(3.0)).eigenvalues.tolist() == [0.0, 1.0, 2.0]
+        assert keeper.taken == taken and [note.code for note in notes[-1]] == ["N-SOLVED"]
+    with listening(keeper := resuming(tmp_path)):
+        solved(np.arange(4.0))
+    assert keeper.taken == []
+
+
+def test_a_stop_waits_for_a_checkpoint_which_is_kept_whatever_it_costs(tmp_path: Path) -> None:
+    keeper = resuming(tmp_path)
+    with pytest.raises(Stopped) as stopped, keeper.fitting(lambda: "run"):
+        stopping._stop(stopping.TIME_UP, None)
+        offered(keeper, checkpoint(), times=2)
+    assert stopped.value.number == stopping.TIME_UP and not stopping.pending()
+    assert offered(resuming(tmp_path), checkpoint()) is not None
+    with pytest.raises(Stopped):  # outside of a run nothing is waited for
+        stopping._stop(stopping.TIME_UP, None)
+
+
+@pytest.mark.parametrize(("number", "kept", "code"), [(255, True, 75), (255, False, 124), (10, True, 75),
+                                                      (10, False, 75), (15, True, 143)])
+def test_how_a_stop_ends(number: int, kept: bool, code: int) -> None:
+    error = stop_error(number, kept=kept)
+    assert error.exit_code == code and (error.hint == "the same command goes on from what was kept") == kept
+
+
+@pytest.mark.parametrize(("error", "stays"), [(StorageError("FULL", "full"), True), (Killed(), True),
+                                              (NumericalError("FAILED", "failed"), False), (None, False)])
+def test_what_is_kept_stays_only_where_it_can_be_of_use(error: BaseException | None, stays: bool,
+                                                        tmp_path: Path) -> None:
+    try:
+        with owning(tmp_path / "out", force=False) as claim:
+            (claim.path / "kept").touch()
+            if error is not None:
+                raise error
+    except (MlcliError, Killed) as raised:
+        assert raised is error
+    assert bool(list(tmp_path.iterdir())) == stays
+    with claimed(tmp_path / "out") as claim:
+        assert claim.kept == stays
