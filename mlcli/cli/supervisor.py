@@ -116,7 +116,7 @@ class Supervisor:
             return os.WEXITSTATUS(status)
         end_children()
         facts = BOARD.read()
-        kept = any([remove_unfinished(one) for one in BOARD.read_all()])
+        kept = sum(remove_unfinished(one) for one in BOARD.read_all()) > 0
         if not self.first:
             return report(died_of(os.WTERMSIG(status), facts.get("doing", ""), memory / 2**10, kept=kept))
         number = self.first
