@@ -7,8 +7,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mlcli import native
-from mlcli.ahead import Start, begin
-from mlcli.base.frozen import frozen
+from mlcli.ahead import begin
 from mlcli.base.inputs import Input
 from mlcli.base.publish import writing
 from mlcli.base.scaling import all_finite
@@ -31,7 +30,8 @@ from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
 from mlcli.report.fit_tables import forecast_table, loadings_table, posterior_table, trace_table
 from mlcli.report.quality import Measured, quality, shepard_table
-from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
+from mlcli.report.spectrum_table import spectrum_table
+from mlcli.result import Run, facts, summary
 from mlcli.rundir import archive, names
 from mlcli.rundir.cached import answers_of, caching
 from mlcli.rundir.draft import draft, failed_name
@@ -43,31 +43,6 @@ from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.resumed import owning, resumed_by, resuming
 from mlcli.stages.algebra.metrics.points import alike
-from mlcli.stages.eigen.spectrum import Spectrum
-
-LEADING = 10  # eigenvalues reported at the end
-
-
-@frozen
-class Run:
-    """All that a run computed, before anything is written."""
-
-    config: RunConfig  # with defaults resolved for the data
-    start: Start
-    prepared: Table  # the rows that were embedded
-    embedding: Table
-    dropped: tuple[Dropped, ...]
-    model: Model
-
-    @property
-    def source(self) -> Table:
-        """What was read."""
-        return self.start.source
-
-    @property
-    def given(self) -> Table:
-        """All rows that the method was given."""
-        return self.start.prepared.table
 
 
 def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: Folder | None = None) -> dict[str, Any]:
@@ -255,47 +230,6 @@ def refuse_warnings(journal: Journal) -> None:
         raise (NumericalError if stopped else DataError)(
             "STRICT", f"{warning['code']}: {warning['message']}", where="--strict",
             hint="remedy its cause, or leave --strict out")
-
-
-def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:
-    """What run.json says of a run, besides versions and file hashes."""
-    source, config, spectrum = result.source, result.config, result.model.spectrum
-    threads = config.compute.allowed_threads()
-    view = {} if source.view is None else {"view": source.view.facts(config.input.view.path)}
-    return {
-        "method": config.method.name,
-        "input": {**source.facts(config.input.path), **view}, **result.start.facts,
-        "embedding": {"rows": len(result.embedding.ids), "components": len(result.embedding.columns),
-                      "dropped": len(result.dropped)},
-        **({} if spectrum is None else
-           {"spectrum": {"ranked_by": config.method.ranked_by, **spectrum_facts(spectrum)}}),
-        "fit": dict(result.model.fit),
-        "certificate": certificate.verdict,
-        "seed": config.compute.seed, "threads": threads.count, "threads_source": threads.source,
-        "seconds": journal.seconds, "stages": journal.stages,
-        "warnings": journal.noted("W-"), "notes": journal.noted("N-"), "facts": journal.noted("F-"),
-    }
-
-
-def summary(result: Run, journal: Journal, certificate: Certificate, output: str | None,
-            findings: Findings | None = None) -> dict[str, Any]:
-    """What is reported at the end of a run, to people and as JSON."""
-    axes = findings.dimension if findings else None
-    spectrum, kept = result.model.spectrum, len(result.embedding.columns)
-    measured = findings.quality.figures if findings and findings.quality else {}
-    ranks = {} if spectrum is None else {**leading(spectrum, kept), "scree": leading(spectrum, LEADING)}
-    told = facts(result, journal, certificate)
-    return {"run": output, "components": kept, **ranks,
-            "quality": {key: value for key, value in measured.items() if np.ndim(value) == 0},
-            "dimension": axes["recommendation"] if axes else None,
-            **told, "input": {**told["input"], "path": result.config.input.path}}  # as it was given
-
-
-def leading(spectrum: Spectrum, count: int) -> dict[str, Any]:
-    """The first eigenvalues and their shares of the trace; null where that is unknown."""
-    shares = spectrum.proportions[:count]
-    return {"eigenvalues": spectrum.eigenvalues[:count].tolist(),
-            "proportions": shares.tolist() if np.isfinite(shares).all() else None}
 
 
 def _left_out(model: Model, table: Table) -> list[Dropped]:
