@@ -9,9 +9,14 @@ import pytest
 SCRIPT = Path(__file__).with_name("killing.py")
 
 
+def long(*case: str) -> object:
+    """A case of the long suite: another one goes through the same calls and more."""
+    return pytest.param(*case, marks=pytest.mark.slow)
+
+
 @pytest.mark.parametrize(("kind", "force", "lacking"), [
-    ("folder", "", ""), ("folder", "force", ""), ("folder", "force", "exchange"),
-    ("failed", "", ""), ("failed", "force", ""), ("failed", "force", "exchange"),
+    ("folder", "", ""), long("folder", "force", ""), ("folder", "force", "exchange"),
+    long("failed", "", ""), long("failed", "force", ""), ("failed", "force", "exchange"),
     ("file", "", ""), ("file", "", "all"), ("file", "force", ""), ("file", "force", "exchange")])
 def test_killed_at_every_call(tmp_path: Path, kind: str, force: str, lacking: str) -> None:
     command = [sys.executable, SCRIPT, tmp_path, kind, force, lacking]

@@ -32,6 +32,7 @@ def table(own_directory: Path) -> None:
 
 
 OWN = {"cca": ("--view", "view.csv"), "ibfa": ("--view", "view.csv"), "fa": ("-p", "1"),
+       "gpdm": ("--set", "method.minimize.limit=9"), "lgssm": ("--set", "method.iterate.limit=9"),
        "isomap": ("--set", "method.paths.store=memory"), "sde": ("-k", "4", "--set", "method.constraints=at_most")}
 
 
