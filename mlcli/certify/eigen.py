@@ -33,7 +33,7 @@ def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
     lengths = np.full(len(subject.values), size) if unit else subject.values
     allowed = subject.precision * size
     gap = coordinates.T @ coordinates - np.diag(lengths)
-    yield ratio("orthogonality", most(gap), allowed * subject.placing,
+    yield ratio("orthogonality", most(gap), allowed * subject.placing + subject.entry,
                 "YᵀY = n I" if unit else "YᵀY = Λ, the eigenvalues kept")
     if subject.projector.centering.across or unit:
         # the constant vector is not part of any axis; centering subtracts the means and leaves their rounding

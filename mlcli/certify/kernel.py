@@ -105,8 +105,9 @@ def _axes(subject: Subject) -> Check:
         return ratio("axes", float("inf"), 1.0, "the model has an axis for every column and a row for every point")
     carried = np.any(coordinates != 0, axis=0)
     error = most(axes * np.where(carried, values, 0.0) - coordinates)
-    scale = subject.precision * np.sqrt(subject.top)
-    return ratio("axes", error, scale * subject.placing, "axes of the model times λ = Y")
+    scale = subject.precision * np.sqrt(subject.top) * subject.placing
+    least = float(values[values > 0].min(initial=np.inf))
+    return ratio("axes", error, scale + subject.entry / np.sqrt(least), "axes of the model times λ = Y")
 
 
 def _trace(subject: Subject, rows: Rows, means: Array, rounding: float) -> Check:

@@ -136,6 +136,11 @@ class Subject:
         solved = self.spectrum.solved
         return tied(solved[solved > 0], self.rounding * self.top, self.embedding.shape[1])
 
+    @property
+    def entry(self) -> float:
+        """The rounding of a kernel's entries in the squares of landmarks' places, which come from centered rows."""
+        return 0.0 if len(self.fit) == self.size else EPS * len(self.fit) * most(self.projector.centering.means)
+
     @cached_property
     def placing(self) -> float:
         """How much rounding grows where landmarks are placed as new points are, by axes over the roots of λ."""
