@@ -10,20 +10,19 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
-from mlcli.base.scaling import all_finite
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
-from mlcli.errors import ConfigError, DataError, GeometryError
-from mlcli.methods.base import Method
+from mlcli.errors import GeometryError
+from mlcli.methods.gaussian_processes import OfProcesses, require_distinct
 from mlcli.methods.identities.gaussian_process import of_process, relevant
 from mlcli.methods.identities.latent_sequence import figures_of, of_forecast, of_sequence
 from mlcli.methods.identities.smoothing_equations import never_less_likely
-from mlcli.methods.model import Model, Powers, existing
+from mlcli.methods.model import Model, existing
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.minimize import Likeliest
-from mlcli.stages.chain.starts import Principal, Start, standardized
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.chain.starts import Principal, Start
+from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.gaussian.covariances import Name, started
 from mlcli.stages.gaussian.dynamics import Dynamics, Motion, Moving, Trail
@@ -35,7 +34,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities.gaussian import LatentSequence, placing
 
 
-class GPDM(Method):
+class GPDM(OfProcesses):
     """Coordinates that move by one Gaussian process and lead to the features by another; rows are in time order.
 
     y_t = mean + f(x_t) + noise and x_t = g(x_{t-1}) + noise, every column of f and of g a draw from a Gaussian process,
@@ -63,12 +62,6 @@ class GPDM(Method):
     Fua, "3D people tracking with Gaussian process dynamical models", 2006 (balanced).
     """
 
-    accepts: ClassVar = (Features,)
-    missing: ClassVar = True
-    powers: ClassVar = Powers(coordinates=0, spectrum=2)
-    ranked_by: ClassVar = "relevances of the axes"
-    rules: ClassVar = ()
-    digits: ClassVar = 1e-6
     ways: ClassVar = (
         way("", "permutation", "twins", "alone", minimize={"limit": 12}),
         way("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12}, forecast=3))
@@ -81,18 +74,11 @@ class GPDM(Method):
     axes: Axes = Axes()
     forecast: int = option(0, "Next rows that are predicted, in `forecast.csv`.", ge=0, le=100_000)
 
-    def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and d."""
-        return min(len(data.values) - 1, data.values.shape[1])
-
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Nothing; raises DataError for a missing cell, ConfigError for doubled terms, GeometryError for few rows."""
-        if not all_finite(data.values):
-            raise DataError("MISSING", "gpdm is fitted to complete rows; only rows that are projected may lack cells",
-                            where="prepare.missing", hint="choose mean, or lgssm")
-        for where, terms in (("method.kernel", self.kernel), ("method.dynamics.kernel", self.dynamics.kernel)):
-            if len({term.removesuffix("-ard") for term in terms}) < len(terms):
-                raise ConfigError("TERMS", "a term of the kernel stands twice", where=where, hint="give it once")
+        self.require_complete(data, "mean, or lgssm")
+        require_distinct(self.kernel, "method.kernel")
+        require_distinct(self.dynamics.kernel, "method.dynamics.kernel")
         if 1 < len(data.values) <= self.dynamics.order:
             raise GeometryError("STEPS", f"{len(data.values)} rows have no step from {self.dynamics.order} of them",
                                 where="method.dynamics.order", hint="choose 1, or give more rows")
@@ -115,9 +101,7 @@ class GPDM(Method):
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The most probable sequence with the parameters of both kernels."""
-        observed, axes = Observations.of(data.values), self.axes.components
-        starts = [first(standardized(points), self.axes.kept(points.shape[1]))
-                  for points in self.start.points(data, compute, axes)]
+        observed, starts = Observations.of(data.values), self.starts(data, compute)
         if not observed.variance:
             return self._model(starts[0], Posterior.constant(observed.mean), Motion.none(self.dynamics.order),
                                spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True))

@@ -10,18 +10,17 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
-from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note
 from mlcli.base.steps import Step
-from mlcli.errors import ConfigError, DataError
-from mlcli.methods.base import Method
+from mlcli.errors import ConfigError
+from mlcli.methods.gaussian_processes import OfProcesses, require_distinct
 from mlcli.methods.identities.gaussian_process import of_process, relevant
 from mlcli.methods.identities.smoothing_equations import never_less_likely
-from mlcli.methods.model import Model, Powers, existing
+from mlcli.methods.model import Model, existing
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.minimize import Likeliest
-from mlcli.stages.chain.starts import Principal, Start, standardized
-from mlcli.stages.eigen.axes import Axes, first
+from mlcli.stages.chain.starts import Principal, Start
+from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.gaussian.covariances import Name
 from mlcli.stages.gaussian.evidence import Observations
@@ -35,7 +34,7 @@ USED = 0.01  # of the largest relevance: an axis below it counts as switched off
 MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
-class GPLVM(Method):
+class GPLVM(OfProcesses):
     """Coordinates from which Gaussian processes lead to the features: probabilistic PCA with smooth curves for lines.
 
     y = mean + f(x) + ε, every column of f a draw from one Gaussian process; coordinates x and the parameters of the
@@ -66,12 +65,6 @@ class GPLVM(Method):
     Titsias and Lawrence, "Bayesian Gaussian process latent variable model", 2010.
     """
 
-    accepts: ClassVar = (Features,)
-    missing: ClassVar = True
-    powers: ClassVar = Powers(coordinates=0, spectrum=2)
-    ranked_by: ClassVar = "relevances of the axes"
-    rules: ClassVar = ()
-    digits: ClassVar = 1e-6
     ways: ClassVar = (
         way("", "twins", minimize={"limit": 12}), way("sparse", inference={"name": "sparse", "inducing": 6},
                                                      minimize={"limit": 6}),
@@ -88,17 +81,10 @@ class GPLVM(Method):
     minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
 
-    def limit(self, data: Input) -> int:
-        """The smaller of n - 1 and d."""
-        return min(len(data.values) - 1, data.values.shape[1])
-
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Inducing points for many rows; raises DataError where a cell is missing, ConfigError for unused options."""
-        if not all_finite(data.values):
-            raise DataError("MISSING", "gplvm is fitted to complete rows; only rows that are projected may lack cells",
-                            where="prepare.missing", hint="choose drop or mean, or ppca")
-        if len({term.removesuffix("-ard") for term in self.kernel}) < len(self.kernel):
-            raise ConfigError("TERMS", "a term of the kernel stands twice", where="method.kernel", hint="give it once")
+        self.require_complete(data, "drop or mean, or ppca")
+        require_distinct(self.kernel, "method.kernel")
         if self.inference.blurred and self.constraint.maps:
             raise ConfigError("UNUSED", "clouds have no back constraint", where="method.constraint",
                               hint="leave it out, or choose another inference")
@@ -121,9 +107,7 @@ class GPLVM(Method):
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The most probable latent points, or clouds of them, with the parameters of the kernel."""
-        observed = Observations.of(data.values)
-        starts = [first(standardized(points), self.axes.kept(points.shape[1]))
-                  for points in self.start.points(data, compute, self.axes.components)]
+        observed, starts = Observations.of(data.values), self.starts(data, compute)
         if not observed.variance:
             return Model(embedding=starts[0], spectrum=Spectrum.given(np.zeros(1), 0.0, complete=True),
                          projector=projector_of(Posterior.constant(observed.mean), False, None))
