@@ -26,8 +26,9 @@ TIMED = {"run.json", "report.html"}  # seconds, memory, and the time of day
 PLACED = TIMED | {"config.yaml"}  # and paths
 SEPARATE = 1e-3  # of the largest: an eigenvalue so far from the others has an axis that 1e3 roundings turn by 2e-10
 EIGENVALUES, COORDINATES = 1e-11, 1e-9  # of the largest
-# Fits that end where an iteration comes to rest, not at an eigenproblem: their coordinates follow their own tolerance.
-ITERATED = ("gplvm", "gpdm", "lgssm", "ica", "autoencoder", "vae")
+# Fits that end where an iteration comes to rest, not at an eigenproblem: coordinates agree as far as `digits` says.
+ITERATED = ("gplvm", "gpdm", "lgssm")
+LONG = 100  # iterations of L-BFGS by which rounding has grown to all digits: only the objective is comparable then
 LEVELS = {"base": set(), "v3": {"avx2", "fma", "bmi2"}, "v4": NEEDED, "none": set()}
 
 
@@ -125,8 +126,9 @@ def untimed(run: Path) -> tuple[dict[str, Any], str]:
     record = json.loads((run / "run.json").read_text(encoding="utf-8"))
     for stage in record["stages"]:
         del stage["seconds"], stage["peak_memory_mib"]
-    del record["finished"], record["seconds"], record["input"]["absolute"], record["files"]["report.html"]
-    record.pop("peak_memory_mib", None)
+    for given in (record["input"], record["input"].get("view", {})):
+        given.pop("absolute", None)
+    del record["finished"], record["seconds"], record["files"]["report.html"]
     page = (run / "report.html").read_text(encoding="utf-8")
     page, headers = re.subn(r", [0-9.e+-]+ s, finished [0-9T:+-]+", "", page)
     page, sections = re.subn(r"<h2>Timings</h2>.*?</section>", "", page, flags=re.DOTALL)
@@ -147,10 +149,12 @@ def table(path: Path) -> dict[str, list[str]]:
     return dict(zip(header, zip(*rows, strict=True), strict=True)) if rows else {}
 
 
-def coordinates(run: Path) -> Array:
-    """The embedding (n x p)."""
-    columns = table(run / "embedding.csv")
-    return np.array([list(map(float, values)) for name, values in columns.items() if re.fullmatch(r"y\d+", name)]).T
+def coordinates(run: Path) -> Array | None:
+    """The embedding (n x p); None where the input has no rows."""
+    path = run / "embedding.csv"
+    columns = table(path) if path.exists() else {}
+    points = [list(map(float, values)) for name, values in columns.items() if re.fullmatch(r"y\d+", name)]
+    return np.array(points).T if points else None
 
 
 def spectrum(run: Path) -> Array:
@@ -167,16 +171,42 @@ def separate(values: Array, axes: int) -> Array:
     return (np.r_[True, far] & np.r_[far, True])[:axes]
 
 
-def apart(left: Path, right: Path) -> tuple[float, float]:
-    """How far the spectra and the coordinates of two runs are apart, over what they may be."""
-    one, other = spectrum(left), spectrum(right)
-    points, others = coordinates(left), coordinates(right)
-    assert one.shape == other.shape and points.shape == others.shape and points.size
-    method = yaml.safe_load((left / "config.yaml").read_text(encoding="utf-8"))["method"]["name"]
-    iterated = METHODS[method].digits if method in ITERATED else 0.0
-    kept = separate(one, points.shape[1])
-    return (np.abs(one - other).max(initial=0.0) / np.abs(one).max(initial=1e-300) / max(EIGENVALUES, iterated),
-            np.abs(points - others)[:, kept].max(initial=0.0) / np.abs(points).max() / max(COORDINATES, iterated))
+def apart(left: Path, right: Path) -> float:
+    """How far two runs are apart, over what they may be: the largest of spectra, coordinates and objectives."""
+    method = yaml.safe_load((left / "config.yaml").read_text(encoding="utf-8"))["method"]
+    one, other = coordinates(left), coordinates(right)
+    iterated = METHODS[method["name"]].digits if method["name"] in ITERATED else 0.0
+    if "minimize" in method and len(objectives(left)) > LONG:
+        return minimized_apart(left, right, method["minimize"]["tolerance"])
+    found = distance(spectrum(left), spectrum(right)) / max(EIGENVALUES, iterated)
+    if one is None or other is None:
+        assert one is other and len(spectrum(left))
+        return found
+    kept = separate(spectrum(left), one.shape[1])
+    return max(found, distance(one, np.where(kept, other, one)) / max(COORDINATES, iterated))
+
+
+def minimized_apart(left: Path, right: Path, tolerance: float) -> float:
+    """The same of long minimizations, whose tolerance is in nats for each number: of objectives and coordinates.
+
+    Around the minimum coordinates move by the root of what the objective does.
+    """
+    record = json.loads((left / "run.json").read_text(encoding="utf-8"))
+    numbers = record["input"]["rows"] * record["input"]["columns"]
+    nats = abs(objectives(left)[-1] - objectives(right)[-1]) / (2 * tolerance * numbers)  # either may be short by it
+    return max(nats, distance(coordinates(left), coordinates(right)) / (10 * tolerance**0.5))
+
+
+def objectives(run: Path) -> list[float]:
+    """What the iterations of a fit lowered or raised, one by one."""
+    path = run / "trace.csv"
+    return [float(value) for value in table(path)["objective"]] if path.exists() else []
+
+
+def distance(one: Array, other: Array) -> float:
+    """The largest difference of two arrays over the largest entry of the first."""
+    assert one.shape == other.shape
+    return float(np.abs(one - other).max(initial=0.0) / np.abs(one).max(initial=1e-300))
 
 
 PRESCOTT = {"prescott", "katmai"}  # one set of kernels under two names
