@@ -2,8 +2,10 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import pytest
+from hypothesis import settings
 
 from tests.budgets import (  # noqa: F401  which hold each suite to what it may cost
     pytest_runtest_logreport,
@@ -14,17 +16,29 @@ from tests.budgets import (  # noqa: F401  which hold each suite to what it may 
 )
 from tests.processes import neutral
 
+# A deadline would find fault with a machine that is busy; what a test may take, its timeout says.
+settings.register_profile("mlcli", deadline=None)
+settings.load_profile("mlcli")
+# Workers of pytest-xdist share the cores: threads of linear algebra would wait for each other in busy loops.
+CROWDED = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")) > 1
+
 
 @pytest.fixture(autouse=True, scope="session")
 def neutral_environment() -> Iterator[None]:
-    """The environment of the tests; the linear algebra libraries of this process have read theirs before."""
+    """The environment of the tests; the linear algebra libraries of this process have read theirs before.
+
+    Beside other workers the tests' own linear algebra and runs have one thread. Processes have the machine's.
+    """
     import numpy
     import scipy.linalg
 
+    from mlcli.base.threads import single_threaded_blas
+
     assert numpy.__name__ and scipy.linalg.__name__
     before = dict(os.environ)
-    replace_environment(neutral())
-    yield
+    replace_environment(neutral(**({"OMP_NUM_THREADS": "1"} if CROWDED else {})))
+    with single_threaded_blas() if CROWDED else nullcontext():
+        yield
     replace_environment(before)
 
 
