@@ -15,7 +15,9 @@ EPS = float(np.finfo(np.float64).eps)
 MANY = 1600  # rows from which on a few eigenvectors are so much cheaper than all that loading SciPy is worth it
 SHIFTS = 10.0 ** np.arange(5)  # of eigenvalues, in units of rounding, until a matrix is positive definite
 REFINEMENTS = 20  # steps of conjugate gradients that undo a shift
-ALONE = 2048  # rows up to which eigh's many small steps gain little from threads, and lose much where cores are busy
+# Threads wait for each other in a busy loop: where cores are busy, a small matrix takes them 20 to 200 times as long.
+ALONE = 2048  # rows up to which the many small steps of eigenvalues, singular values and QR gain little from threads
+FEW = 512  # rows up to which a triangular factorization takes a few milliseconds
 
 
 def require_finite(values: AnyArray, what: str) -> None:
@@ -25,9 +27,9 @@ def require_finite(values: AnyArray, what: str) -> None:
                              hint="scale the data, or change the kernel's parameters, so that it does not overflow")
 
 
-def threads_for(rows: int) -> AbstractContextManager[None]:
-    """One thread for the decomposition of a matrix that gains little from more."""
-    return single_threaded_blas() if rows <= ALONE else nullcontext()
+def threads_for(rows: int, alone: int = ALONE) -> AbstractContextManager[None]:
+    """One thread for the decomposition of a matrix that gains little from more; the library must be loaded by now."""
+    return single_threaded_blas() if rows <= alone else nullcontext()
 
 
 def symmetric_eigen(matrix: Array) -> tuple[Array, Array]:
@@ -92,7 +94,8 @@ def _tridiagonal_eigen(matrix: Array) -> tuple[Array, Callable[[int], Array]]:
 def symmetric_eigenvalues(matrix: Array) -> Array:
     """All eigenvalues of a symmetric matrix, descending."""
     require_finite(matrix, "the matrix to be decomposed")
-    values: Array = np.linalg.eigvalsh(matrix)[::-1].astype(np.float64)
+    with threads_for(len(matrix)):
+        values: Array = np.linalg.eigvalsh(matrix)[::-1].astype(np.float64)
     require_finite(values, "the computed spectrum")
     return values
 
@@ -115,7 +118,9 @@ def singular(factor: Array) -> tuple[Array, Array, Array]:
     require_finite(factor, "the matrix to be decomposed")
     for driver in ("gesdd", "gesvd"):
         try:
-            left, sizes, right = scipy.linalg.svd(factor, full_matrices=False, lapack_driver=driver, check_finite=False)
+            with threads_for(max(factor.shape)):
+                left, sizes, right = scipy.linalg.svd(factor, full_matrices=False, lapack_driver=driver,
+                                                      check_finite=False)
         except np.linalg.LinAlgError:
             note("N-FALLBACK", f"the singular value solver {driver} did not converge; used the next one")
             continue
@@ -139,12 +144,14 @@ def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:
 def triangle_of(matrix: Array) -> Array:
     """R of A = Q R (at most n x n for n columns), whose singular values are those of A."""
     require_finite(matrix, "the matrix to be decomposed")
-    return np.asarray(np.linalg.qr(matrix, mode="r"))
+    with threads_for(max(matrix.shape)):
+        return np.asarray(np.linalg.qr(matrix, mode="r"))
 
 
 def orthonormal(columns: Array) -> Array:
     """An orthonormal basis of the columns in their order, each in its own direction."""
-    basis, triangle = np.linalg.qr(columns)
+    with threads_for(max(columns.shape)):
+        basis, triangle = np.linalg.qr(columns)
     return basis * np.where(np.diag(triangle) < 0, -1.0, 1.0)
 
 
@@ -167,7 +174,8 @@ def lowest_eigenvector(matrix: Array) -> Array:
 
     require_finite(matrix, "the matrix to be decomposed")
     try:
-        _, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, 0], check_finite=False)
+        with threads_for(len(matrix)):
+            _, vectors = scipy.linalg.eigh(matrix, subset_by_index=[0, 0], check_finite=False)
     except np.linalg.LinAlgError:
         return symmetric_eigen(matrix)[1][:, -1]
     require_finite(vectors, "the computed eigenvector")
@@ -178,7 +186,8 @@ def cholesky(matrix: Array) -> Array | None:
     """The lower triangle L of A = L Lᵀ; None where A is not positive definite in this arithmetic."""
     require_finite(matrix, "the matrix to be factored")
     try:
-        return np.asarray(np.linalg.cholesky(matrix))
+        with threads_for(len(matrix), FEW):
+            return np.asarray(np.linalg.cholesky(matrix))
     except np.linalg.LinAlgError:
         return None
 
@@ -187,7 +196,8 @@ def lower_solve(triangle: Array, rights: Array) -> Array:
     """L⁻¹ B for a lower triangle L."""
     import scipy.linalg
 
-    return np.asarray(scipy.linalg.solve_triangular(triangle, rights, lower=True, check_finite=False))
+    with threads_for(len(triangle), FEW):
+        return np.asarray(scipy.linalg.solve_triangular(triangle, rights, lower=True, check_finite=False))
 
 
 def positive_inverse(matrix: Array) -> tuple[Array, float] | None:
@@ -195,11 +205,12 @@ def positive_inverse(matrix: Array) -> tuple[Array, float] | None:
     from scipy.linalg import lapack
 
     require_finite(matrix, "the matrix to be inverted")
-    factor, failed = lapack.dpotrf(matrix.T, lower=1)
-    if failed:
-        return None
-    logarithm = 2 * float(np.log(np.diag(factor)).sum())
-    inverse = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+    with threads_for(len(matrix), FEW):
+        factor, failed = lapack.dpotrf(matrix.T, lower=1)
+        if failed:
+            return None
+        logarithm = 2 * float(np.log(np.diag(factor)).sum())
+        inverse = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
     return inverse + np.tril(inverse, -1).T, logarithm
 
 
@@ -209,7 +220,8 @@ def positive_solver(matrix: Array) -> Callable[[Array], Array] | None:
 
     require_finite(matrix, "the matrix to be factored")
     try:
-        factor = scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
+        with threads_for(len(matrix), FEW):
+            factor = scipy.linalg.cho_factor(matrix.T, lower=True, overwrite_a=True, check_finite=False)
     except np.linalg.LinAlgError:
         return None
     return lambda right: np.asarray(scipy.linalg.cho_solve(factor, right, check_finite=False))

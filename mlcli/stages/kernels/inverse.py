@@ -12,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.algebra.factorization import Factorization, factorization
 from mlcli.stages.algebra.krylov import SPARE, Apply, krylov
-from mlcli.stages.algebra.linalg import EPS, singular, triangle_of
+from mlcli.stages.algebra.linalg import EPS, singular, threads_for, triangle_of
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import STORED, tell
@@ -161,7 +161,8 @@ def _smallest_costs(kernel: Inverse) -> Array:
     root = kernel.root.toarray()
     size = kernel.size
     null = np.ones(size) if kernel.null is None else kernel.null
-    basis = np.linalg.qr(np.column_stack([null, np.eye(size)[:, : size - 1]]))[0][:, 1:]
+    with threads_for(size):
+        basis = np.linalg.qr(np.column_stack([null, np.eye(size)[:, : size - 1]]))[0][:, 1:]
     tall = root @ basis
     _, _, right = singular(tall if len(tall) <= 2 * size else triangle_of(tall))  # of a graph, a row for each edge
     return basis @ right.T[:, ::-1]

@@ -7,7 +7,7 @@ from mlcli.base.signs import leading_signs
 from mlcli.base.stage import stage
 from mlcli.base.types import Array
 from mlcli.errors import DataError
-from mlcli.stages.algebra.linalg import EPS, require_finite, singular
+from mlcli.stages.algebra.linalg import EPS, orthonormal, require_finite, singular
 
 SLACK = 10.0  # multiples of the rounding error below which a direction counts as constant
 FAINT = 2.0**-900  # of the largest number: what smaller ones are divided by leaves the range of doubles
@@ -59,8 +59,7 @@ def whitened(points: Array, *, equal_columns: bool) -> Whitening:
 
 def recentered(left: Array) -> Array:
     """Orthonormal columns (n x r) of mean zero near some whose means are the rounding of means taken away before."""
-    orthonormal, triangle = np.linalg.qr(left - left.mean(axis=0))
-    return np.asarray(orthonormal) * np.where(np.diag(triangle) < 0, -1.0, 1.0)
+    return orthonormal(left - left.mean(axis=0))
 
 
 def centered_columns(points: Array) -> tuple[Array, Array]:
