@@ -10,10 +10,12 @@ RUN apt-get update \
 WORKDIR /source
 COPY pyproject.toml constraints.txt README.md LICENSE ./
 COPY mlcli mlcli
+COPY scripts/slim.sh scripts/
 RUN MLCLI_REQUIRE_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python -m venv --without-pip /opt/mlcli \
  && pip --python /opt/mlcli/bin/python install --no-cache-dir --compile --constraint constraints.txt \
-    "$(echo /wheels/*.whl)[plot]"
+    "$(echo /wheels/*.whl)[plot]" \
+ && bash scripts/slim.sh /opt/mlcli
 
 FROM python:3.13-slim AS core
 LABEL org.opencontainers.image.title="mlcli" \
