@@ -19,6 +19,7 @@ SPARE = 8  # candidates beyond k, so that rounding of the quick distances cannot
 TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
 SHARES = 8  # tiles for each thread, at least
 BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
+FEW = 8  # rows for which all exact distances take less time than what finds candidates among the points
 LEAST = 8  # blocks, where there are as many rows
 
 # Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
@@ -142,7 +143,7 @@ def refined(new: Array, points: Array, candidates: Indices, count: int,
 
 def finder(new: Array, points: Array, count: int, excluded: Indices | None) -> tuple[Finder, int]:
     """How candidates are found, and how many numbers a row of that needs."""
-    if count >= len(points):
+    if count >= len(points) or len(new) <= FEW:
         everyone = np.arange(len(points))
         return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
     if points.shape[1] <= TREE_COLUMNS:
