@@ -107,7 +107,8 @@ def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> 
     """Quick candidates, exact distances among them, and a whole row again where candidates may not suffice."""
     indices = np.empty((len(new), count), dtype=np.int64)
     squared = np.empty((len(new), count))
-    candidates_of, width = finder(new, points, count + SPARE + 1, excluded)
+    few = len(new) <= FEW
+    candidates_of, width = _everyone(points) if few else finder(new, points, count + SPARE + 1, excluded)
 
     def work(block: slice) -> None:
         candidates, beyond = candidates_of(block)
@@ -143,14 +144,19 @@ def refined(new: Array, points: Array, candidates: Indices, count: int,
 
 def finder(new: Array, points: Array, count: int, excluded: Indices | None) -> tuple[Finder, int]:
     """How candidates are found, and how many numbers a row of that needs."""
-    if count >= len(points) or len(new) <= FEW:
-        everyone = np.arange(len(points))
-        return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
+    if count >= len(points):
+        return _everyone(points)
     if points.shape[1] <= TREE_COLUMNS:
         return _tree(new, points, count), 64 * count
     if new is points and excluded is not None and native.available():
         return _pairs(points, count), 64 * count
     return _products(new, points, count, excluded), len(points)
+
+
+def _everyone(points: Array) -> tuple[Finder, int]:
+    """All points as candidates."""
+    everyone = np.arange(len(points))
+    return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
 
 
 def _tree(new: Array, points: Array, count: int) -> Finder:

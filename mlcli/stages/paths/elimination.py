@@ -43,18 +43,12 @@ class Analysis:
 
     @classmethod
     def _anew(cls, graph: Graph) -> Self:
-        order = elimination_order(graph)
+        order = nested_dissection(graph.starts, graph.indices)
         return cls(graph, native.Elimination(graph.starts, graph.indices, graph.lengths, order))
 
     def bytes(self, precision: Precision, stored: bool) -> int:
         """Memory of the eliminated graph, and of one sweep in each thread."""
         return self.native.bytes(precision) + allowed() * self.native.block_bytes(precision, stored)
-
-
-@stage("paths", version=1)
-def elimination_order(graph: Graph) -> Indices:
-    """The order in which the vertices of a graph are eliminated: nested dissection."""
-    return nested_dissection(graph.starts, graph.indices)
 
 
 @stage("elimination", version=1)
