@@ -10,6 +10,7 @@ from mlcli import native
 from mlcli.ahead import begin
 from mlcli.base.inputs import Input
 from mlcli.base.publish import writing
+from mlcli.base.recall import recalling
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note, running, stage
 from mlcli.base.threads import threads_limited
@@ -51,18 +52,19 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
     Results of stages are taken from a folder, and kept there, where one is given.
     """
     output = Path(config.output or "")
-    with (recording() as journal, owning(output, force=force) as claim, draft(output, force=force) as folder,
-          threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached,
+    with (recalling(), recording() as journal, owning(output, force=force) as claim,
+          draft(output, force=force) as folder, threads_limited(config.compute.thread_count()),
+          caching(cache, config.compute.thread_count()) as cached,
           resuming(claim, config.compute, results=cached is None) as resume):
         result = compute(config, resume)
         findings = assess(result)
         with writing(output):
-            write(folder, result, findings)
+            known = write(folder, result, findings)
             if keep := config.report.kept():
                 write_kept(folder, result.model.products, keep)
             certificate = certified(result, folder if config.report.writes("model") else None)
             with running("write"):
-                files = hashed(folder)
+                files = hashed(folder, known)
                 (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
             require_passed(certificate, output)
             if strict:
@@ -79,7 +81,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
-    with recording() as journal, threads_limited(config.compute.thread_count()):
+    with recalling(), recording() as journal, threads_limited(config.compute.thread_count()):
         result = compute(config)
         certificate = certified(result, None)
         require_passed(certificate, None)
@@ -144,8 +146,11 @@ def compared(result: Run, table: Table) -> Input:
 
 
 @stage("write")
-def write(folder: Path, result: Run, findings: Findings) -> None:
-    """All files of a run but its certificate and run.json, which hold the hashes of the others."""
+def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, Any]]:
+    """All files of a run but its certificate and run.json, which hold the hashes of the others.
+
+    Returns size and hash of the model's arrays, which are compared with the file when the certificate loads it.
+    """
     config, model = result.config, result.model
     note_unnamed(result.embedding, config.report.formats)
     for format in config.report.formats if result.source.rows else ():
@@ -170,7 +175,8 @@ def write(folder: Path, result: Run, findings: Findings) -> None:
         np.save(folder / names.SCORES, result.given.values)
     if config.report.writes("model"):
         model_of_run = result.start.finished(config.input, result.embedding, model.projector)
-        archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})
+        return {names.ARRAYS: archive.save(folder, {**vars(model_of_run), "unfolded": model.unfolded})}
+    return {}
 
 
 def certified(result: Run, folder: Path | None) -> Certificate:

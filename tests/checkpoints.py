@@ -15,7 +15,7 @@ RESULTS = Archive(stored_kinds.RESULTS, finite=False)
 def stored(value: Any) -> tuple[str, bytes]:
     """A value as text and bytes."""
     tree, arrays = RESULTS.stored({"value": value})
-    return json.dumps(tree), arrays
+    return json.dumps(tree), b"".join(arrays)
 
 
 def restored(tree: str, arrays: bytes) -> Any:

@@ -40,8 +40,9 @@ def affinity() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+@cache
 def cpu_quota(root: Path = ROOT) -> int:
-    """The cores' worth of time that the control groups grant, rounded up; 0 where they set no limit."""
+    """The cores' worth of time that the control groups grant, rounded up, read once; 0 where they set no limit."""
     shares = []
     for folder in group_folders("cpu", root):
         quota, period = (words(folder / "cpu.max") or
@@ -115,8 +116,9 @@ def instruction_set(root: Path = ROOT) -> str:
     return "v4" if "avx512f" in features else "v3" if {"avx2", "fma"} <= features else "base"
 
 
+@cache
 def processor(root: Path = ROOT) -> tuple[str, frozenset[str]]:
-    """The vendor and the features of the first core, as Linux names them; nothing elsewhere."""
+    """The vendor and the features of the first core, as Linux names them, read once; nothing elsewhere."""
     fields = {}
     try:
         with (root / "proc/cpuinfo").open(encoding="utf-8", errors="replace") as lines:

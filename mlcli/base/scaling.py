@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.recall import recalled
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import NumericalError
@@ -139,9 +140,15 @@ class Unit:
 
 
 def _scaled(values: Array, exponent: int) -> Array:
-    """2**exponent * values."""
+    """2**exponent * values; of a large constant array the same constant one, where it is asked for again."""
     if exponent == 0:
         return values
+    if values.flags.writeable or values.size <= BLOCK:
+        return _multiplied(values, exponent)
+    return recalled("scaled", (values, exponent), lambda: constant(_multiplied(values, exponent)))
+
+
+def _multiplied(values: Array, exponent: int) -> Array:
     found = np.empty(values.shape)
 
     def fill(rows: slice | EllipsisType) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.scaling import Unit
@@ -18,7 +19,7 @@ from mlcli.stages.algebra.metrics.gower import RangedGower
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.neighbors import FARTHEST
 from mlcli.stages.similarities.metric_witness import apart
-from mlcli.stages.similarities.squares import NARROW, squared
+from mlcli.stages.similarities.squares import CACHED, NARROW, squared
 from mlcli.stages.similarities.witness import NUMBER, PATH
 
 MOST = 32  # rows that are projected, unless all are
@@ -267,6 +268,13 @@ def stored_points(subject: Subject) -> Check:
     if points is None:
         return skipped("points", "the model holds no points")
     own = subject.data.values[subject.fit] if len(points) == len(subject.fit) != subject.size else subject.data.values
-    own = own - getattr(subject.base, "origin", 0.0)
-    wrong = int(np.sum((points != own).any(axis=1))) if points.shape == own.shape else len(points)
+    origin = getattr(subject.base, "origin", 0.0)
+    own = own - origin if np.any(origin) else own
+    wrong = _unlike(points, own) if points.shape == own.shape else len(points)
     return count("points", wrong + int(np.sum(subject.fit < 0)), "points in the model that are not the input's")
+
+
+def _unlike(points: Array, others: Array) -> int:
+    """How many rows of two arrays of one shape differ."""
+    pairs = ((points[rows], others[rows]) for rows in row_blocks(len(points), CACHED, points.shape[1]))
+    return sum(int(np.sum((one != other).any(axis=1))) for one, other in pairs if not np.array_equal(one, other))

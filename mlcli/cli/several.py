@@ -14,6 +14,7 @@ from mlcli.base.drafts import drafted
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import forget_peak_memory
 from mlcli.base.publish import vacant, write_whole
+from mlcli.base.recall import recalling
 from mlcli.cli.failure import Form, attempt, escaped, say, understood
 from mlcli.cli.jobs import Document, Result, Shown, at_once, told_division
 from mlcli.cli.launch import Manner, launch
@@ -154,7 +155,7 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
         yield manner
         return
     most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
-    with reading_once(), searching_for(most), drafted(folder / "cache", "folder") as draft:
+    with reading_once(), recalling(), searching_for(most), drafted(folder / "cache", "folder") as draft:
         yield replace(manner, cache=Folder(draft.path))
 
 

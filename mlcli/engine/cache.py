@@ -21,6 +21,7 @@ from typing import Any
 from mlcli.base.compute import Compute, parse_bytes
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options
+from mlcli.base.recall import recalled
 from mlcli.base.stage import Note, Stage, Watcher, tell
 from mlcli.base.stored import RESULTS
 from mlcli.base.unfinished import unfinished
@@ -78,7 +79,7 @@ class Folder:
             with path.open("rb") as file:
                 header = json.loads(file.readline(LONGEST_LINE))
                 rest = file.read()
-            if header["format"] != FORMAT or header["sha256"] != _hash(header["tree"], rest):
+            if header["format"] != FORMAT or header["sha256"] != _hash(header["tree"], [rest]):
                 return None
             result, notes = archive.restored(header["tree"], io.BytesIO(rest), len(rest))["value"]
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError, Unfit):
@@ -94,11 +95,11 @@ class Folder:
         except TypeError:
             return False
         line = json.dumps({"format": FORMAT, **said, "sha256": _hash(tree, arrays), "tree": tree}).encode() + b"\n"
-        if len(line) > LONGEST_LINE or len(line) + len(arrays) > self.limit:
+        if len(line) > LONGEST_LINE or len(line) + sum(part.nbytes for part in arrays) > self.limit:
             return False
         with suppress(OSError):
             self.path.mkdir(parents=True, exist_ok=True)
-            self._write(name, (line, arrays))
+            self._write(name, (line, *arrays))
             self.shrink()
             return True
         return False
@@ -124,7 +125,7 @@ class Folder:
                 if isinstance(said, dict) and all(isinstance(said.get(part), dict) for part in SAID):
                     yield said
 
-    def _write(self, name: str, parts: Sequence[bytes]) -> None:
+    def _write(self, name: str, parts: Sequence[bytes | memoryview]) -> None:
         aside = self.path / f".{name}.{secrets.token_hex(4)}"
         with unfinished(aside):
             with aside.open("xb") as file:
@@ -147,7 +148,7 @@ class StageCache(Watcher):
     def __init__(self, folder: Folder, environment: Mapping[str, Any]) -> None:
         self.folder, self.environment = folder, environment
         self.answers: list[Answer] = []  # in the order of the stages
-        self._keys, self._archive = Keys(), Archive(RESULTS, finite=False)
+        self._keys, self._archive = recalled("keys", (), Keys), Archive(RESULTS, finite=False)
         self._noted: list[list[Note]] = []  # of each stage that is being computed
 
     def note(self, note: Note) -> None:
@@ -208,10 +209,11 @@ def _taken_apart(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     yield from ((f"{name}.{field}", part) for field, part in value if field not in value.unkeyed)
 
 
-def _hash(tree: Any, arrays: bytes) -> str:
+def _hash(tree: Any, arrays: Sequence[bytes | memoryview]) -> str:
     """The hash of a stored value."""
     hashed = hashlib.sha256(json.dumps(tree).encode())
-    hashed.update(arrays)
+    for part in arrays:
+        hashed.update(part)
     return hashed.hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +23,18 @@ LATER: dict[str, Any] = {"transpose": False, "categories": {}, "reductions": ()}
 ARCHIVE = Archive({tag: declared.kind for tag, declared in BY_TAG.items()})
 
 
-def save(folder: Path, model: dict[str, Any]) -> None:
-    """Writes model.json and model.npz for a mapping of names to values of archivable types."""
+def save(folder: Path, model: dict[str, Any]) -> dict[str, Any]:
+    """Writes model.json and model.npz for a mapping of names to values of archivable types.
+
+    Returns size and hash of model.npz.
+    """
     tree, stored = ARCHIVE.stored(model)
-    header = {"format": FORMAT, "arrays": {"file": ARRAYS, "bytes": len(stored), "sha256": _sha256(stored)},
-              "model": tree}
-    (folder / ARRAYS).write_bytes(stored)
+    entry = {"bytes": sum(part.nbytes for part in stored), "sha256": _sha256(stored)}
+    header = {"format": FORMAT, "arrays": {"file": ARRAYS, **entry}, "model": tree}
+    with (folder / ARRAYS).open("wb") as file:
+        file.writelines(stored)
     (folder / MODEL).write_text(json.dumps(header, indent=1) + "\n", encoding="utf-8")
+    return entry
 
 
 def load(folder: Path, *, finite: bool = True, whole: bool = False) -> dict[str, Any]:
@@ -78,5 +84,8 @@ def _unsafe(why: str, path: Path) -> UnsafeFile:
                       hint="make the run again with this version of mlcli")
 
 
-def _sha256(stored: bytes) -> str:
-    return hashlib.sha256(stored).hexdigest()
+def _sha256(stored: Sequence[memoryview]) -> str:
+    hashed = hashlib.sha256()
+    for part in stored:
+        hashed.update(part)
+    return hashed.hexdigest()

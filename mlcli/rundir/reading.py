@@ -15,7 +15,7 @@ from mlcli.base.types import AnyArray
 from mlcli.data.positioned import CHUNK
 from mlcli.data.source import open_regular
 from mlcli.errors import ConfigError, DataError, InputMissing, UnsafeFile
-from mlcli.storage.archive import arrays_in
+from mlcli.storage.npz import arrays_in
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError

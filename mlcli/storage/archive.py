@@ -4,27 +4,20 @@ The tree has a tag for the type of each value, and names the arrays in an npz fi
 types that an archive was made with exist; what is stored cannot name code.
 """
 
-import io
 import math
-import warnings
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from itertools import pairwise
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlcli.base.options import Options
 from mlcli.base.types import AnyArray
 from mlcli.storage.fields import Unfit, require_types
+from mlcli.storage.npz import arrays_in, npz_of
 
-PART = 16 << 20  # bytes read at once
 LARGE = 1 << 20  # bytes of an array that is stored once where several parts share it
-KINDS = "fiub"  # of numbers: floating, signed, unsigned, boolean
-FAULTS = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, KeyError,
-          OverflowError, UserWarning)
 
 
 class Archive:
@@ -36,13 +29,11 @@ class Archive:
     def __init__(self, types: Mapping[str, type[Any]], finite: bool = True) -> None:
         self._types, self._finite = types, finite
 
-    def stored(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
-        """Values by their names as a tree for JSON, and the bytes of an npz file; raises TypeError."""
+    def stored(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[memoryview]]:
+        """Values by their names as a tree for JSON, and the parts of an npz file; raises TypeError."""
         arrays: dict[str, AnyArray] = {}
         tree = {name: self._packed(value, name, arrays) for name, value in values.items()}
-        buffer = io.BytesIO()
-        np.savez(buffer, **arrays)  # type: ignore[arg-type]
-        return tree, buffer.getvalue()
+        return tree, npz_of(arrays)
 
     def restored(self, tree: Mapping[str, Any], stored: BinaryIO, size: int) -> dict[str, Any]:
         """The values of a tree and of an npz file of `size` bytes; raises Unfit for anything but what `stored` gave."""
@@ -142,37 +133,3 @@ def _made(kind: type[Any], values: dict[str, Any], place: str) -> Any:
         return kind(**values)
     except (TypeError, ValueError, KeyError) as error:
         raise Unfit(f"{place} lacks a value, or has one that does not fit") from error
-
-
-def arrays_in(stored: BinaryIO, size: int) -> dict[str, AnyArray]:
-    """The arrays, stored as `Archive.stored` stores them: not compressed, so that they take no more than the file."""
-    try:
-        with zipfile.ZipFile(stored) as archive:
-            entries = archive.infolist()
-            if sum(entry.file_size for entry in entries) > size or any(
-                    entry.compress_type != zipfile.ZIP_STORED for entry in entries):
-                raise Unfit("its arrays are compressed")
-            return {entry.filename.removesuffix(".npy"): _array(archive, entry) for entry in entries}
-    except Unfit:
-        raise
-    except (OSError, *FAULTS) as error:
-        raise Unfit("its arrays cannot be read") from error
-
-
-def _array(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> AnyArray:
-    """One of the arrays; raises Unfit and FAULTS."""
-    with archive.open(entry) as stream, warnings.catch_warnings(action="error"):
-        version = np.lib.format.read_magic(cast(BinaryIO, stream))
-        if version != (1, 0):
-            raise Unfit("its arrays are of another version")
-        shape, fortran, kind = np.lib.format.read_array_header_1_0(cast(BinaryIO, stream))
-        if kind.hasobject:
-            raise Unfit("its arrays hold Python objects")
-        if kind.kind not in KINDS or math.prod(shape) * kind.itemsize != entry.file_size - stream.tell():
-            raise Unfit("an array is not of the size that it says")
-        flat, done = np.empty(entry.file_size - stream.tell(), np.uint8), 0
-        while done < len(flat) and (count := cast(io.BufferedIOBase, stream).readinto(flat[done : done + PART].data)):
-            done += count
-        if done < len(flat) or stream.read(1):  # which also compares the checksum
-            raise Unfit("an array is cut off")
-    return flat.view(kind).reshape(shape, order="F" if fortran else "C")

@@ -9,11 +9,14 @@ import numpy as np
 
 from mlcli.base.options import Options
 from mlcli.base.stage import Stage
-from mlcli.storage.archive import parts_of
+from mlcli.storage.archive import LARGE, parts_of
 
 
 class Keys:
-    """Keys of stages and of their inputs; what a stage made has the stage's key, so that it is not looked through."""
+    """Keys of stages and of their inputs.
+
+    What a stage made has the stage's key, so that it is not looked through; a large constant array is only once.
+    """
 
     def __init__(self) -> None:
         self._made: dict[int, tuple[weakref.ref[Any], str]] = {}  # by id, as long as the value lives
@@ -39,7 +42,10 @@ class Keys:
         for part in self._content(value):
             hashed.update(len(part).to_bytes(8, "little"))
             hashed.update(part)
-        return hashed.hexdigest()
+        key = hashed.hexdigest()
+        if isinstance(value, np.ndarray) and not value.flags.writeable and value.nbytes >= LARGE:
+            self.made(value, key)
+        return key
 
     def _content(self, value: Any) -> Iterator[Any]:
         """What is hashed: the kind of the value, then its content, its parts by their keys."""

@@ -47,8 +47,14 @@ class Made:
 ARCHIVE = Archive({"part": Part, "chosen": Chosen, "made": Made}, finite=False)
 
 
+def whole(archive: Archive, values: dict[str, Any]) -> tuple[dict[str, Any], bytes]:
+    """What is stored, with the parts of the npz file put together."""
+    tree, parts = archive.stored(values)
+    return tree, b"".join(parts)
+
+
 def tripped(value: Any, archive: Archive = ARCHIVE) -> Any:
-    tree, stored = archive.stored({"value": value})
+    tree, stored = whole(archive, {"value": value})
     return archive.restored(json.loads(json.dumps(tree)), io.BytesIO(stored), len(stored))["value"]
 
 
@@ -79,7 +85,7 @@ def test_arrays_come_back_to_the_bit_and_in_their_order(array: AnyArray) -> None
 
 def test_a_large_array_that_parts_share_is_stored_once() -> None:
     array = np.arange(LARGE // 8, dtype=np.float64)
-    tree, stored = ARCHIVE.stored({"one": Part(array), "other": Part(array), "equal": Part(array.copy())})
+    tree, stored = whole(ARCHIVE, {"one": Part(array), "other": Part(array), "equal": Part(array.copy())})
     assert 2 * LARGE < len(stored) < 2.1 * LARGE
     found = ARCHIVE.restored(tree, io.BytesIO(stored), len(stored))
     assert all(np.array_equal(part.values, array) for part in found.values())
@@ -96,7 +102,7 @@ def test_a_frozen_value_comes_back_with_all_its_parts() -> None:
 
 def test_a_value_with_a_state_is_made_again_from_it() -> None:
     assert tripped(Made(np.arange(4))).doubled.tolist() == [0, 0, 1, 1, 2, 2, 3, 3]
-    tree, stored = ARCHIVE.stored({"value": Made(np.arange(4)), "other": np.arange(3)})
+    tree, stored = whole(ARCHIVE, {"value": Made(np.arange(4)), "other": np.arange(3)})
     tree["value"]["fields"]["half"]["array"] = "other"
     with pytest.raises(Unfit, match="value"):
         ARCHIVE.restored(tree, io.BytesIO(stored), len(stored))
@@ -107,7 +113,7 @@ def test_a_value_with_a_state_is_made_again_from_it() -> None:
     ("arrays", {"items": [1.0]}), ("facts", 3), ("options", None),
     ("options", {"type": "chosen", "options": {"count": 0}})])
 def test_a_field_of_another_type_is_refused(field: str, wrong: Any) -> None:
-    tree, stored = ARCHIVE.stored({"part": Part(np.arange(3.0)), "text": np.arange(3)})
+    tree, stored = whole(ARCHIVE, {"part": Part(np.arange(3.0)), "text": np.arange(3)})
     tree["part"]["fields"][field] = wrong
     with pytest.raises(Unfit):
         ARCHIVE.restored(tree, io.BytesIO(stored), len(stored))
@@ -120,7 +126,7 @@ def test_what_is_no_plain_data_is_not_stored(value: Any) -> None:
 
 
 def test_bytes_that_are_no_archive_are_refused() -> None:
-    tree, stored = ARCHIVE.stored({"value": np.arange(50.0)})
+    tree, stored = whole(ARCHIVE, {"value": np.arange(50.0)})
     for damaged in (b"", stored[:-30], stored[: len(stored) // 2], bytes(len(stored))):
         with pytest.raises(Unfit):
             ARCHIVE.restored(tree, io.BytesIO(damaged), len(damaged))

@@ -43,4 +43,4 @@ def in_units(sums: Sums, kept: Unit, embedded: Unit) -> Array:
 
 def shepard_table(pairs: Array) -> str:
     """The pairs as CSV with 17 digits."""
-    return "\n".join([HEADER, *(f"{distance:.17g},{embedded:.17g}" for distance, embedded in pairs.tolist())]) + "\n"
+    return f"{HEADER}\n" + "%.17g,%.17g\n" * len(pairs) % tuple(pairs.ravel().tolist())

@@ -8,7 +8,7 @@ from mlcli import native
 from mlcli.base.frozen import frozen
 from mlcli.base.products import Sparse
 from mlcli.base.stored import stored
-from mlcli.base.types import Array, Indices
+from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.stages.graph.nearest import Lists
 
 if TYPE_CHECKING:
@@ -28,6 +28,11 @@ class Graph:
     def size(self) -> int:
         """The number of vertices."""
         return len(self.starts) - 1
+
+    @property
+    def parts(self) -> tuple[AnyArray, ...]:
+        """What tells it from any other."""
+        return self.starts, self.indices, self.lengths
 
     @property
     def edges(self) -> int:

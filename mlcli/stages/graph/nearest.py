@@ -19,6 +19,7 @@ SPARE = 8  # candidates beyond k, so that rounding of the quick distances cannot
 TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
 SHARES = 8  # tiles for each thread, at least
 BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
+FEW = 8  # rows for which all exact distances take less time than what finds candidates among the points
 LEAST = 8  # blocks, where there are as many rows
 
 # Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
@@ -106,7 +107,8 @@ def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> 
     """Quick candidates, exact distances among them, and a whole row again where candidates may not suffice."""
     indices = np.empty((len(new), count), dtype=np.int64)
     squared = np.empty((len(new), count))
-    candidates_of, width = finder(new, points, count + SPARE + 1, excluded)
+    few = len(new) <= FEW
+    candidates_of, width = _everyone(points) if few else finder(new, points, count + SPARE + 1, excluded)
 
     def work(block: slice) -> None:
         candidates, beyond = candidates_of(block)
@@ -143,13 +145,18 @@ def refined(new: Array, points: Array, candidates: Indices, count: int,
 def finder(new: Array, points: Array, count: int, excluded: Indices | None) -> tuple[Finder, int]:
     """How candidates are found, and how many numbers a row of that needs."""
     if count >= len(points):
-        everyone = np.arange(len(points))
-        return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
+        return _everyone(points)
     if points.shape[1] <= TREE_COLUMNS:
         return _tree(new, points, count), 64 * count
     if new is points and excluded is not None and native.available():
         return _pairs(points, count), 64 * count
     return _products(new, points, count, excluded), len(points)
+
+
+def _everyone(points: Array) -> tuple[Finder, int]:
+    """All points as candidates."""
+    everyone = np.arange(len(points))
+    return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
 
 
 def _tree(new: Array, points: Array, count: int) -> Finder:

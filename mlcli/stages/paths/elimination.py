@@ -15,6 +15,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.blocks import each, in_stages, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.recall import recalled
 from mlcli.base.stage import stage
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
@@ -37,7 +38,11 @@ class Analysis:
 
     @classmethod
     def of(cls, graph: Graph) -> Self:
-        """Orders the graph by nested dissection and analyzes it."""
+        """Orders the graph by nested dissection and analyzes it; the graph of the last analysis, only once."""
+        return recalled("analysis", graph.parts, lambda: cls._anew(graph))
+
+    @classmethod
+    def _anew(cls, graph: Graph) -> Self:
         order = nested_dissection(graph.starts, graph.indices)
         return cls(graph, native.Elimination(graph.starts, graph.indices, graph.lengths, order))
 
@@ -69,8 +74,10 @@ class EliminationRows:
 
     @classmethod
     def of(cls, analysis: Analysis, precision: Precision, keep: bool = False) -> Self:
-        """Eliminates an analyzed graph."""
-        return cls(analysis.graph, eliminated(analysis, precision), keep)
+        """Eliminates an analyzed graph; what was folded of the same graph last, and kept, is there again."""
+        weights = eliminated(analysis, precision)
+        rooms: dict[int, AnyArray] = recalled("rooms", (*analysis.graph.parts, precision), dict) if keep else {}
+        return cls(analysis.graph, weights, keep, rooms)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """What was kept stays behind: it is computed again, to the same bits."""

@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.blocks import AHEAD, each, in_order, one_by_one, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
+from mlcli.base.recall import recalled
 from mlcli.base.stage import note, running, stage
 from mlcli.base.steps import Step
 from mlcli.base.threads import allowed
@@ -33,6 +34,7 @@ from mlcli.stages.paths.geodesics import (
 )
 from mlcli.stages.paths.plan import Algorithm, PathPlan, Precision, Store, plan_landmarks, plan_paths
 
+FEW = 1000  # points whose distances are kept for those who ask again: 8 MB
 FEWER = "use fewer landmarks"
 REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
 OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # the one way from them
@@ -118,6 +120,13 @@ class Paths(Options):
         return plan_paths(graph, self.algorithm, self.store, self.precision, compute)
 
     def _distances(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
+        """All distances; of few points, which the report asks for again, those that were found last."""
+        if graph.size > FEW or plan.store != "memory":
+            return self._found(graph, plan, compute)
+        given = *graph.parts, plan.algorithm, plan.precision
+        return recalled("distances", given, lambda: self._found(graph, plan, compute)).copy()
+
+    def _found(self, graph: Graph, plan: PathPlan, compute: Compute) -> Array:
         distances = square_array(graph.size, plan.store, compute)
         source = None if plan.algorithm == "floyd" else _source(graph, plan)
         with running("paths"):

@@ -9,7 +9,8 @@ from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Given, Similarities, WeightedGraph
-from mlcli.base.scaling import Unit
+from mlcli.base.recall import recalled
+from mlcli.base.scaling import Unit, constant
 from mlcli.base.stage import unheard
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import (
@@ -80,10 +81,22 @@ class Euclidean:
         return self.points.shape[1]
 
     def rows_of(self, anchors: Indices) -> Rows:
-        """With few columns found when asked for; with many, all at once in one pass over the points."""
+        """With few columns found when asked for; with many, all at once in one pass over the points.
+
+        Those of constant points that were found last are not found again.
+        """
         points = self.points
         if points.shape[1] <= FEW_COLUMNS:
             return lambda part: by_differences(points[anchors[part]], points)
+        if points.flags.writeable:
+            rows = self._all_at_once(anchors)
+        else:
+            rows = recalled("rows of points", (points, anchors), lambda: constant(self._all_at_once(anchors)))
+        return lambda part: rows[part]
+
+    def _all_at_once(self, anchors: Indices) -> Array:
+        """Squared distances from the anchors to all points (b x n)."""
+        points = self.points
         center = short_center(points[anchors])
         left, rows = Moved.from_center(points[anchors], center), np.empty((len(anchors), len(points)))
 
@@ -91,7 +104,7 @@ class Euclidean:
             rows[:, block] = between(left, Moved.from_center(points[block], center))
 
         each(fill, row_blocks(len(points), BLOCK, max(points.shape[1], len(anchors))), progress=True)
-        return lambda part: rows[part]
+        return rows
 
     def between(self, sources: Indices, targets: Indices) -> Array:
         """The roots of sums of squared differences; only these points are read, in a unit of their own."""

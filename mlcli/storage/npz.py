@@ -1,0 +1,111 @@
+"""Plain arrays in an npz file, not compressed: the bytes that `np.savez` writes, made and read without more copies."""
+
+import io
+import math
+import struct
+import warnings
+import zipfile
+import zlib
+from collections.abc import Mapping
+from typing import IO, BinaryIO, cast
+
+import numpy as np
+
+from mlcli.base.types import AnyArray
+from mlcli.storage.fields import Unfit
+
+KINDS = "fiub"  # of numbers: floating, signed, unsigned, boolean
+FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
+          KeyError, OverflowError, UserWarning)
+ENTRY = struct.Struct("<26xHH")  # of a zip file's local header, what says how long its name and its extra field are
+
+
+def npz_of(arrays: Mapping[str, AnyArray]) -> list[memoryview]:
+    """The bytes of an npz file that holds arrays of numbers by their names, in parts: the arrays where they lie."""
+    parts = _Parts()
+    with zipfile.ZipFile(cast(IO[bytes], parts), "w", zipfile.ZIP_STORED) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                _write(cast(BinaryIO, entry), np.asanyarray(array))
+    return list(parts.written.values())
+
+
+class _Parts:
+    """A file in memory that is what was written to it, not a copy; what is written again has the same length."""
+
+    def __init__(self) -> None:
+        self.written: dict[int, memoryview] = {}  # by the place in the file
+        self.place = self.end = 0
+
+    def write(self, part: bytes | memoryview) -> int:
+        """Adds a part at its end, or has one replaced."""
+        kept = self.written[self.place] = memoryview(part)
+        self.place += kept.nbytes
+        self.end = max(self.end, self.place)
+        return kept.nbytes
+
+    def seek(self, place: int, whence: int = 0) -> int:
+        """Goes to a place where a part begins."""
+        self.place = place + (0, self.place, self.end)[whence]
+        return self.place
+
+    def tell(self) -> int:
+        """Where the next part goes."""
+        return self.place
+
+    def seekable(self) -> bool:
+        """As a file is."""
+        return True
+
+    def flush(self) -> None:
+        """Nothing waits."""
+
+
+def _write(entry: BinaryIO, array: AnyArray) -> None:
+    """What NumPy writes; of rows in a line the numbers as they lie in memory, rather than copies of parts of them."""
+    if not array.flags.c_contiguous or array.dtype.kind not in KINDS or not array.ndim:
+        np.lib.format.write_array(entry, array)
+        return
+    np.lib.format.write_array_header_1_0(entry, np.lib.format.header_data_from_array_1_0(array))
+    entry.write(array.reshape(-1).view(np.uint8).data)
+
+
+def arrays_in(stored: BinaryIO, size: int) -> dict[str, AnyArray]:
+    """The arrays of an npz file of `size` bytes, as `npz_of` stores them: they take no more than the file.
+
+    Raises Unfit for anything else.
+    """
+    try:
+        with zipfile.ZipFile(stored) as archive:
+            entries = archive.infolist()
+            if sum(entry.file_size for entry in entries) > size or any(
+                    entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+                raise Unfit("its arrays are compressed")
+            return {entry.filename.removesuffix(".npy"): _array(stored, archive, entry) for entry in entries}
+    except Unfit:
+        raise
+    except (OSError, *FAULTS) as error:
+        raise Unfit("its arrays cannot be read") from error
+
+
+def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> AnyArray:
+    """One of the arrays, read into its place at once; raises Unfit and FAULTS."""
+    with archive.open(entry) as stream, warnings.catch_warnings(action="error"):
+        version = np.lib.format.read_magic(cast(BinaryIO, stream))
+        if version != (1, 0):
+            raise Unfit("its arrays are of another version")
+        shape, fortran, kind = np.lib.format.read_array_header_1_0(cast(BinaryIO, stream))
+        if kind.hasobject:
+            raise Unfit("its arrays hold Python objects")
+        head = stream.tell()
+    if kind.kind not in KINDS or math.prod(shape) * kind.itemsize != entry.file_size - head:
+        raise Unfit("an array is not of the size that it says")
+    stored.seek(entry.header_offset)
+    stored.seek(sum(ENTRY.unpack(stored.read(ENTRY.size))), io.SEEK_CUR)
+    checksum, flat = zlib.crc32(stored.read(head)), np.empty(entry.file_size - head, np.uint8)
+    done = 0
+    while done < len(flat) and (count := cast(io.BufferedIOBase, stored).readinto(flat[done:].data)):
+        done += count
+    if done < len(flat) or zlib.crc32(flat.data, checksum) != entry.CRC:
+        raise Unfit("an array is cut off, or has changed")
+    return flat.view(kind).reshape(shape, order="F" if fortran else "C")

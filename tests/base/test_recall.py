@@ -1,0 +1,47 @@
+"""What was computed last is there again for the same arrays, and gone once a run does not ask for it."""
+
+import weakref
+
+import numpy as np
+
+from mlcli.base.recall import recalled, recalling
+from mlcli.base.types import AnyArray
+
+
+class Made:
+    """A value that says when it is gone."""
+
+
+def make(kind: str, values: AnyArray) -> Made:
+    return recalled(kind, (values, "text"), Made)
+
+
+def test_equal_arrays_give_the_value_again_and_others_do_not() -> None:
+    values = np.arange(5.0)
+    with recalling():
+        first = make("one", values)
+        assert make("one", values.copy()) is first
+        assert make("other", values) is not first
+        assert make("one", values + 1) is not first
+
+
+def test_nothing_is_kept_outside() -> None:
+    assert make("one", np.arange(3.0)) is not make("one", np.arange(3.0))
+    with recalling():
+        inside = make("one", np.arange(3.0))
+    with recalling():
+        assert make("one", np.arange(3.0)) is not inside
+
+
+def test_a_value_outlives_a_run_that_asks_for_it_within_several_and_no_other() -> None:
+    with recalling():
+        with recalling():
+            first = make("one", np.arange(3.0))
+        with recalling():
+            assert make("one", np.arange(3.0)) is first
+        gone = weakref.ref(first)
+        del first
+        assert gone() is not None
+        with recalling():
+            make("other", np.arange(3.0))
+        assert gone() is None

@@ -1,0 +1,34 @@
+"""The npz files of archives are those of NumPy, byte for byte, and refer to the arrays until they are written."""
+
+import io
+
+import numpy as np
+import pytest
+
+from mlcli.base.types import AnyArray
+from mlcli.storage.npz import arrays_in, npz_of
+
+ARRAYS: dict[str, AnyArray] = {
+    "rows": np.arange(12.0).reshape(4, 3), "columns": np.arange(12.0).reshape(3, 4).T, "none": np.zeros((0, 3)),
+    "every other": np.arange(10)[::2], "flags": np.array([True, False]), "single": np.float32([0.5, np.nan]),
+    "number": np.array(3), "bytes": np.frombuffer(b"text", dtype=np.uint8), "empty": np.zeros(0, dtype=np.int64)}
+
+
+@pytest.mark.parametrize("names", [[], *([name] for name in ARRAYS), [*ARRAYS]], ids=str)
+def test_the_bytes_are_those_of_numpy(names: list[str]) -> None:
+    chosen, theirs = {name: ARRAYS[name] for name in names}, io.BytesIO()
+    np.savez(theirs, **chosen)  # type: ignore[arg-type]
+    assert b"".join(npz_of(chosen)) == theirs.getvalue()
+
+
+def test_arrays_come_back_to_the_last_bit_in_their_order_of_memory() -> None:
+    stored = b"".join(npz_of(ARRAYS))
+    for name, found in arrays_in(io.BytesIO(stored), len(stored)).items():
+        assert np.array_equal(found, ARRAYS[name], equal_nan=True)
+        assert (found.dtype, found.shape) == (ARRAYS[name].dtype, ARRAYS[name].shape)
+        assert found.flags.f_contiguous or name != "columns"
+
+
+def test_a_large_array_is_not_copied() -> None:
+    array = np.arange(1000.0)
+    assert any(np.shares_memory(np.frombuffer(part, dtype=np.uint8), array) for part in npz_of({"one": array}))
