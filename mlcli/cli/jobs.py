@@ -1,6 +1,7 @@
 """Runs that are carried out at once: how many, with how many threads each, and what is shown of them meanwhile."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -73,8 +74,10 @@ def told_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bool) 
 
 
 def at_once(work: Callable[[int], Result], names: Sequence[str], division: Division,
-            shown: Shown) -> Iterator[tuple[int, Result]]:
+            shown: Shown, until: float = math.inf) -> Iterator[tuple[int, Result]]:
     """The results of runs by their numbers, as they end; what a run says is shown at its end, and not mixed up.
+
+    What goes on at the time `until` is stopped.
 
     With progress as JSON its lines are shown at once, each with the name of its run.
     """
@@ -84,7 +87,7 @@ def at_once(work: Callable[[int], Result], names: Sequence[str], division: Divis
         say(named_lines(text, names[number]).removesuffix("\n"))
 
     running = in_processes(work, range(len(names)), division.jobs, settle=partial(blas.allow, division.threads),
-                           live=live if shown.mode == "json" else None)  # forked before the overview starts a thread
+                           live=live if shown.mode == "json" else None, until=until)  # forked before the overview starts a thread
     with closing(running), overview(shown) as moved:
         for done, ended in enumerate(running):
             if ended.said:

@@ -18,6 +18,7 @@ from mlcli.methods.base import Method
 from mlcli.methods.identities.gaussian_process import of_process, relevant
 from mlcli.methods.identities.smoothing_equations import never_less_likely
 from mlcli.methods.model import Model, Powers, existing
+from mlcli.methods.trials import Seen, Trials, once
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start, standardized
@@ -32,6 +33,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities.gaussian import projector_of
 
 USED = 0.01  # of the largest relevance: an axis below it counts as switched off
+FEW = 400  # rows up to which it is among the methods that are explored
 MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
@@ -87,6 +89,11 @@ class GPLVM(Method):
     start: Start = Principal()
     minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """One, of few rows: an iteration takes their number cubed."""
+        return once() if seen.rows <= FEW else Trials(reason=f"of more than {FEW} rows it takes long")
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and d."""
