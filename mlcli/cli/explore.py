@@ -3,7 +3,7 @@
 import os
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import closing, nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from mlcli.base.publish import write_whole
 from mlcli.cli import behavior
 from mlcli.cli.failure import Form, attempt, escaped, say
 from mlcli.cli.flags import layer_of, with_flags
+from mlcli.cli.jobs import Shown, overview
 from mlcli.cli.launch import Manner
 from mlcli.cli.output import print_json
 from mlcli.cli.progress import mode_of, watching
@@ -40,6 +41,7 @@ FLAGS = ("dissimilarities", "graph", "id_column", "label_column", "columns", "tr
          "scale", "reduce", "metric", "output", "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
+LEAST = 20.0  # seconds that the first trial has, whatever the budget
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="The file or finished run to read.")]
 Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help=(
     "Time that it may take, as 90s, 5m or 1h: settings that do not fit are left out."))]
@@ -73,10 +75,12 @@ def explore(data: Data, *, budget: Budget = "5m", components: Components = None,
     seconds = parse_seconds(budget, "--budget")
     again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")
     with drafted(folder / "cache", "folder") as draft:
-        shared = replace(manner, cache=Folder(draft.path))
-        examined = examine(layer, components, seconds, shared, Form(json, debug))
-        found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing), (begun, seconds),
-                               Form(json or manner.progress == "json", debug), again)
+        cache = Folder(draft.path)
+        shared = replace(manner, cache=cache)
+        form = Form(json or manner.progress == "json", debug)
+        examined = examine(layer, components, seconds, cache, Shown(manner.progress, quiet, form))
+        found, code = explored(layer, examined, folder, shared, Batch(jobs, skip_existing), (begun, seconds), form,
+                               again)
     write(found, folder, layer)
     if json:
         print_json(found.document())
@@ -104,17 +108,20 @@ def refuse_existing(folder: Path, *, replaces: bool) -> None:
                             "with -o")
 
 
-def examine(layer: Layer, components: int | None, budget: float, manner: Manner, form: Form) -> "Examined":
+def examine(layer: Layer, components: int | None, budget: float, cache: Folder, shown: Shown) -> "Examined":
     """What is known before the first trial, found by a process of its own: readers start threads, and forks follow."""
+    from mlcli.exploring.examine import Examined
     from mlcli.exploring.examine import examine as examined
 
-    def work(number: int) -> tuple[Any, int]:
-        results: list[Any] = []
+    def work(number: int) -> tuple[Examined | None, int]:
+        results: list[Examined] = []
         with watching("none", quiet=True):
-            code = attempt(lambda: results.append(examined(layer, manner.cache, components, budget)), form)
+            code = attempt(lambda: results.append(examined(layer, cache, components, budget)), shown.form)
         return (results[0] if results else None), code
 
-    ended = list(in_processes(work, [0], 1, settle=partial(blas.allow, blas.environment_threads()), live=None))[0]
+    running = in_processes(work, [0], 1, settle=partial(blas.allow, blas.environment_threads()))
+    with closing(running), overview(shown, "checkup and plan"):  # forked before the overview starts a thread
+        [ended] = running
     if ended.said:
         say(ended.said.removesuffix("\n"))
     if isinstance(ended.result, Lost):
@@ -122,7 +129,7 @@ def examine(layer: Layer, components: int | None, budget: float, manner: Manner,
     found, code = ended.result
     if code:
         raise typer.Exit(code)
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, batch: Batch,
@@ -141,7 +148,8 @@ def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, b
     left = [*examined.left, *(LeftOut(setting.name, "it does not fit into the budget", setting.seconds)
                               for setting, fit in zip(examined.settings, fits, strict=True) if not fit)]
     runs = trials(settings, layer, folder, examined)
-    due = Due(clock.begun + TRIALS * clock.budget, [setting.seconds for setting in settings])
+    until = clock.begun + TRIALS * clock.budget
+    due = Due(until, max(until, time.monotonic() + LEAST), [setting.seconds for setting in settings])
     with reading_once(), searching_for(examined.neighbors):
         documents, code = carry_out(runs, manner, form, replace(batch, due=due)) if runs else ([], 0)
     made = []
@@ -183,7 +191,7 @@ def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
     from mlcli.cli.compare import aligned
     from mlcli.report.exploration.ranking import MEASURES, figures
 
-    rows = [("", "method", "mean rank", *MEASURES)]
+    rows: list[tuple[str, ...]] = [("", "method", "mean rank", *MEASURES)]
     for place, one in enumerate(found.candidates):
         known = figures(one.entry.judged)
         mark = "->" if place == found.recommendation.chosen else "=" if one.place.tied else ""

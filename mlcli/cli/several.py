@@ -27,13 +27,21 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
 from mlcli.config.sweep import Variant
 from mlcli.engine.cache import Folder
-from mlcli.errors import ConfigError, OutputRefused, UsageError
+from mlcli.errors import (
+    ConfigError,
+    DataError,
+    GeometryError,
+    NumericalError,
+    OutputRefused,
+    RefusedByPlan,
+    UsageError,
+)
 from mlcli.methods.base import Method
 from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
 from mlcli.stages.graph.neighborhoods import searching_for
 
-
 LEFT_OUT = "left_out"  # of a document: why there was no run
+UNSUITED = (ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan)  # a trial's: the setting is at fault
 
 
 @frozen
@@ -49,7 +57,8 @@ class Planned:
 class Due:
     """The time that runs have together, and what each is expected to take."""
 
-    until: float  # of the monotonic clock; what goes on then is stopped
+    until: float  # of the monotonic clock: what is not expected to end by then does not begin,
+    end: float  # and what goes on then is stopped
     seconds: Sequence[float]  # of each run
 
     def admits(self, place: int) -> bool:
@@ -133,7 +142,7 @@ def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -
         yield from at_once(lambda place: result(runs[place], inside, form, batch), names, division, shown)
     else:
         yield from at_once(partial(trial, runs, replace(inside, quiet=True), form, batch), names, division, shown,
-                           batch.due.until)
+                           batch.due.end)
 
 
 def trial(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch, place: int) -> Result:
@@ -238,7 +247,8 @@ def _one(run: Planned, manner: Manner, batch: Batch, documents: list[Document]) 
     except Exception as error:
         known = understood(error)
         documents.append({"run": run.config.output, "exit": known.exit_code, "error": known.fields()})
-        raise known from error
+        if batch.due is None or not isinstance(known, UNSUITED):
+            raise known from error
 
 
 def _row(name: str, run: Planned, document: Document) -> Row:

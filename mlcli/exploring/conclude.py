@@ -20,7 +20,15 @@ from mlcli.report.comparison.likeness import procrustes, standardized
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
 from mlcli.report.exploration.contents import Candidate, Entry, Exploration
 from mlcli.report.exploration.ranking import Place, best_of, ranked
-from mlcli.report.exploration.recommend import Option, Recommendation, chosen, of_axes, of_stability
+from mlcli.report.exploration.recommend import (
+    Option,
+    Recommendation,
+    chosen,
+    fewest,
+    of_axes,
+    of_fewer,
+    of_stability,
+)
 from mlcli.report.exploration.scores import Judged, judged
 
 Command = Callable[[Setting, int], str]  # of a setting with so many axes
@@ -57,7 +65,9 @@ def conclude(layer: Layer, examined: Examined, made: Sequence[Made], left: Seque
         compared = config.method.compared(data) if data.kind == "features" else data
         generator = config.compute.generator()
         with running("compare"):
-            seen = seen_from(data, compared, start.prepared.table, len(made), generator)
+            graph = examined.report.graph
+            seen = seen_from(data, compared, start.prepared.table, len(made), graph.connecting_k if graph else 1,
+                             generator)
             scores = judged(seen, [one.cut(examined.axes) for one in made])
             order, places = candidates_of(made, scores, generator)
             best = [made[place] for place in order]
@@ -67,11 +77,11 @@ def conclude(layer: Layer, examined: Examined, made: Sequence[Made], left: Seque
     entries = [entry(one, score) for one, score in zip(made, scores, strict=True)]
     candidates = [candidate(entries[place], place_of, made, place, (curve, refit), examined.axes)
                   for place, place_of, curve, refit in zip(order, places, curves, again, strict=True)]
-    choice = recommended(candidates, examined.axes)
+    choice = recommended(candidates, examined.axes, asked=examined.asked)
     return Exploration(
         input=config.input.path, size=size_of(start), axes=examined.axes, why=examined.why,
         findings=[vars(finding) for finding in examined.report.findings], candidates=candidates, entries=entries,
-        recommendation=choice, command=command(made[order[choice.chosen]].setting, examined.axes),
+        recommendation=choice, command=command(made[order[choice.chosen]].setting, choice.axes),
         comparison=comparison, left=[(one.name, one.reason, one.seconds) for one in left], anchors=len(seen.anchors),
         rows=seen.size, neighbors=seen.neighbors, budget=clock.budget, seconds=clock.elapsed, facts=facts_of(config))
 
@@ -135,15 +145,20 @@ def next_counts(made: Sequence[Made], own: int, axes: int) -> list[tuple[str, fl
 def compared_with(best: Sequence[Made], start: Start, axes: int, generator: np.random.Generator) -> Comparison:
     """The best settings of all methods, every two compared and all in one orientation."""
     table = start.prepared.table
-    sides = [Side(one.setting.name, one.setting.method, one.config.input.path, len(one.values), one.cut(axes),
+    # without methods, which the names hold
+    sides = [Side(one.setting.name, "", one.config.input.path, len(one.values), one.cut(axes),
                   one.eigenvalues, ()) for one in best]
     return side_by_side(sides, table.ids, table.labels, 12, generator)
 
 
-def recommended(candidates: Sequence[Candidate], axes: int) -> Recommendation:
+def recommended(candidates: Sequence[Candidate], axes: int, *, asked: bool) -> Recommendation:
     """The choice, with what is said of its axes and of its stability."""
-    choice = chosen([Option(one.entry.method, one.entry.words, one.entry.linear, one.entry.judged, one.place)
-                     for one in candidates])
+    options = [Option(one.entry.method, one.entry.words, one.entry.linear, one.entry.judged, one.place)
+               for one in candidates]
+    choice = chosen(options)
     one = candidates[choice.chosen]
-    more = [of_axes(one.by_axes, axes), of_stability(one.fits, one.m2, one.overlap, one.unstable)]
-    return Recommendation(choice.chosen, choice.enough, [*choice.sentences, *filter(None, more)])
+    kept = axes if asked else fewest(one.by_axes, axes)
+    curves = [other.by_axes for other in candidates]
+    more = [of_axes(one.by_axes, axes, kept), of_fewer(options, curves, choice.chosen, axes),
+            of_stability(one.fits, one.m2, one.overlap, one.unstable)]
+    return Recommendation(choice.chosen, choice.enough, [*choice.sentences, *filter(None, more)], kept)

@@ -8,7 +8,7 @@ import numpy as np
 
 from mlcli.ahead import begin, reading_once
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Given, Input, Spatial
+from mlcli.base.inputs import Input, Spatial
 from mlcli.base.stage import unheard
 from mlcli.base.threads import threads_limited
 from mlcli.checkup.examine import check
@@ -40,6 +40,7 @@ from mlcli.stages.similarities.spaces import input_space
 
 SAMPLE = 500  # points whose distances say how wide kernels are tried
 SEARCH = 0.5  # share of the budget that the search for neighbors may take
+EXAMINING = 0.5  # share of the budget from which on no more settings are planned
 NEIGHBORS = ("neighbors", "fewer neighbors")
 
 
@@ -48,13 +49,13 @@ class Examined:
     """What is known before the first trial."""
 
     report: Report
-    axes: int
-    why: str  # so many axes
+    axes: int  # that methods are compared with
+    why: str  # so many
+    asked: bool  # whether the user did
     most: int  # axes that embeddings of nested axes are made with
     settings: Sequence[Setting]  # in the order of their trials
     left: Sequence[LeftOut]
     neighbors: int  # that the trials need, at most
-
 
 
 def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: float) -> Examined:
@@ -74,10 +75,13 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
             axes, why = axes_of(asked, report, most_axes(data))
             most = max(axes, AXES)
             settings, left = settings_of(data, seen)
-            planned = [predicted(setting, layer, data, (axes, most), reading, budget) for setting in settings]
+            planned = [predicted(setting, layer, data, (axes, most), reading, budget)
+                       if place == 0 or time.perf_counter() - begun < EXAMINING * budget else
+                       LeftOut(setting.name, "half of the budget was used up before it could be planned")
+                       for place, setting in enumerate(settings)]
     timed = [part for part in planned if isinstance(part, Setting)]
-    return Examined(report, axes, why, most, timed, [*left, *(part for part in planned if isinstance(part, LeftOut))],
-                    max(seen.counts))
+    left += [part for part in planned if isinstance(part, LeftOut)]
+    return Examined(report, axes, why, asked is not None, most, timed, left, max(seen.counts))
 
 
 def base_config(layer: Layer) -> RunConfig:
@@ -92,7 +96,7 @@ def require_points(data: Input) -> None:
                           where="input.kind", hint="give features or dissimilarities")
 
 
-def seen_of(config: RunConfig, data: Given, report: Report) -> Seen:
+def seen_of(config: RunConfig, data: Input, report: Report) -> Seen:
     """What methods are told of the data."""
     counts, pieces = counts_of(len(data.values), report)
     features = data.kind == "features"
@@ -103,13 +107,13 @@ def seen_of(config: RunConfig, data: Given, report: Report) -> Seen:
                 pieces, float(np.median(apart[apart > 0] ** 2)) if (apart > 0).any() else None)
 
 
-def most_axes(data: Given) -> int:
+def most_axes(data: Input) -> int:
     """The most axes that a comparison can ask for: fewer than points, and no more than columns."""
     rows, columns = data.values.shape
     return max(min(rows - 1, columns if data.kind == "features" else rows - 1), 1)
 
 
-def predicted(setting: Setting, layer: Layer, data: Given, axes: tuple[int, int], reading: float,
+def predicted(setting: Setting, layer: Layer, data: Input, axes: tuple[int, int], reading: float,
               budget: float) -> Setting | LeftOut:
     """A setting with the seconds that it would take, or why it cannot be tried."""
     try:

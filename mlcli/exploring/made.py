@@ -31,6 +31,7 @@ WORK = 2e8  # ranks that are computed of all embeddings together
 CURVES = 250  # points that curves over the number of axes are seen from
 ALONG = 5_000  # points up to which distances along the neighbor graph are compared
 NEIGHBORS = 12
+FEW = 5  # neighbors of the graph along which distances are compared, or as many as connect it: no short circuits
 DRAWS, SHARE = 3, 0.8  # fits to parts of the rows, and how large these are
 
 
@@ -60,14 +61,18 @@ def read_back(setting: Setting, folder: Path, config: RunConfig, document: Mappi
                 (run.dimension or {}).get("recommendation") or {}, [item["code"] for item in document["warnings"]])
 
 
-def seen_from(data: Given, compared: Given, table: Table, settings: int, generator: np.random.Generator) -> Seen:
-    """The points that embeddings are judged from: all of few, else a seeded sample."""
+def seen_from(data: Given, compared: Given, table: Table, settings: int, connecting: int,
+              generator: np.random.Generator) -> Seen:
+    """The points that embeddings are judged from: all of few, else a seeded sample.
+
+    `connecting` is the number of neighbors that connects the graph.
+    """
     size = len(compared.ids)
     count = min(size, MOST, max(FEWEST, int(WORK / (size * (settings + 1)))))
     anchors = np.arange(size) if count == size else np.sort(generator.choice(size, count, replace=False))
     with unheard():
         classes, near = Labels.first_of(table.labels), clipped(NEIGHBORS, size) or 1
-    return Seen(anchors, size, near, input_space(compared, anchors), along(data, compared, near),
+    return Seen(anchors, size, near, input_space(compared, anchors), along(data, compared, max(connecting, FEW)),
                 None if classes is None else classes.codes)
 
 

@@ -61,15 +61,15 @@ class LeftOut:
 def counts_of(size: int, report: Report) -> tuple[Sequence[int], str]:
     """The sizes of neighborhoods to try, and what is done where the graph falls into pieces.
 
-    Below half of the points. Where a few neighbors more connect the graph, no fewer are tried; where that takes many,
-    or only a sample of the points was examined, pieces are connected by their shortest links.
+    Below half of the points. Where few neighbors connect the graph, no fewer are tried; where that takes more than the
+    first size, or only a sample of the points was examined, pieces are connected by their shortest links.
     """
     possible = [count for count in COUNTS if count <= max((size - 1) // 2, 1)] or [max((size - 1) // 2, 1)]
     connecting = report.graph.connecting_k if report.graph else 1
-    if report.rows_compared < report.rows or connecting > max(possible):
+    if report.rows_compared < report.rows or connecting > possible[0]:
         return possible, "connect"
     enough = [count for count in possible if count >= connecting]
-    return ([*enough, connecting] if connecting not in possible and connecting > min(possible) else enough), "error"
+    return ([*enough, connecting] if connecting > min(possible) and connecting not in possible else enough), "error"
 
 
 def axes_of(asked: int | None, report: Report, most: int) -> tuple[int, str]:

@@ -55,4 +55,4 @@ def by_width(seen: Seen) -> Trials:
     if not seen.median:
         return once()
     rates = (float(f"{factor / seen.median:.4g}") for factor in (WIDER, 1 / WIDER))
-    return Trials(({}, *({"kernel": {"name": "gaussian", "rate": rate}} for rate in rates)))
+    return Trials(({}, *({"kernel": {"rate": rate}} for rate in rates)))

@@ -87,7 +87,7 @@ class Exploration:
         chosen = self.candidates[self.recommendation.chosen]
         return {"input": self.input, "rows": self.rows, "axes": self.axes, "axes_reason": self.why,
                 "recommendation": {"method": chosen.entry.method, "options": chosen.entry.words,
-                                   "run": chosen.entry.run, "components": self.axes,
+                                   "run": chosen.entry.run, "components": self.recommendation.axes,
                                    "linear_is_enough": self.recommendation.enough,
                                    "sentences": list(self.recommendation.sentences), "command": self.command},
                 "ranking": [one.document() for one in self.candidates],

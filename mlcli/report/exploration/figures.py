@@ -11,6 +11,7 @@ from mlcli.report.exploration.ranking import figures
 from mlcli.report.text import shortened
 
 SIDE, TALL, LEFT, TOP, BOTTOM, KEY = 470.0, 250.0, 56.0, 52.0, 50.0, 190.0
+DRAWN = 0.8  # share of the sizes; of almost all points nearly the same are neighbors by chance
 Lines = Mapping[str, Line | None]  # by method; None where it has none here, which keeps the colors of the others
 
 
@@ -19,7 +20,7 @@ def of_neighborhoods(candidates: Sequence[Candidate]) -> Figure | None:
     lines: dict[str, Line | None] = {}
     for one in candidates:
         curve = one.entry.judged.curve
-        places = curve_places(len(curve))
+        places = curve_places(int(DRAWN * len(curve)))
         lines[one.entry.name] = Line(one.entry.method, places.tolist(), curve[places - 1].tolist(), [0.0] * len(places))
     return panel("R_NX of neighborhoods of every size", "neighbors", lines, logarithmic=True, dots=False)
 

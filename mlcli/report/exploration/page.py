@@ -41,8 +41,8 @@ def _ranking(exploration: Exploration) -> Part:
             for place, one in enumerate(exploration.candidates)]
     shown = [(key, words) for key, words in OTHERS if any(key in one.entry.judged.scores
                                                            for one in exploration.candidates)]
-    head = ("", "method", "mean rank", *(words for _, words in MEASURES), *(words for _, words in shown), "seconds")
-    cells = [[*row[:3], *(row[3][key] for key, _ in (*MEASURES, *shown)), row[4]] for row in rows]
+    head = ("", "method", "mean rank", *(words for _, words in MEASURES), *(words for _, words in shown))
+    cells = [[*row[:3], *(row[3][key] for key, _ in (*MEASURES, *shown))] for row in rows]
     counted = f"{exploration.axes} {'axis' if exploration.axes == 1 else 'axes'}"
     return section(f"Ranking, with {counted}", table(head, cells, range(2, len(head)), (1,)), sentence(
         f"The best setting of each method, all cut to {counted} ({exploration.why}), by the mean of the ranks in R_NX, "
@@ -59,13 +59,13 @@ def _ranking(exploration: Exploration) -> Part:
                "whole right. The figure R_NX in the table is the mean height of a curve on this scale."))
 
 
-def _ranked(one: Candidate, chosen: bool) -> tuple[str, str, str, dict[str, str], str]:
+def _ranked(one: Candidate, chosen: bool) -> tuple[str, str, str, dict[str, str]]:
     low, high = one.place.interval
     known = figures(one.entry.judged)
     cells = {key: f"{known[key]:.3f}" + (f" ± {known[key + '_se']:.2g}" if key == "r_nx" else "")
              if key in known else "–" for key, _ in (*MEASURES, *OTHERS)}
     mark = "→" if chosen else "=" if one.place.tied else ""
-    return mark, one.entry.name, f"{one.place.mean_rank:.1f} ({low:.1f}–{high:.1f})", cells, f"{one.entry.seconds:.2f}"
+    return mark, one.entry.name, f"{one.place.mean_rank:.1f} ({low:.1f}–{high:.1f})", cells
 
 
 def _axes(exploration: Exploration) -> Part:
@@ -83,7 +83,7 @@ def _settings(exploration: Exploration) -> Part:
     return section("Settings", figure(drawn.of_counts(exploration.candidates, exploration.entries),
                                       "The level line is the linear method, which needs no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
-                         (1, 2, 3, 4), (0,)))
+                         (1, 2, 3, 4), (0, 5)))
 
 
 def _agreement(exploration: Exploration) -> Part:

@@ -38,6 +38,7 @@ class Recommendation:
     chosen: int
     enough: bool  # whether it is a linear method that others do not beat
     sentences: Sequence[str]
+    axes: int = 0  # to keep of it
 
 
 def called(method: str) -> str:
@@ -78,7 +79,8 @@ def enough(linear: int, best: int, options: Sequence[Option]) -> Recommendation:
             + ("the points leave open" if won.value <= 2 * won.error else f"is less than the {ENOUGH:g} that count")
             if won.value > 0 else
             f"no other method keeps more neighbors; the next best, {other.name}, keeps R_NX {other.r_nx:.3f}")
-    return Recommendation(linear, True, [f"{called(base.method)} is enough: it keeps R_NX {base.r_nx:.3f}, and {most}."])
+    said = f"{called(base.method)} is enough: it keeps R_NX {base.r_nx:.3f}, and {most}."
+    return Recommendation(linear, True, [said])
 
 
 def tied(place: int, options: Sequence[Option]) -> list[str]:
@@ -88,18 +90,46 @@ def tied(place: int, options: Sequence[Option]) -> list[str]:
     return [f"About as good: {', '.join(names)}."] if names else []
 
 
-def of_axes(curve: Sequence[tuple[int, Judged]], axes: int) -> str:
-    """What fewer or more axes would change, of a method whose axes are nested."""
-    kept = {count: float(one.scores["r_nx"].mean()) for count, one in curve}
-    if axes not in kept or len(kept) < 2:
+def of_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Judged]]], place: int, axes: int) -> str:
+    """Which method keeps more with fewer axes than are compared, where another one does: with two, else with most of them."""
+    by_count = [dict(curve) for curve in curves]
+    found = {}
+    for count in range(2, axes):
+        mine = by_count[place].get(count)
+        there = [] if mine is None else [(gain(one[count], mine), other) for other, one in enumerate(by_count)
+                                         if other != place and count in one]
+        better = [(won.value, other) for won, other in there if won.counts]
+        if better:
+            found[count] = max(better)
+    if not found:
         return ""
-    most = max(kept)
-    parts = [f"{count} {'axis' if count == 1 else 'axes'}: {kept[count]:.3f}"
-             for count in sorted({*(n for n in (axes - 1, axes, axes + 1) if n in kept), most})]
-    knee = next((count for count in sorted(kept) if count + 1 in kept and kept[count + 1] - kept[count] < ENOUGH), None)
-    said = (f"no number of axes up to {most} is where gains end" if knee is None else
-            f"beyond {knee} {'axis' if knee == 1 else 'axes'} one more gains less than {ENOUGH:g}")
-    return f"R_NX by the number of axes: {', '.join(parts)}; {said}."
+    count = 2 if 2 in found else max(found)
+    won, other = found[count]
+    kept = float(by_count[other][count].scores["r_nx"].mean())
+    return (f"With {count} {'axis' if count == 1 else 'axes'} {options[other].name} keeps more: R_NX {kept:.3f} "
+            f"against {kept - won:.3f}; -p {count} --skip-existing compares all with so many.")
+
+
+def fewest(curve: Sequence[tuple[int, Judged]], axes: int) -> int:
+    """The fewest axes that keep as much as so many, but for what does not count."""
+    kept = means(curve)
+    return next((count for count in sorted(kept) if axes in kept and kept[axes] - kept[count] < ENOUGH), axes)
+
+
+def means(curve: Sequence[tuple[int, Judged]]) -> dict[int, float]:
+    """The area under R_NX by the number of axes."""
+    return {count: float(one.scores["r_nx"].mean()) for count, one in curve}
+
+
+def of_axes(curve: Sequence[tuple[int, Judged]], axes: int, kept: int) -> str:
+    """What fewer or more axes than those recommended would change, of a method whose axes are nested."""
+    values = means(curve)
+    if kept not in values or len(values) < 2:
+        return ""
+    parts = [f"{count} {'axis' if count == 1 else 'axes'} {values[count]:.3f}"
+             for count in sorted({*(n for n in (kept - 1, kept, kept + 1, axes) if n in values), max(values)})]
+    same = "" if kept == axes else f"; {kept} keep{'s' * (kept == 1)} as much as the {axes} compared, to {ENOUGH:g}"
+    return f"R_NX by the number of axes: {', '.join(parts)}{same}."
 
 
 def of_stability(fits: int, m2: float | None, overlap: float | None, reason: str) -> str:
@@ -107,5 +137,6 @@ def of_stability(fits: int, m2: float | None, overlap: float | None, reason: str
     if m2 is None or overlap is None:
         return f"How stable it is was not examined: {reason}." if reason else ""
     word = "The picture depends on which rows are there" if m2 > LOOSE else "It is stable"
-    return (f"{word}: {fits} {'fit' if fits == 1 else 'fits'} to four fifths of the rows differ{'s' * (fits == 1)} from "
-            f"it by Procrustes m² {m2:.2g}, and {overlap:.0%} of the neighbors stay.")
+    made = "one fit" if fits == 1 else f"{fits} fits"
+    return (f"{word}: {made} to four fifths of the rows differ{'s' * (fits == 1)} from it by Procrustes m² {m2:.2g}, "
+            f"and {overlap:.0%} of the neighbors stay.")

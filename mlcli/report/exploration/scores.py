@@ -13,8 +13,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
 from mlcli.base.types import Array, Indices
 from mlcli.report.quality.neighborhoods import Order
-from mlcli.report.quality.strips import Strips
-from mlcli.stages.similarities.spaces import Euclidean, Space
+from mlcli.stages.similarities.spaces import Euclidean, Rows, Space
 
 BLOCK = 2**17  # distances of a block of work
 HELD = 2**24  # distances of the input that are held at once
@@ -100,8 +99,8 @@ def judged(seen: Seen, embeddings: Sequence[Array]) -> list[Judged]:
         source, graph = seen.input.rows_of(anchors), None if seen.graph is None else seen.graph.rows_of(anchors)
         strips = [space.rows_of(anchors) for space in spaces]
 
-        def work(block: slice, source: Strips = source, graph: Strips | None = graph,  # type: ignore[assignment]
-                 strips: Sequence[Strips] = strips, anchors: Indices = anchors) -> list[Judged]:
+        def work(block: slice, source: Rows = source, graph: Rows | None = graph, strips: Sequence[Rows] = strips,
+                 anchors: Indices = anchors) -> list[Judged]:
             here = anchors[block]
             near = ranks_of(source(block), here)
             along = None if graph is None else ranks_of(graph(block), here)
