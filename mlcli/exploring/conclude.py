@@ -100,7 +100,7 @@ def size_of(start: Start) -> str:
 
 def candidates_of(made: Sequence[Made], scores: Sequence[Judged],
                   generator: np.random.Generator) -> tuple[list[int], list[Place]]:
-    """The best setting of each method, by mean rank, with its place among them."""
+    """The best setting of each method, by R_NX, and their places by mean rank, in that order."""
     best = []
     for method in dict.fromkeys(one.setting.method for one in made):
         own = [place for place, one in enumerate(made) if one.setting.method == method]

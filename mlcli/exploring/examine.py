@@ -41,6 +41,7 @@ from mlcli.stages.similarities.spaces import input_space
 SAMPLE = 500  # points whose distances say how wide kernels are tried
 SEARCH = 0.5  # share of the budget that the search for neighbors may take
 EXAMINING = 0.5  # share of the budget from which on no more settings are planned
+LEAST = 10.0  # seconds that this may take whatever the budget
 NEIGHBORS = ("neighbors", "fewer neighbors")
 
 
@@ -76,7 +77,7 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
             most = max(axes, AXES)
             settings, left = settings_of(data, seen)
             planned = [predicted(setting, layer, data, (axes, most), reading, budget)
-                       if place == 0 or time.perf_counter() - begun < EXAMINING * budget else
+                       if place == 0 or time.perf_counter() - begun < max(EXAMINING * budget, LEAST) else
                        LeftOut(setting.name, "half of the budget was used up before it could be planned")
                        for place, setting in enumerate(settings)]
     timed = [part for part in planned if isinstance(part, Setting)]

@@ -11,7 +11,7 @@ from mlcli.report.html import Part, document, figure, joined, section, sentence,
 from mlcli.report.text import number, safe
 
 MEASURES = (("r_nx", "R_NX"), ("trustworthiness", "trustworthiness"), ("continuity", "continuity"))
-OTHERS = (("distances", "distances"), ("geodesics", "along graph"), ("label_error", "label error"))
+OTHERS = (("distances", "distances"), ("geodesics", "paths"), ("label_error", "label error"))
 
 
 def page(exploration: Exploration, *, label: str | None = None, seed: int = 0) -> str:
@@ -45,15 +45,15 @@ def _ranking(exploration: Exploration) -> Part:
     cells = [[*row[:3], *(row[3][key] for key, _ in (*MEASURES, *shown))] for row in rows]
     counted = f"{exploration.axes} {'axis' if exploration.axes == 1 else 'axes'}"
     return section(f"Ranking, with {counted}", table(head, cells, range(2, len(head)), (1,)), sentence(
-        f"The best setting of each method, all cut to {counted} ({exploration.why}), by the mean of the ranks in R_NX, "
-        "trustworthiness and continuity; in brackets what nine of ten samples of the points give. "
+        f"The setting of each method with the largest R_NX, all cut to {counted} ({exploration.why}), by the mean of the "
+        "ranks in R_NX, trustworthiness and continuity; in brackets what nine of ten samples of the points give. "
         "= marks those that are as good as the first within that.", "soft"), sentence(
         "These three compare neighborhoods of the embedding with those of the input, by ranks alone. R_NX is the mean "
         "over all sizes of neighborhoods on a logarithmic scale: 1 keeps all, 0 is chance. Trustworthiness falls with "
         "false neighbors, which projections make; continuity falls with torn neighborhoods, which unrolling makes.",
         "soft"), sentence(
         "The others do not rank, because each favors a method. Distances (rank correlation with those of the input) "
-        "favors PCA and MDS; along graph (the same with lengths of paths between neighbors) favors Isomap; label error "
+        "favors PCA and MDS; paths (the same with lengths of paths on the neighbor graph) favors Isomap; label error "
         "(nearest neighbor of another label) favors what separates groups.", "soft"),
         figure(drawn.of_neighborhoods(exploration.candidates), "Small neighborhoods lie left, the arrangement of the "
                "whole right. The figure R_NX in the table is the mean height of a curve on this scale."))
@@ -62,7 +62,7 @@ def _ranking(exploration: Exploration) -> Part:
 def _ranked(one: Candidate, chosen: bool) -> tuple[str, str, str, dict[str, str]]:
     low, high = one.place.interval
     known = figures(one.entry.judged)
-    cells = {key: f"{known[key]:.3f}" + (f" ± {known[key + '_se']:.2g}" if key == "r_nx" else "")
+    cells = {key: f"{known[key]:.3f}" + (f" ± {known[key + '_se']:.1g}" if key == "r_nx" else "")
              if key in known else "–" for key, _ in (*MEASURES, *OTHERS)}
     mark = "→" if chosen else "=" if one.place.tied else ""
     return mark, one.entry.name, f"{one.place.mean_rank:.1f} ({low:.1f}–{high:.1f})", cells
@@ -83,7 +83,7 @@ def _settings(exploration: Exploration) -> Part:
     return section("Settings", figure(drawn.of_counts(exploration.candidates, exploration.entries),
                                       "The level line is the linear method, which needs no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
-                         (1, 2, 3, 4), (0, 5)))
+                         (1, 2, 3, 4), (0, 6)))
 
 
 def _agreement(exploration: Exploration) -> Part:

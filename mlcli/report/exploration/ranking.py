@@ -63,8 +63,8 @@ def ranked(judged: Sequence[Judged], generator: np.random.Generator) -> list[Pla
 
 
 def best_of(judged: Sequence[Judged]) -> int:
-    """The first of those with the best mean rank."""
-    return int(mean_ranks(stacked(judged).mean(axis=-1)).argmin())
+    """The first of those with the largest R_NX."""
+    return int(np.argmax([one.scores["r_nx"].mean() for one in judged]))
 
 
 def gain(one: Judged, other: Judged) -> Gain:

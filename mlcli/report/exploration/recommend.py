@@ -91,7 +91,7 @@ def tied(place: int, options: Sequence[Option]) -> list[str]:
 
 
 def of_fewer(options: Sequence[Option], curves: Sequence[Sequence[tuple[int, Judged]]], place: int, axes: int) -> str:
-    """Which method keeps more with fewer axes than are compared, where another one does: with two, else with most of them."""
+    """Which method keeps more with fewer axes than are compared, where one does: with two, else with most of them."""
     by_count = [dict(curve) for curve in curves]
     found = {}
     for count in range(2, axes):
