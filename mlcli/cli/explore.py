@@ -201,5 +201,6 @@ def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
                           *map(escaped, found.recommendation.sentences), "", found.command]))
     if not quiet:
         counted = f"; {len(found.left)} left out" if found.left else ""
-        say(escaped(f"mlcli: {len(found.entries)} settings in {found.seconds:.1f} s{counted}; wrote {folder / PAGE}, "
+        tried = f"{len(found.entries)} setting{'s' * (len(found.entries) > 1)}"
+        say(escaped(f"mlcli: {tried} in {found.seconds:.1f} s{counted}; wrote {folder / PAGE}, "
                     f"{folder / NAME} and {folder / 'runs.csv'}"))

@@ -114,7 +114,7 @@ def entry(made: Made, score: Judged) -> Entry:
     """A setting with its measures."""
     setting = made.setting
     count = setting.values.get("method.neighbors.count")
-    return Entry(made.folder.name, setting.method, setting.words, METHODS[setting.method].linear, count, made.seconds,
+    return Entry(made.folder.name, setting.method, setting.words, METHODS[setting.method].baseline, count, made.seconds,
                  score, made.warnings)
 
 

@@ -46,7 +46,7 @@ class Method(Options):
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     ways: ClassVar[tuple[Way, ...]] = (way(),)  # that compute something else
-    linear: ClassVar[bool] = False  # whether it draws distances as they are: what a method of neighbors has to beat
+    baseline: ClassVar[bool] = False  # whether it is linear: what others have to beat in `mlcli explore`
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str

@@ -25,7 +25,7 @@ class MDS(Method):
     """
 
     accepts: ClassVar = (Dissimilarities, Features)
-    linear: ClassVar = True
+    baseline: ClassVar = True
     proof: ClassVar = "kernel"
     decodes: ClassVar = "features, Euclidean, no correction"
     aliases: ClassVar = ("pcoa", "cmdscale")

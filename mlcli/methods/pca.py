@@ -35,7 +35,7 @@ class PCA(Method):
     """
 
     accepts: ClassVar = (Features, Covariance)
-    linear: ClassVar = True
+    baseline: ClassVar = True
     proof: ClassVar = "kernel"
     unscaled: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick")

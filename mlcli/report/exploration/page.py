@@ -45,8 +45,8 @@ def _ranking(exploration: Exploration) -> Part:
     cells = [[*row[:3], *(row[3][key] for key, _ in (*MEASURES, *shown))] for row in rows]
     counted = f"{exploration.axes} {'axis' if exploration.axes == 1 else 'axes'}"
     return section(f"Ranking, with {counted}", table(head, cells, range(2, len(head)), (1,)), sentence(
-        f"The setting of each method with the largest R_NX, all cut to {counted} ({exploration.why}), by the mean of the "
-        "ranks in R_NX, trustworthiness and continuity; in brackets what nine of ten samples of the points give. "
+        f"The setting of each method with the largest R_NX, all cut to {counted} ({exploration.why}), by the mean of "
+        "the ranks in R_NX, trustworthiness and continuity; in brackets what nine of ten samples of the points give. "
         "= marks those that are as good as the first within that.", "soft"), sentence(
         "These three compare neighborhoods of the embedding with those of the input, by ranks alone. R_NX is the mean "
         "over all sizes of neighborhoods on a logarithmic scale: 1 keeps all, 0 is chance. Trustworthiness falls with "
