@@ -166,13 +166,13 @@ def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, b
 def trials(settings: Sequence[Any], layer: Layer, folder: Path, examined: "Examined") -> list[Planned]:
     """The runs of some settings, below a folder, named by their values."""
     from mlcli.exploring.settings import layer_of as trial_layer
-    from mlcli.exploring.settings import nested, with_axes
+    from mlcli.exploring.settings import with_axes
 
     names = directory_names([setting.values for setting in settings])
     variants = [Variant(assignment("output", str(folder / name), "-o").over(trial_layer(setting, layer)),
                         setting.values) for setting, name in zip(settings, names, strict=True)]
-    return [replace(run, config=with_axes(run.config, examined.most if nested(setting.method) else examined.axes))
-            for run, setting in zip(planned(variants) if variants else [], settings, strict=True)]
+    runs = planned(variants) if variants else []
+    return [replace(run, config=with_axes(run.config, examined.most)) for run in runs]
 
 
 def write(found: "Exploration", folder: Path, layer: Layer) -> None:

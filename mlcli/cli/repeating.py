@@ -28,6 +28,8 @@ def command(data: str, flags: Mapping[str, Any], assignments: Sequence[str], env
     for assigned in assignments:
         words += ["--set", assigned]
     for path, value in setting.values.items():
+        if path.endswith(".components"):  # which follow
+            continue
         words += [LETTERS[path], text(value)] if path in LETTERS else ["--set", f"{path}={text(value)}"]
     words += ["-p", str(axes), "-o", str(output)]
     if data.startswith("-"):

@@ -26,7 +26,6 @@ from mlcli.exploring.settings import (
     axes_of,
     counts_of,
     layer_of,
-    nested,
     settings_of,
     with_axes,
 )
@@ -76,7 +75,8 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
             axes, why = axes_of(asked, report, most_axes(data))
             most = max(axes, AXES)
             settings, left = settings_of(data, seen)
-            planned = [predicted(setting, layer, data, (axes, most), reading, budget)
+            settings = [setting.with_axes(axes) for setting in settings]
+            planned = [predicted(setting, layer, data, most, reading, budget)
                        if place == 0 or time.perf_counter() - begun < max(EXAMINING * budget, LEAST) else
                        LeftOut(setting.name, "half of the budget was used up before it could be planned")
                        for place, setting in enumerate(settings)]
@@ -114,11 +114,11 @@ def most_axes(data: Input) -> int:
     return max(min(rows - 1, columns if data.kind == "features" else rows - 1), 1)
 
 
-def predicted(setting: Setting, layer: Layer, data: Input, axes: tuple[int, int], reading: float,
+def predicted(setting: Setting, layer: Layer, data: Input, axes: int, reading: float,
               budget: float) -> Setting | LeftOut:
     """A setting with the seconds that it would take, or why it cannot be tried."""
     try:
-        config = with_axes(build(layer_of(setting, layer)), axes[nested(setting.method)])
+        config = with_axes(build(layer_of(setting, layer)), axes)
         config.require_fitting()
         with unheard():  # its notes are those of a run
             method = config.method.resolve(data)
@@ -129,7 +129,7 @@ def predicted(setting: Setting, layer: Layer, data: Input, axes: tuple[int, int]
         return LeftOut(setting.name, error.what)
     needed, limit = peak(steps, data, method, config.compute), config.compute.memory_bytes()
     seconds = sum(step.seconds for step in steps if step.stage not in NEIGHBORS) + reading + sum(SMALL.values())
-    seconds += len(data.values) * axes[1] * CELL
+    seconds += len(data.values) * axes * CELL
     if needed > limit:
         return LeftOut(setting.name, "it does not fit in memory", seconds)
     return Setting(setting.method, setting.options, seconds)

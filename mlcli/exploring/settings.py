@@ -19,6 +19,7 @@ COUNTS = (12, 8, 20, 5, 30)  # sizes of neighborhoods, in the order in which the
 AXES = 8  # that embeddings are judged with, at most, unless more are asked for
 FEWEST = 2
 OUTPUTS = ["embedding", "spectrum", "dimension"]
+COMPONENTS = "components"
 SECTIONS = ("input", "prepare", "compute", "output")
 
 
@@ -41,7 +42,13 @@ class Setting:
         said = {path.rpartition(".")[2]: value for path, value in flattened(self.options)}
         names = {"count": "k"}
         return ", ".join(f"{names.get(name, name)}={value}" for name, value in said.items()
-                         if name not in ("pieces", "name"))
+                         if name not in ("pieces", COMPONENTS))
+
+    def with_axes(self, count: int) -> "Setting":
+        """The same with so many axes as an option where fewer axes are another fit."""
+        if nested(self.method):
+            return self
+        return Setting(self.method, {**self.options, METHODS[self.method].axes_section(): {COMPONENTS: count}})
 
     @property
     def name(self) -> str:
@@ -77,11 +84,13 @@ def axes_of(asked: int | None, report: Report, most: int) -> tuple[int, str]:
     if asked is not None:
         return asked, "as asked for"
     near = report.intrinsic_dimension
-    if near is None or not near.two_nn < 2**31:
+    known = [] if near is None else [value for value in (near.two_nn, near.maximum_likelihood) if value < 2**31]
+    if not known:
         return min(FEWEST, most), "the intrinsic dimension is not known"
-    count = max(min(round(near.two_nn), AXES, most), min(FEWEST, most), 1)
-    beyond = f", and no more than {AXES} are compared" if near.two_nn > AXES + 0.5 else ""
-    return count, f"the intrinsic dimension is about {near.two_nn:.1f} by the first two neighbors (TwoNN){beyond}"
+    value = min(known)
+    count = max(min(round(value), AXES, most), min(FEWEST, most), 1)
+    beyond = f", and no more than {AXES} are compared" if value > AXES + 0.5 else ""
+    return count, (f"the intrinsic dimension is about {value:.1f}, the smaller of two estimates by neighbors{beyond}")
 
 
 def settings_of(data: Given, seen: Seen) -> tuple[list[Setting], list[LeftOut]]:
@@ -118,11 +127,12 @@ def layer_of(setting: Setting, base: Layer) -> Layer:
 
 
 def with_axes(config: RunConfig, count: int) -> RunConfig:
-    """The run with so many axes, or as many as there are: as by default, not as chosen."""
+    """The run with so many axes, or as many as there are: as by default, not as chosen, unless they are chosen."""
     method = config.method
     options = method.axes_options
-    axes = type(options).model_construct({*options.model_fields_set} - {"components"},
-                                         **{**dict(options), "components": count})
+    if options.chosen(COMPONENTS):
+        return config
+    axes = type(options).model_construct({*options.model_fields_set}, **{**dict(options), COMPONENTS: count})
     return config.replace(method=method.replace(**{method.axes_section(): axes}))
 
 

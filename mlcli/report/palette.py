@@ -61,7 +61,7 @@ def _viridis(share: float) -> str:
 FONT = "system-ui,sans-serif"
 TEXTS = {"text": Ink("#333333", "#d5d9e0"), "title": Ink("#222222", "#e8ebf0", size=15, weight=600),
          "small": Ink("#444444", "#c3c8d1", size=11),
-         "onlight": Ink("#22262d", "#22262d", size=11), "ondark": Ink("#ffffff", "#ffffff", size=11)}
+         "onlight": Ink("#000000", "#000000", size=11), "ondark": Ink("#ffffff", "#ffffff", size=11)}
 INKS = {
     **TEXTS,
     "grid": Ink("#e2e5ea", "#2c323c", 1), "axis": Ink("#8b929d", "#7d8694", 1), "frame": Ink("#c3c8d1", "#464e5b", 1),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mlcli.report.axes import Panel, Scale
-from mlcli.report.comparison.quality_curves import across, drawn_line, numbered, scaled
+from mlcli.report.comparison.quality_curves import across, drawn_line, scaled
 from mlcli.report.comparison.runs import Line
 from mlcli.report.drawing import Bar, Curve, Figure, Mark, Text
 from mlcli.report.exploration.contents import Candidate, Entry, curve_places
@@ -11,6 +11,7 @@ from mlcli.report.exploration.ranking import figures
 from mlcli.report.text import shortened
 
 SIDE, TALL, LEFT, TOP, BOTTOM, KEY = 470.0, 250.0, 56.0, 52.0, 50.0, 190.0
+TICKS = [factor * 10.0**power for power in range(7) for factor in (1, 2, 5)]
 DRAWN = 0.8  # share of the sizes; of almost all points nearly the same are neighbors by chance
 Lines = Mapping[str, Line | None]  # by method; None where it has none here, which keeps the colors of the others
 
@@ -55,30 +56,25 @@ def of_counts(candidates: Sequence[Candidate], entries: Sequence[Entry]) -> Figu
 
 def panel(title: str, below: str, lines: Lines, *, logarithmic: bool = False, dots: bool = True) -> Figure | None:
     """One panel with a line for each method and their names beside it."""
-    there = [line for line in lines.values() if line is not None and line.values]
-    if not any(len(line.values) > 1 for line in there):
+    there = [(number, name, line) for number, (name, line) in enumerate(lines.items()) if line and line.values]
+    if not any(len(line.values) > 1 for _, _, line in there):
         return None
-    places = sorted({value for line in there for value in line.values})
-    ends = [height + sign * error for line in there for height, error in zip(line.heights, line.errors, strict=True)
-            for sign in (-1, 1)]
-    scale = across(places, logarithmic, LEFT)
-    box = Panel(Scale(low=scale.low, high=scale.high, start=LEFT, end=LEFT + SIDE, step=scale.step),
-                Scale.over(ends, TOP + TALL, TOP, most=5))
-    shown = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000, 100_000]
-    ticks = [float(tick) for tick in shown if places[0] <= tick <= places[-1]] if logarithmic else places
-    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *box.rows(),
-                         *(numbered(box, ticks, logarithmic) if len(ticks) <= 7 else every(box, ticks, logarithmic)),
+    places = sorted({value for _, _, line in there for value in line.values})
+    ends = [height + sign * error for _, _, line in there
+            for height, error in zip(line.heights, line.errors, strict=True) for sign in (-1, 1)]
+    box = Panel(across(places, logarithmic, LEFT, SIDE), Scale.over(ends, TOP + TALL, TOP, most=5))
+    ticks = [tick for tick in TICKS if places[0] <= tick <= places[-1]] if logarithmic else places
+    marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *box.rows(), *numbered(box, ticks, logarithmic),
                          Text(LEFT + SIDE / 2, TOP + TALL + 38, below, "middle", "small")]
-    for number, (name, line) in enumerate(lines.items()):
-        y = TOP + 6 + 19 * number
+    for place, (number, name, line) in enumerate(there):
+        y = TOP + 6 + 19 * place
         marks += [Bar(kind=f"c{number}", x=LEFT + SIDE + 20, y=y - 8, width=12, height=8),
-                  Text(LEFT + SIDE + 37, y, shortened(name, 26), kind="small")]
-        if line is not None and line.values:
-            marks += drawn_line(line, box, number, logarithmic) if dots else smooth(line, box, number, logarithmic)
+                  Text(LEFT + SIDE + 37, y, shortened(name, 26), kind="small"),
+                  *(drawn_line if dots else smooth)(line, box, number, logarithmic)]
     return Figure(title, LEFT + SIDE + KEY, TOP + TALL + BOTTOM, marks)
 
 
-def every(box: Panel, ticks: Sequence[float], logarithmic: bool) -> list[Mark]:
+def numbered(box: Panel, ticks: Sequence[float], logarithmic: bool) -> list[Mark]:
     """Numbers below at all ticks."""
     return [Text(box.x(scaled(tick, logarithmic)), box.edges[3] + 16, f"{tick:,g}", "middle", "small")
             for tick in ticks]

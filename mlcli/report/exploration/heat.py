@@ -8,7 +8,7 @@ from mlcli.report.palette import STEPS
 from mlcli.report.text import shortened
 
 CELL, LEFT, TOP, GAP = 52.0, 150.0, 74.0, 40.0
-DARK = STEPS // 2  # step of the scale from which text on it is light
+DARK = 9  # the last step of the scale that white text is read on better than black
 
 
 def heat(names: Sequence[str], pairs: Sequence[Pair]) -> Figure | None:
