@@ -66,7 +66,7 @@ def chosen(options: Sequence[Option]) -> Recommendation:
 
 def first(options: Sequence[Option]) -> Recommendation:
     """The first in rank, where there is nothing that it would have to beat."""
-    alone = "it is the only method here" if len(options) == 1 else "it is first by mean rank"
+    alone = "no other method was tried to its end" if len(options) == 1 else "it is first by mean rank"
     return Recommendation(0, False, [f"{options[0].name}: {alone}, with R_NX {options[0].r_nx:.3f}.",
                                      *tied(0, options)])
 
