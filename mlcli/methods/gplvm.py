@@ -33,7 +33,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities.gaussian import projector_of
 
 USED = 0.01  # of the largest relevance: an axis below it counts as switched off
-FEW = 200  # rows up to which it is among the methods that are explored
+FEW = 100  # rows up to which it is among the methods that are explored
 MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
