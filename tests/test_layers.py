@@ -10,7 +10,7 @@ import mlcli
 from mlcli.methods import METHODS
 
 PACKAGE = Path(mlcli.__file__).parent
-LAYERS = [{"cli", "__main__"}, {"routing", "collecting"}, {"reuse", "comparing", "verification"},
+LAYERS = [{"cli", "__main__"}, {"routing", "collecting", "exploring"}, {"reuse", "comparing", "verification"},
           {"pipeline", "result", "planning", "checkup", "readback"}, {"certify"}, {"ahead"}, {"rundir", "report"},
           {"config"}, {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"}, {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

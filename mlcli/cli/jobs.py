@@ -1,6 +1,7 @@
 """Runs that are carried out at once: how many, with how many threads each, and what is shown of them meanwhile."""
 
 import json
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
@@ -73,8 +74,10 @@ def told_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bool) 
 
 
 def at_once(work: Callable[[int], Result], names: Sequence[str], division: Division,
-            shown: Shown) -> Iterator[tuple[int, Result]]:
+            shown: Shown, until: float = math.inf) -> Iterator[tuple[int, Result]]:
     """The results of runs by their numbers, as they end; what a run says is shown at its end, and not mixed up.
+
+    What goes on at the time `until` is stopped.
 
     With progress as JSON its lines are shown at once, each with the name of its run.
     """
@@ -83,8 +86,9 @@ def at_once(work: Callable[[int], Result], names: Sequence[str], division: Divis
     def live(number: int, text: str) -> None:
         say(named_lines(text, names[number]).removesuffix("\n"))
 
+    # forked before the overview starts a thread
     running = in_processes(work, range(len(names)), division.jobs, settle=partial(blas.allow, division.threads),
-                           live=live if shown.mode == "json" else None)  # forked before the overview starts a thread
+                           live=live if shown.mode == "json" else None, until=until)
     with closing(running), overview(shown) as moved:
         for done, ended in enumerate(running):
             if ended.said:
@@ -108,17 +112,17 @@ def lost(name: str, what: Lost, form: Form) -> Result:
 
 
 @contextmanager
-def overview(asked: Shown) -> Iterator[Callable[[int, int], None]]:
-    """Shows how many of the runs have ended, as the progress of one run is shown."""
+def overview(asked: Shown, name: str = "runs") -> Iterator[Callable[[int, int], None]]:
+    """Shows how many of the runs, or of other work, have ended, as the progress of one run is shown."""
     shown = shown_as(asked.mode, asked.quiet)
     shown.start()
-    shown.begin("runs")
+    shown.begin(name)
     try:
-        yield lambda done, total: shown.advance("runs", "", done, total)
+        yield lambda done, total: shown.advance(name, "", done, total)
     except BaseException:
         shown.stop(failed=True)
         raise
-    shown.end("runs")
+    shown.end(name)
     shown.stop()
 
 

@@ -21,6 +21,7 @@ COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
     "run": "Run what YAML files describe; a sweep makes several runs.",
     "check": "Examine a data set before a run.",
+    "explore": "Try methods and settings on a data set, and recommend one.",
     "plan": "Show what would run: stages, choices, memory and time.",
     "project": "Place new points in the space of a finished run.",
     "route": "Find the shortest path between two points of a finished run.",

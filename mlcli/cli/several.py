@@ -1,5 +1,6 @@
 """Several runs, in turn or at once: all checked before the first, and a failure does not stop the others."""
 
+import time
 from collections import Counter
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
@@ -27,10 +28,21 @@ from mlcli.config.run_config import RunConfig
 from mlcli.config.run_names import flattened, text
 from mlcli.config.sweep import Variant
 from mlcli.engine.cache import Folder
-from mlcli.errors import ConfigError, OutputRefused, UsageError
+from mlcli.errors import (
+    ConfigError,
+    DataError,
+    GeometryError,
+    NumericalError,
+    OutputRefused,
+    RefusedByPlan,
+    UsageError,
+)
 from mlcli.methods.base import Method
 from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
 from mlcli.stages.graph.neighborhoods import searching_for
+
+LEFT_OUT = "left_out"  # of a document: why there was no run
+UNSUITED = (ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan)  # a trial's: the setting is at fault
 
 
 @frozen
@@ -43,12 +55,26 @@ class Planned:
 
 
 @frozen
+class Due:
+    """The time that runs have together, and what each is expected to take."""
+
+    until: float  # of the monotonic clock: what is not expected to end by then does not begin,
+    end: float  # and what goes on then is stopped
+    seconds: Sequence[float]  # of each run
+
+    def admits(self, place: int) -> bool:
+        """Whether a run is expected to end in time; the first one may always begin."""
+        return place == 0 or time.monotonic() + self.seconds[place] <= self.until
+
+
+@frozen
 class Batch:
     """How several runs are carried out."""
 
     jobs: int = 1  # at once
     skip_existing: bool = False
     shard: Shard | None = None  # which of them
+    due: Due | None = None  # of runs that are trials: they go on quietly, and what does not fit is left out
 
 
 def planned(variants: Sequence[Variant]) -> list[Planned]:
@@ -90,21 +116,21 @@ def carry_out(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch)
             for place, (document, code) in ended:
                 documents[place] = document
                 codes.append(code)
-                if runs[place].values:
+                if LEFT_OUT not in document and runs[place].values:
                     output = output_of(runs[place])
                     row = _row(output.name, runs[place], document)
                     codes.append(attempt(partial(tables[output.parent].add, place, row), form))
     finally:
         codes += [attempt(table.write, form) for table in tables.values()]
-    if batch.shard is None:
+    if batch.shard is None and batch.due is None:
         codes += [attempt(partial(write_page, folder, table, manner), form) for folder, table in tables.items()]
-    return [documents[place] for place in range(len(runs))], max(codes, default=0)
+    return [documents.get(place) or left_out(run) for place, run in enumerate(runs)], max(codes, default=0)
 
 
 def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -> Generator[tuple[int, Result]]:
     """What becomes of each run, by its place, as the runs end: one after another, or several at once."""
     division = told_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
-    if division.jobs == 1:
+    if division.jobs == 1 and batch.due is None:
         for place, run in enumerate(runs):
             yield place, result(run, manner, form, batch)
         return
@@ -112,8 +138,25 @@ def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -
         raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",
                          hint="give a directory with -o")
     inside = replace(manner, progress=manner.progress if manner.progress == "json" else "none")
-    yield from at_once(lambda place: result(runs[place], inside, form, batch), [str(output_of(run)) for run in runs],
-                       division, Shown(manner.progress, manner.quiet, form))
+    names, shown = [str(output_of(run)) for run in runs], Shown(manner.progress, manner.quiet, form)
+    if batch.due is None:
+        yield from at_once(lambda place: result(runs[place], inside, form, batch), names, division, shown)
+    else:
+        yield from at_once(partial(trial, runs, replace(inside, quiet=True), form, batch), names, division, shown,
+                           batch.due.end)
+
+
+def trial(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch, place: int) -> Result:
+    """What becomes of a run that may begin while it is expected to end in time, or that is there already."""
+    there = batch.skip_existing and not vacant(output_of(runs[place]), "folder")
+    if there or batch.due is None or batch.due.admits(place):
+        return result(runs[place], manner, form, batch)
+    return left_out(runs[place]), 0
+
+
+def left_out(run: Planned) -> Document:
+    """What is reported of a trial for which there was no time."""
+    return {"run": run.config.output, LEFT_OUT: "the budget ended before it did"}
 
 
 def write_page(folder: Path, table: RunsTable, manner: Manner) -> None:
@@ -151,7 +194,7 @@ def sharing(runs: Sequence[Planned], manner: Manner) -> Iterator[Manner]:
     from mlcli.ahead import reading_once
 
     alike = len(runs) > 1 and all(run.config.input == runs[0].config.input and run.values for run in runs)
-    if not alike or manner.cache == "none":
+    if not alike or manner.cache == "none" or isinstance(manner.cache, Folder):  # shared already
         yield manner
         return
     most, folder = max(neighbors_of(run.config.method) for run in runs), output_of(runs[0]).parent
@@ -205,7 +248,8 @@ def _one(run: Planned, manner: Manner, batch: Batch, documents: list[Document]) 
     except Exception as error:
         known = understood(error)
         documents.append({"run": run.config.output, "exit": known.exit_code, "error": known.fields()})
-        raise known from error
+        if batch.due is None or not isinstance(known, UNSUITED):
+            raise known from error
 
 
 def _row(name: str, run: Planned, document: Document) -> Row:

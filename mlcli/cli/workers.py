@@ -8,6 +8,7 @@ worker that dies is replaced, and its number counts as lost.
 import ctypes
 import gc
 import io
+import math
 import os
 import signal
 import sys
@@ -86,8 +87,10 @@ class Worker:
 
 
 def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
-                 live: Live | None = None) -> Generator[Ended]:
+                 live: Live | None = None, until: float = math.inf) -> Generator[Ended]:
     """The results of work, as it ends, by so many processes at once; `settle` is called in each before its first.
+
+    At the time `until`, of the monotonic clock, what has not ended is stopped, and has no result.
 
     What work says is part of its result, or is given to `live` at once. The processes are forked here, before the
     first result is asked for. When the consumer leaves, or on an error, they are stopped, and waited for.
@@ -97,7 +100,7 @@ def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Calla
     BOARD.post(seats=jobs)
     hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, workers))
     hire()
-    return results(workers, left, hire, live)
+    return results(workers, left, hire, live, until)
 
 
 def staff(workers: list[Worker], left: deque[int], jobs: int, hired: Callable[[], Worker]) -> None:
@@ -108,12 +111,13 @@ def staff(workers: list[Worker], left: deque[int], jobs: int, hired: Callable[[]
 
 
 def results(workers: list[Worker], left: deque[int], hire: Callable[[], None],
-            live: Live | None) -> Generator[Ended]:
+            live: Live | None, until: float) -> Generator[Ended]:
     """What processes make of their work; those that die are replaced."""
     try:
-        while left or workers:
+        while (left or workers) and time.monotonic() < until:
             hire()
-            for connection in wait([worker.connection for worker in workers]):
+            rest = None if until == math.inf else max(until - time.monotonic(), 0.0)
+            for connection in wait([worker.connection for worker in workers], rest):
                 worker = next(worker for worker in workers if worker.connection is connection)
                 done = heard(worker, live)
                 if done is None:

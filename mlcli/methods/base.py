@@ -13,6 +13,7 @@ from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.methods.memory import require_memory
 from mlcli.methods.model import Model, Powers
+from mlcli.methods.trials import Seen, Trials
 from mlcli.methods.ways import Way, way
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Metric
 from mlcli.stages.algebra.metrics.points import under
@@ -45,6 +46,7 @@ class Method(Options):
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
     ways: ClassVar[tuple[Way, ...]] = (way(),)  # that compute something else
+    baseline: ClassVar[bool] = False  # whether it is linear: what others have to beat in `mlcli explore`
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         name: str
@@ -56,6 +58,11 @@ class Method(Options):
     def holds(cls) -> str:
         """What spectrum.csv holds, in a sentence."""
         return f"spectrum.csv holds {cls.ranked_by}." if cls.ranked_by else "There is no spectrum.csv."
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """The settings that `mlcli explore` tries on such an input: none, unless a method says which."""
+        return Trials()
 
     def fit(self, data: Input, compute: Compute) -> Model:
         """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""

@@ -17,6 +17,7 @@ from mlcli.methods.gaussian_processes import OfProcesses, require_distinct
 from mlcli.methods.identities.gaussian_process import of_process, relevant
 from mlcli.methods.identities.smoothing_equations import never_less_likely
 from mlcli.methods.model import Model, existing
+from mlcli.methods.trials import Seen, Trials, once
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
@@ -31,6 +32,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities.gaussian import projector_of
 
 USED = 0.01  # of the largest relevance: an axis below it counts as switched off
+FEW = 100  # rows up to which it is among the methods that are explored
 MOST = 2000  # rows of a fit without inducing points, unless it is asked for
 
 
@@ -80,6 +82,11 @@ class GPLVM(OfProcesses):
     start: Start = Principal()
     minimize: Likeliest = Likeliest()
     axes: Axes = Axes()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """One, of few rows: an iteration takes their number cubed."""
+        return once() if seen.rows <= FEW else Trials(reason=f"of more than {FEW} rows it takes long")
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Inducing points for many rows; raises DataError where a cell is missing, ConfigError for unused options."""

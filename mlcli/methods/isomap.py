@@ -5,6 +5,7 @@ from typing import Any, ClassVar, Literal
 from mlcli.base.inputs import Dissimilarities, Features, Input, LengthGraph
 from mlcli.base.options import option_of
 from mlcli.methods.base import Method
+from mlcli.methods.trials import LANDMARKS, MANY, Seen, Trials, by_neighbors
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.options import NeighborGraph
@@ -42,6 +43,11 @@ class Isomap(Method):
     paths: Paths = Paths()
     landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """By neighbors; of very many rows with landmarks."""
+        return by_neighbors(seen, **({"landmarks": LANDMARKS} if seen.rows > MANY and not seen.graph else {}))
 
     def chain(self, kind: str = "features") -> Stages:
         """A graph, its shortest paths, -δ²/2 of them, centered."""

@@ -7,6 +7,7 @@ from mlcli.base.options import option
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
 from mlcli.methods.model import Powers
+from mlcli.methods.trials import Seen, Trials, by_width, once
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import Given, KernelFunction, Products
@@ -39,6 +40,11 @@ class KernelPCA(Method):
     metric: AnyMetric = EUCLIDEAN
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
     eigensolve: Eigensolve = Eigensolve()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """Gaussian kernels of several widths; a given kernel as it is."""
+        return once() if seen.kind == Similarities.kind else by_width(seen)
 
     def chain(self, kind: str = "features") -> Stages:
         """A function of two points, or the kernel that is given, centered."""

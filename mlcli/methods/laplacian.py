@@ -8,6 +8,7 @@ from mlcli.base.options import option_of
 from mlcli.methods.base import Method
 from mlcli.methods.identities.laplacian_equations import of_laplacian
 from mlcli.methods.model import Model, Powers, existing
+from mlcli.methods.trials import Seen, Trials, by_neighbors
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import GraphLaplacian
@@ -53,6 +54,11 @@ class Laplacian(Method):
     weights: Affinity = option_of(GraphLaplacian, "weights")
     normalized: bool = option_of(GraphLaplacian, "normalized")
     eigensolve: Eigensolve = Eigensolve()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """By neighbors."""
+        return by_neighbors(seen)
 
     def chain(self, kind: str = "features") -> Stages:
         """The Laplacian of the neighbor graph; coordinates of unit variance."""

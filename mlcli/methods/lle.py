@@ -6,6 +6,7 @@ from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option_of
 from mlcli.methods.base import Method
 from mlcli.methods.model import Powers
+from mlcli.methods.trials import Seen, Trials, by_neighbors
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.kernels import Reconstruction
@@ -46,6 +47,11 @@ class LLE(Method):
     neighbors: Neighbors = Neighbors()
     ridge: float = option_of(Reconstruction, "ridge")
     eigensolve: Eigensolve = Eigensolve()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """By neighbors."""
+        return by_neighbors(seen)
 
     def chain(self, kind: str = "features") -> Stages:
         """Weights that reproduce each point from its neighbors; coordinates of unit variance."""

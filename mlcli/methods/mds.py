@@ -5,6 +5,7 @@ from typing import ClassVar, Literal
 from mlcli.base.inputs import Dissimilarities, Features
 from mlcli.base.options import option, option_of
 from mlcli.methods.base import Method
+from mlcli.methods.trials import Seen, Trials, once
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.metrics.points import EUCLIDEAN, AnyMetric
 from mlcli.stages.chain.stages import Stages
@@ -24,6 +25,7 @@ class MDS(Method):
     """
 
     accepts: ClassVar = (Dissimilarities, Features)
+    baseline: ClassVar = True
     proof: ClassVar = "kernel"
     decodes: ClassVar = "features, Euclidean, no correction"
     aliases: ClassVar = ("pcoa", "cmdscale")
@@ -39,6 +41,11 @@ class MDS(Method):
         "none", "Correction that makes the dissimilarities Euclidean.")
     landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """One; of Euclidean distances it would be PCA."""
+        return Trials(reason="of Euclidean distances it is pca") if seen.euclidean else once()
 
     def chain(self, kind: str = "features") -> Stages:
         """Distances, -δ²/2, centered."""

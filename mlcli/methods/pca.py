@@ -10,6 +10,7 @@ from mlcli.base.options import option, option_of
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
 from mlcli.methods.model import Loadings, Model
+from mlcli.methods.trials import Seen, Trials, once
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.chain.kernels import Products
@@ -34,6 +35,7 @@ class PCA(Method):
     """
 
     accepts: ClassVar = (Features, Covariance)
+    baseline: ClassVar = True
     proof: ClassVar = "kernel"
     unscaled: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick")
@@ -45,6 +47,11 @@ class PCA(Method):
     route: Route = option_of(Products, "route")
     divisor: Literal["n", "n-1"] = option("n", "Divisor of the covariance.")
     eigensolve: Eigensolve = Eigensolve()
+
+    @classmethod
+    def trials(cls, seen: Seen) -> Trials:
+        """One: there is nothing to choose."""
+        return once()
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and d; of a covariance, d."""

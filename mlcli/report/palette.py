@@ -60,7 +60,8 @@ def _viridis(share: float) -> str:
 
 FONT = "system-ui,sans-serif"
 TEXTS = {"text": Ink("#333333", "#d5d9e0"), "title": Ink("#222222", "#e8ebf0", size=15, weight=600),
-         "small": Ink("#444444", "#c3c8d1", size=11)}
+         "small": Ink("#444444", "#c3c8d1", size=11),
+         "onlight": Ink("#000000", "#000000", size=11), "ondark": Ink("#ffffff", "#ffffff", size=11)}
 INKS = {
     **TEXTS,
     "grid": Ink("#e2e5ea", "#2c323c", 1), "axis": Ink("#8b929d", "#7d8694", 1), "frame": Ink("#c3c8d1", "#464e5b", 1),
@@ -72,6 +73,7 @@ INKS = {
     "guide": Ink("#8b929d", "#7d8694", 1, "4 3"), "plain": Ink("#0072b2", "#4ba3e3", both=True),
     "other": Ink("#a3a8b0", "#6d7480", both=True), "ground": Ink(*GROUND),
     **{f"c{i}": Ink(*colors, both=True) for i, colors in enumerate(CLASSES)},
+    **{f"l{i}": Ink(*colors, 1.8) for i, colors in enumerate(CLASSES)},
     **{f"s{i}": Ink(*colors, both=True)
        for i, colors in enumerate(zip(sequential(0), sequential(1), strict=True))},
 }

@@ -11,6 +11,7 @@ from mlcli.report.axes import Panel, Scale, round_step, spots
 from mlcli.report.coloring import Groups, Range, coloring, numbers_of
 from mlcli.report.curves import curve, shepard
 from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Text
+from mlcli.report.exploration.heat import cell
 from mlcli.report.matplotlib_figures import image
 from mlcli.report.palette import GROUND, INKS, STEPS, sequential
 from mlcli.report.scatter import Points, pairs, plane, sampled, scatter
@@ -95,13 +96,25 @@ def luminance(color: str) -> float:
 
 @pytest.mark.parametrize("ground", [0, 1])
 def test_colors_stand_out_from_their_ground(ground: int) -> None:
-    back = luminance(GROUND[ground])
     for kind, ink in INKS.items():
-        if kind in ("grid", "frame", "ground", "rest"):
-            continue
-        front = luminance((ink.light, ink.dark)[ground])
-        ratio = (max(front, back) + 0.05) / (min(front, back) + 0.05)
-        assert ratio > (4.5 if kind in ("text", "title", "small") else 1.5), kind
+        if kind not in ("grid", "frame", "ground", "rest", "onlight", "ondark"):
+            ratio = contrast((ink.light, ink.dark)[ground], GROUND[ground])
+            assert ratio > (4.5 if kind in ("text", "title", "small") else 1.5), kind
+
+
+@pytest.mark.parametrize("ground", [0, 1])
+@pytest.mark.parametrize("step", range(STEPS))
+def test_numbers_are_read_on_every_color_of_a_matrix(step: int, ground: int) -> None:
+    bar, text = cell(0, 0, 1 - (step + 0.5) / STEPS, 0.0)
+    assert bar.kind == f"s{step}"
+    colors = ((ink.light, ink.dark)[ground] for ink in (INKS[bar.kind], INKS[text.kind]))
+    assert contrast(*colors) > 3.9
+
+
+def contrast(first: str, second: str) -> float:
+    """WCAG's ratio of two colors."""
+    low, high = sorted(map(luminance, (first, second)))
+    return (high + 0.05) / (low + 0.05)
 
 
 @pytest.mark.parametrize("ground", [0, 1])

@@ -45,11 +45,11 @@ def quality_curves(rows: Sequence[Row], parameters: Sequence[str], swept: str) -
     return Figure(title, LEFT + 3 * (SIDE + GAP), below + ROW * math.ceil(len(entries) / 3) + 8, marks)
 
 
-def across(places: Sequence[float], logarithmic: bool, left: float) -> Scale:
-    """The scale of the option, with room at both ends; one place lies in the middle."""
+def across(places: Sequence[float], logarithmic: bool, left: float, side: float = SIDE) -> Scale:
+    """The scale of the option over so many pixels, with room at both ends; one place lies in the middle."""
     low, high = scaled(places[0], logarithmic), scaled(places[-1], logarithmic)
     room = 0.06 * (high - low) or 1.0
-    return Scale(low=low - room, high=high + room, start=left, end=left + SIDE, step=(high - low) / 4 or 1.0)
+    return Scale(low=low - room, high=high + room, start=left, end=left + side, step=(high - low) / 4 or 1.0)
 
 
 def scaled(value: float, logarithmic: bool) -> float:

@@ -1,0 +1,1 @@
+"""One data set by many methods and settings: which are tried, how they are judged, and what is said of them."""
