@@ -13,7 +13,7 @@ from multiprocessing.connection import Connection
 
 from mlcli.base.board import BOARD
 
-WAIT = 60.0  # seconds of a case, also where other work takes the processor
+WAIT = 120.0  # seconds of a case, also where other work takes the processor
 ROOM = 2 << 30  # bytes of data beyond those that the process has at first
 Key = tuple[str, int]  # of a case: its subject and its number
 Case = Callable[[str, int], str]  # what is wrong with a case; nothing where all is well
