@@ -75,10 +75,10 @@ def npy_of(header: str, data: bytes = b"") -> bytes:
     return b"\x93NUMPY\x01\0" + struct.pack("<H", len(text)) + text + data
 
 
-def zipped(entries: dict[str, bytes]) -> bytes:
+def zipped(entries: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
     """A zip archive."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(stream, "w", method) as archive:
         for name, content in entries.items():
             archive.writestr(name, content)
     return stream.getvalue()

@@ -162,7 +162,8 @@ def test_answered(row: str, mlcli: Caller, expected: np.ndarray) -> None:
 WARNED: dict[str, tuple[str, bytes, str]] = {
     "A6 too small": ("x.csv", csv((3, 2, "1e-400")), "W-UNDERFLOW"),
     "A9 a column that counts": ("x.csv", b"\n".join(
-        b"%d,%s" % (place, line) if place else b"n," + line for place, line in enumerate(PLAIN.splitlines())), "W-ID-LIKE"),
+        b"%d,%s" % (place, line) if place else b"n," + line for place, line in enumerate(PLAIN.splitlines())),
+        "W-ID-LIKE"),
     "A18 integers beyond 2**53": ("x.npy", npy((POINTS * 2**55).astype(np.int64) + 1), "W-INT-PRECISION"),
 }
 

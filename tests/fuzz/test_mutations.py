@@ -4,6 +4,7 @@ No case may end in an internal error, go on for long, or take memory without lim
 repeated from the name and the number: `faults_of([(name, number)], folder)`.
 """
 
+import json
 import os
 import random
 import re
@@ -15,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from mlcli.engine import cache as cache_module
 from tests.fuzz.directories import RUNS, SAMPLES, damaged, made, new_points
 from tests.fuzz.inputs import KINDS
 from tests.fuzz.isolated import Key, faults
@@ -25,6 +27,7 @@ CALLS = (("embed", "-o", "-", "-q"), ("embed", "-o", "-", "-q"), ("check",), ("p
 CRASHING = (".parquet", ".arrow", ".feather")  # of formats whose reader may crash on damage: it can be killed
 CONFIGS = {"pca-iris": "iris.csv", "sweep-isomap": "swiss_roll.csv", "chain-geodesic-gaussian": "helix.npy"}
 SEVERAL = re.compile(r": exit \d+ and ([2-9]|\d\d+) errors: ")  # one for each run of a sweep
+CACHED = ("embed", str(SAMPLES / "us_arrests.csv"), "-m", "isomap", "-k", "8", "-q")
 STORED = {".csv", ".json", ".yaml", ".npz", ".npy", ".parquet"}
 
 
@@ -69,6 +72,40 @@ def of_run(name: str, number: int, folder: Path) -> str:
     return ended(f"{file}: {told}", *draw.choice(commands(copy, file)))
 
 
+def of_cache(name: str, number: int, folder: Path) -> str:
+    """What is wrong with a run beside a cache of which a result is damaged, half of the time under a hash that fits."""
+    draw = random.Random(f"{name} {number}")
+    shutil.rmtree(folder / "cache", ignore_errors=True)
+    shutil.copytree(folder / "kept", folder / "cache")
+    file = draw.choice(sorted((folder / "cache").iterdir()))
+    told, content = mutated(file.read_bytes(), draw)
+    content, fits = (rehashed(content), True) if draw.random() < 0.5 else (content, False)
+    file.write_bytes(content)
+    wrong = ended(f"{file.name}: {told}", *CACHED, "--set", f"compute.cache={folder / 'cache'}", "-o",
+                  str(folder / "again"), "--force")
+    same = fits or (folder / "again/embedding.csv").read_bytes() == (folder / "first/embedding.csv").read_bytes()
+    return wrong or ("" if same else f"{file.name}: {told}: another embedding")
+
+
+def rehashed(content: bytes) -> bytes:
+    """A stored result with the hash of what it holds, where it still has a head."""
+    line, end, rest = content.partition(b"\n")
+    try:
+        header = json.loads(line)
+        header["sha256"] = cache_module._hash(header["tree"], rest)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return content
+    return json.dumps(header).encode() + end + rest
+
+
+def prepared(name: str, folder: Path) -> bool:
+    """Makes the run that a subject damages a file of, or the cache."""
+    if name in RUNS:
+        return made(folder, name).exists()
+    cache_module.WORTHWHILE = 0.0
+    return tried(*CACHED, "--set", f"compute.cache={folder / 'kept'}", "-o", str(folder / "first")).code == 0
+
+
 def ended(told: str, *arguments: str) -> str:
     """What is wrong with the end of a call."""
     trial = tried(*arguments)
@@ -76,16 +113,17 @@ def ended(told: str, *arguments: str) -> str:
 
 
 SUBJECTS: dict[str, Callable[[str, int, Path], str]] = {
-    **dict.fromkeys(KINDS, of_input), **dict.fromkeys(CONFIGS, of_configuration), **dict.fromkeys(RUNS, of_run)}
+    **dict.fromkeys(KINDS, of_input), **dict.fromkeys(CONFIGS, of_configuration), **dict.fromkeys(RUNS, of_run),
+    "cache": of_cache}
 EACH = -(-10_000 // len(SUBJECTS))  # cases of every subject in the long suite: 10,000 in all
-QUICK, FEW = (*KINDS, "pca-iris", "pca", "fa"), 3  # subjects of the everyday suite, and cases of each
+QUICK, FEW = (*KINDS, "pca-iris", "pca", "fa", "cache"), 3  # subjects of the everyday suite, and cases of each
 
 
 def faults_of(keys: Iterable[Key], folder: Path) -> list[str]:
     """What is wrong with cases by their subjects and numbers."""
     keys = list(keys)
-    runs = dict.fromkeys((name, 0) for name, _ in keys if name in RUNS)
-    unmade = faults(lambda name, _: "" if made(folder, name) else "no run", runs)  # no threads of JAX in this process
+    runs = dict.fromkeys((name, 0) for name, _ in keys if name in (*RUNS, "cache"))
+    unmade = faults(lambda name, _: "" if prepared(name, folder) else "not made", runs)  # no threads of JAX in this process
     return unmade or faults(lambda name, number: SUBJECTS[name](name, number, folder), keys, CRASHING)
 
 

@@ -15,7 +15,7 @@ from mlcli.stages.gaussian.posterior import Posterior
 
 def of_process(posterior: Posterior, points: Array, latent: Array, stated: float | None, *,
                exact: bool = True) -> list[Check]:
-    """The checks of features (n x d) at latent points (n x p); where they are not `exact`, inducing points carry the fit.
+    """The checks of features (n x d) at latent points (n x p), where no inducing points carry the fit (`exact`).
 
     `stated` is the log-likelihood in the unit of the features; None where the run states none.
     """
