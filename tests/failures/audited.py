@@ -32,7 +32,7 @@ def files() -> list[str]:
         if frame.f_code.co_filename != __file__:
             found.append(frame.f_code.co_filename)
         frame = frame.f_back
-    return found
+    return [*found, "?"]
 
 
 def importing() -> bool:

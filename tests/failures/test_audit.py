@@ -30,7 +30,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "unfolding": ("embed", "us_arrests.csv", "-m", "sde", "-k", "6", "-o", "out"),
     "through": ("embed", "run", *ISOMAP, "-o", "out"),
     "cache": ("embed", "us_arrests.csv", *ISOMAP, "--set", "compute.cache=kept", "-o", "out"),
-    "several": ("embed", "us_arrests.csv", "oscillator.csv", "--jobs", "2", "-o", "out"),
+    "several": ("embed", "us_arrests.csv", "mixture.csv", "--jobs", "2", "-o", "out"),
     "refused": ("embed", "run/report.html", "-o", "out"),
     "run": ("run", "run/config.yaml", "-o", "out"), "project": ("project", "run", "us_arrests.csv", "-o", "new.csv"),
     "project onto paths": ("project", "paths", "us_arrests.csv", "-o", "new.csv"),
