@@ -11,6 +11,7 @@ import ast
 import os
 import sys
 import sysconfig
+from pathlib import Path
 
 PLACES = [os.path.realpath(place) for place in sys.argv[1].split(":")]
 INSTALLED = [os.path.realpath(place) for place in {*sysconfig.get_paths().values(), sys.prefix, sys.base_prefix}]
@@ -95,21 +96,18 @@ def misbehave() -> None:
     import socket
     import subprocess
 
-    with open("/dev/null", "rb") as nothing:
-        nothing.read()
     pickle.loads(b"cos\ngetcwd\n.")
     exec("1 + 1")
     os.system("true")
     subprocess.run(["true"], check=True)
     with socket.socket() as end:
         end.connect_ex(("127.0.0.1", 9))
-    with open(os.path.join(os.path.dirname(PLACES[0]), "elsewhere"), "w"):
-        pass
+    Path(PLACES[0]).with_name("elsewhere").write_text("")
 
 
 import mlcli  # noqa: E402
 
-PROGRAM = os.path.dirname(os.path.realpath(mlcli.__file__))
+PROGRAM = str(Path(mlcli.__file__).resolve().parent)
 sys.argv = ["mlcli", *sys.argv[2:]]
 sys.addaudithook(hook)
 

@@ -37,8 +37,8 @@ COMMANDS: dict[str, Sequence[str]] = {
     "reconstruct": ("reconstruct", "run", "run/embedding.csv", "-o", "new.csv"),
     "verify": ("verify", "run", "--full"), "verify paths": ("verify", "paths", "--full"), "report": ("report", "run"),
     "compare": ("compare", "run", "paths", "-o", "page.html"), "collect": ("collect", "run", "paths", "-o", "all"),
-    "route": ("route", "paths", "1", "9", "--picture", "way.svg"), "check": ("check", "us_arrests.csv"),
-    "plan": ("plan", "us_arrests.csv"), "show a cache": ("cache", "kept"), "methods": ("methods", "isomap"),
+    "route": ("route", "paths", "Alabama", "Texas", "--picture", "way.svg"), "check": ("check", "us_arrests.csv"),
+    "plan": ("plan", "us_arrests.csv"), "show a cache": ("cache", "--folder", "kept"), "methods": ("methods", "isomap"),
     "schema": ("schema",), "sample": ("sample", "swiss-roll", "-o", "drawn.csv"), "doctor": ("doctor",)}
 REFUSED = ("refused",)
 
@@ -46,7 +46,7 @@ REFUSED = ("refused",)
 def audited(folder: Path, *arguments: str) -> tuple[int, list[str]]:
     """The exit code of a call in a folder, where alone it may write, and the events that it must not cause."""
     script = Path(__file__).with_name("audited.py")
-    done = subprocess.run([sys.executable, "-P", script, folder, *arguments], cwd=folder, env=neutral(),
+    done = subprocess.run([sys.executable, "-P", "-B", script, folder, *arguments], cwd=folder, env=neutral(),
                           capture_output=True, text=True, check=False)
     events = [line for line in done.stderr.splitlines() if line.startswith("audit: ")]
     return done.returncode, events if done.returncode in (0, 65) else [*events, done.stderr]
@@ -57,7 +57,6 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of the samples, and of the runs that commands use."""
     folder = tmp_path_factory.mktemp("audited")
     shutil.copytree(SAMPLES, folder, dirs_exist_ok=True)
-    (folder / "kept").mkdir()
     for arguments in MADE:
         assert audited(folder, *arguments) == (0, [])
     return folder

@@ -36,6 +36,12 @@ class Kind:
     damages: Callable[[bytes], list[Damage]]
     options: tuple[str, ...] = ()
 
+    def options_of(self, command: str) -> tuple[str, ...]:
+        """The options of a command; `check` examines data, and takes no method."""
+        if command != "check" or "-m" not in self.options:
+            return self.options
+        return self.options[:self.options.index("-m")]
+
 
 def table() -> pa.Table:
     """Numbers, ids and labels."""

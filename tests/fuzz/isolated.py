@@ -10,6 +10,7 @@ import signal
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from multiprocessing.connection import Connection
+from pathlib import Path
 
 from mlcli.base.board import BOARD
 
@@ -78,6 +79,6 @@ def serve(case: Case, keys: Sequence[Key], connection: Connection) -> None:
 
 def limit_data() -> None:
     """Lets this process take so much more memory for data and no more."""
-    with open("/proc/self/status", encoding="ascii") as status:
-        used = next(int(line.split()[1]) << 10 for line in status if line.startswith("VmData"))
+    lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    used = next(int(line.split()[1]) << 10 for line in lines if line.startswith("VmData"))
     resource.setrlimit(resource.RLIMIT_DATA, (used + ROOM, resource.RLIM_INFINITY))

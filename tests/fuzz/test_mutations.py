@@ -43,9 +43,7 @@ def of_input(name: str, number: int, folder: Path) -> str:
     told, content = mutated(contents()[name], draw, [*contents().values()])
     (folder / name).write_bytes(content)
     command, *rest = draw.choice(CALLS)
-    options = KINDS[name].options
-    return ended(told, command, str(folder / name), *(options[:1] if command == "check" and options[:1] in (
-        ("--graph",), ("--dissimilarities",)) else () if command == "check" and "-m" in options else options), *rest)
+    return ended(told, command, str(folder / name), *KINDS[name].options_of(command), *rest)
 
 
 def of_configuration(name: str, number: int, folder: Path) -> str:
@@ -123,7 +121,7 @@ def faults_of(keys: Iterable[Key], folder: Path) -> list[str]:
     """What is wrong with cases by their subjects and numbers."""
     keys = list(keys)
     runs = dict.fromkeys((name, 0) for name, _ in keys if name in (*RUNS, "cache"))
-    unmade = faults(lambda name, _: "" if prepared(name, folder) else "not made", runs)  # no threads of JAX in this process
+    unmade = faults(lambda name, _: "" if prepared(name, folder) else "not made", runs)  # no threads of JAX here
     return unmade or faults(lambda name, number: SUBJECTS[name](name, number, folder), keys, CRASHING)
 
 
