@@ -11,6 +11,7 @@ from tests.failures.support import Refusal, answers, coordinates, embed, npy, re
 POINTS = np.random.default_rng(3).standard_normal((20, 4)) * [4.0, 3.0, 2.0, 1.0]
 ONE, EQUAL, LINE = POINTS[:1], np.ones((9, 3)), np.outer(np.arange(9.0), [1.0, 2.0, 3.0])
 DWARFED = np.column_stack([POINTS, np.full(20, 1e300)])
+FEW = ("--outputs", "embedding,spectrum", "-o", "out")
 NEIGHBORS = ("isomap", "lle", "laplacian", "sde")
 REFUSED: dict[str, tuple[np.ndarray, tuple[str, ...], int, str, str]] = {  # values, options, exit, error, place
     **{f"B29 one point, {method}": (ONE, ("-m", method), 81, "E-ONE-POINT", "") for method in NEIGHBORS},
@@ -40,14 +41,14 @@ ZERO: dict[str, tuple[np.ndarray, str]] = {
 def test_zero(row: str, mlcli: Caller) -> None:
     values, method = ZERO[row]
     Path("x.npy").write_bytes(npy(values))
-    answers(mlcli, "embed", "x.npy", "-m", method, "-o", "out", warning="W-RANK")
+    answers(mlcli, "embed", "x.npy", "-m", method, *FEW, warning="W-RANK")
     assert len(coordinates()) == len(values) and not coordinates().any()
 
 
 def made(mlcli: Caller, values: np.ndarray, *options: str, warning: str = "") -> np.ndarray:
     """The coordinates of a run of features."""
     Path("x.npy").write_bytes(npy(values))
-    answers(mlcli, "embed", "x.npy", *options, "-o", "out", warning=warning)
+    answers(mlcli, "embed", "x.npy", *options, *FEW, warning=warning)
     return coordinates()
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import shutil
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.cli.support import Caller
+from mlcli.cli.program import run as program
+from tests.cli.support import Caller, write_points
 from tests.failures.support import Refusal, answers, embed, refuses, zipped
 from tests.fuzz.directories import damaged, edited
 
@@ -22,11 +24,18 @@ class Trap:
         return os.mkdir, ("sprung",)
 
 
-@pytest.fixture
-def run(mlcli: Caller) -> Path:
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A finished run."""
-    answers(mlcli, *embed("data.csv"))
-    return Path("out").rename("run")
+    folder = tmp_path_factory.mktemp("whole")
+    assert program(["embed", str(write_points(folder / "data.csv")), "-o", str(folder / "run"), "-q"]) == 0
+    return folder / "run"
+
+
+@pytest.fixture
+def run(own_directory: Path, whole: Path) -> Path:
+    """A copy of it."""
+    return Path(shutil.copytree(whole, "run"))
 
 
 def changed_arrays(content: bytes) -> bytes:
