@@ -7,8 +7,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.base.scaling import Unit
+from mlcli.base.scaling import Unit, largest_of
 from mlcli.base.types import Array, Indices
+from mlcli.errors import DataError
+
+DWARFED = 256  # as a power of two: how much larger than all others a constant column may be
 
 
 @frozen
@@ -52,6 +55,9 @@ class Given:
         factor = Unit.of(self.numbers, power=self.power) ** self.power
         return self if factor.within(reach) else self.over(factor)
 
+    def require_scales(self) -> None:
+        """Refuses numbers that cannot share a unit; raises DataError."""
+
     def over(self, factor: Unit) -> Self:
         """The same data with numbers smaller by a factor, in a unit that is larger."""
         return replace(self, values=factor.measured(self.values), unit=self.unit * self.length_unit(factor))
@@ -93,6 +99,19 @@ class Features(Given):
         """The values."""
         return self.values
 
+    def require_scales(self) -> None:
+        """Refuses a constant column so large that in its unit the squares of all that varies would vanish."""
+        largest = largest_of(self.values)
+        if not (self.values.size and largest > 0 and np.any(np.abs(self.values[0]) == largest)):
+            return  # whatever is largest varies
+        high, low = np.fmax.reduce(self.values, axis=0), np.fmin.reduce(self.values, axis=0)
+        other = float(np.max(np.maximum(high, -low), where=high > low, initial=0.0))
+        if 0 < other < np.ldexp(largest, -DWARFED):
+            column = int(np.argmax(np.maximum(high, -low)))
+            raise DataError("COLUMN-SCALES", f"a column is constant, and more than 2**{DWARFED} times larger than all "
+                            "that varies: too much for double precision", where=f"column {column + 1} of the data",
+                            hint="make it zero with --scale center, or leave it out with --columns")
+
     def take(self, rows: Indices) -> Self:
         """Some of the points."""
         return replace(self, values=self.values[rows], ids=[self.ids[i] for i in rows])
@@ -124,6 +143,11 @@ class TwoViews(Features):
     def normalized(self, reach: int = 0) -> Self:
         """The same data with each view's largest size in [0.5, 2), a power of two of its own apart."""
         return replace(super().normalized(reach), view=self.view.normalized(reach))
+
+    def require_scales(self) -> None:
+        """Refuses views that do not fit into a unit each."""
+        super().require_scales()
+        self.view.require_scales()
 
     @property
     def units(self) -> tuple[Unit, ...]:

@@ -5,7 +5,9 @@ loads, and without which it ends the process. So too low a limit is an error bef
 """
 
 import resource
-from collections.abc import MutableMapping
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
 
 from mlcli.base.machine import affinity
 from mlcli.base.scheduler import Memory
@@ -19,6 +21,7 @@ BUFFER = 36 * MIB  # of a thread that calls OpenBLAS: 32 MiB, and what else it a
 LIBRARIES = 2  # of OpenBLAS, NumPy's and SciPy's, each with threads of its own
 RESIDENT, EACH = 110 * MIB, 5 * MIB  # of these, what a run without data uses: its libraries, and each thread
 ARROW = "ARROW_DEFAULT_MEMORY_POOL"  # its own pools reserve a gigabyte of addresses
+SLACK = 1 << 30  # bytes that an allocator may reserve beyond what it is asked for
 ARENAS = -8, 1  # mallopt's M_ARENA_MAX, and a number: each arena beyond the first reserves 64 MiB of addresses
 
 
@@ -58,6 +61,30 @@ def memory(threads: int) -> list[Memory]:
     most, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not enforce it, but LSF states a job's memory so
     left += [("ulimit -m", most)] if most != resource.RLIM_INFINITY else []
     return [Memory(max(size, 1), name) for name, size in left]
+
+
+@contextmanager
+def at_most(size: int) -> Iterator[None]:
+    """Within the block, allocations fail that would take so many bytes more than there are now, but for some slack.
+
+    Where the system does not say how many there are (not Linux), nothing is limited.
+    """
+    before, most = resource.getrlimit(resource.RLIMIT_DATA)
+    ends = [end for end in (before, most, _data() + size + SLACK) if end != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_DATA, (min(ends) if _data() else before, most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (before, most))
+
+
+def _data() -> int:
+    """The bytes that this process has mapped for data; 0 where the system does not say."""
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmData:")), 0)
 
 
 def spare_addresses(environment: MutableMapping[str, str]) -> None:

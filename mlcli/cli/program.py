@@ -105,7 +105,11 @@ def dispatch(arguments: list[str]) -> None:
         completion.prepare()
         group.main(arguments, prog_name="mlcli")
     with group.make_context("mlcli", completion.with_shell(arguments)) as context:
-        group.invoke(context)
+        from mlcli.base.stage import listening
+        from mlcli.cli.doing import Doing
+
+        with listening(Doing()):
+            group.invoke(context)
 
 
 def main() -> None:

@@ -13,7 +13,6 @@ from typing import Any, Literal, Protocol, cast, get_args
 
 from mlcli.base.stage import Listener, Note, Watcher, listening
 from mlcli.base.units import duration
-from mlcli.cli.doing import Doing
 from mlcli.cli.failure import escaped, say
 from mlcli.errors import UsageError
 from mlcli.rundir.journal import recording
@@ -192,7 +191,7 @@ def watching(mode: Mode, quiet: bool, *, tell: bool = False) -> Iterator[None]:
     shown = shown_as(mode, quiet)
     shown.start()
     try:
-        with listening(Doing()), listening(shown), recording() as journal:
+        with listening(shown), recording() as journal:
             yield
     except BaseException:
         shown.stop(failed=True)

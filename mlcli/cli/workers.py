@@ -42,6 +42,9 @@ class Lost:
     """What became of work whose process died: the exit code, or the signal as a negative number."""
 
     code: int
+    doing: str = ""  # the last that it posted
+    memory: float = 0.0  # MiB that it had used at most
+    kept: bool = False  # whether it left what the same run can go on from
 
 
 @frozen
@@ -79,11 +82,19 @@ class Worker:
         self.said.clear()
         return done
 
-    def clean(self) -> None:
-        """Removes what it left unfinished, once it is dead."""
+    def clean(self) -> bool:
+        """Removes what it left unfinished, once it is dead; whether it left what the same run can go on from."""
         seat = BOARD.seat(self.seat)
-        supervisor.remove_unfinished(seat.read())
+        kept = supervisor.remove_unfinished(seat.read())
         seat.post()
+        return kept
+
+    def dead(self) -> Lost:
+        """What became of its work, once it is dead."""
+        doing = BOARD.seat(self.seat).read().get("doing", "")
+        _, status, used = os.wait4(self.process, 0)
+        self.connection.close()
+        return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean())
 
 
 def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
@@ -124,8 +135,6 @@ def results(workers: list[Worker], left: deque[int], hire: Callable[[], None],
                     continue
                 if isinstance(done.result, Lost):
                     workers.remove(worker)
-                    worker.connection.close()
-                    worker.clean()
                 elif left:
                     worker.give(left.popleft())
                 else:
@@ -143,7 +152,7 @@ def heard(worker: Worker, live: Live | None) -> Ended | None:
     try:
         kind, content = worker.connection.recv()
     except (EOFError, OSError):
-        return worker.ended(Lost(os.waitstatus_to_exitcode(os.waitpid(worker.process, 0)[1])))
+        return worker.ended(worker.dead())
     if kind == "done":
         return worker.ended(content)
     if kind == "asks":

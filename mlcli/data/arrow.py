@@ -5,9 +5,12 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+from mlcli.base import units
+from mlcli.base.compute import Compute
+from mlcli.base.limits import at_most
 from mlcli.base.threads import allowed
 from mlcli.data.wording import place, shown
-from mlcli.errors import DataError, DependencyMissing
+from mlcli.errors import DataError, DependencyMissing, RefusedByPlan
 
 OLDEST = (23, 0, 1)  # older ones read memory after freeing it: CVE-2026-25087
 
@@ -28,10 +31,25 @@ def pyarrow() -> Any:
 
 
 @contextmanager
+def arrow_reading(path: str, format: str, compute: Compute) -> Iterator[None]:
+    """Reading by Arrow, which decompresses what a file asks for: its memory ends at the run's limit."""
+    limit = compute.allowed_memory()
+    try:
+        with arrow_faults(path, format), at_most(limit.bytes):
+            yield
+    except MemoryError:
+        raise RefusedByPlan("MEMORY", f"reading this {format} file takes more than {units.memory(limit.bytes)}",
+                            where=limit.source, hint=f"if the file should be small, it is damaged: write it again; "
+                            f"else {limit.remedy}") from None
+
+
+@contextmanager
 def arrow_faults(path: str, format: str) -> Iterator[None]:
-    """Whatever Arrow raises on a bad file becomes one DataError; true input errors pass."""
+    """Whatever Arrow raises on a bad file becomes one DataError; true input errors pass, and so does MemoryError."""
     try:
         yield
+    except MemoryError:
+        raise
     except OSError as error:
         if error.errno:
             raise

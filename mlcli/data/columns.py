@@ -13,7 +13,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance, note
 from mlcli.base.types import Array
-from mlcli.data.arrow import arrow_faults, corrupt, pyarrow
+from mlcli.data.arrow import arrow_reading, corrupt, pyarrow
 from mlcli.data.input import Input
 from mlcli.data.numbers import EXACT
 from mlcli.data.selection import Choice, choose
@@ -49,7 +49,7 @@ def numbered_batches(row: int, batches: Iterator[Any]) -> Iterator[tuple[int, An
 def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
     """The numbers and names of an Arrow IPC file or stream."""
     pyarrow()
-    with arrow_faults(opened.path, "Arrow"):
+    with arrow_reading(opened.path, "Arrow", compute):
         schema, _ = next(_record_batches(opened))
         rows = sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None)
         columnar = Columnar(schema.names, schema.types, rows, lambda names: numbered_batches(0, (

@@ -10,7 +10,7 @@ from typing import Any
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.data.arrow import arrow_faults, pyarrow
+from mlcli.data.arrow import arrow_reading, pyarrow
 from mlcli.data.columns import TOGETHER, Columnar, is_text, numbered_batches, read_columns
 from mlcli.data.input import Input
 from mlcli.data.sheet import Sheet
@@ -36,7 +36,7 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
     from pyarrow import parquet
 
     pyarrow()
-    with arrow_faults(opened.path, "Parquet"), opened.stream() as stream, opened.stream() as again:
+    with arrow_reading(opened.path, "Parquet", compute), opened.stream() as stream, opened.stream() as again:
         decoded = parquet.ParquetFile(stream, page_checksum_verification=True)
         names, types = decoded.schema_arrow.names, decoded.schema_arrow.types
         texts = [name for name, kind in zip(names, types, strict=True) if is_text(kind)]

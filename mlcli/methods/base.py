@@ -65,9 +65,10 @@ class Method(Options):
         return Trials()
 
     def fit(self, data: Input, compute: Compute) -> Model:
-        """The model of the data, computed in units that keep squares in range; raises RefusedByPlan."""
+        """The model of the data, computed in units that keep squares in range; raises DataError and RefusedByPlan."""
         with running("prepare"):
             data = self.compared(data)
+            data.require_scales()
             normalized = data.normalized(self.unscaled)
         self.require_memory(self.known(normalized, compute), normalized, compute)
         model = self.measured_in(normalized.unit).solve(normalized, compute)

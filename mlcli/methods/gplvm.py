@@ -136,6 +136,6 @@ class GPLVM(OfProcesses):
         decoder: Any = existing(model.projector).decoder
         posterior, stated = decoder.posterior, model.fit.get("log_likelihood")
         plain = None if stated is None else stated + data.unit.logarithm(Observations.of(data.values).cells)
-        return [*of_process(posterior, data.values, model.embedding, plain),
+        return [*of_process(posterior, data.values, model.embedding, plain, exact=self.inference.exact),
                 relevant(posterior, model.embedding, model.ranks.solved),
                 never_less_likely(model.trace, data.values)]

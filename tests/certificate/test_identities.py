@@ -202,6 +202,11 @@ def less_likely(model: Model) -> Model:
     return replace(model, fit={**model.fit, "log_likelihood": model.fit["log_likelihood"] - 1e-5})
 
 
+def unstated(model: Model) -> Model:
+    """A likelihood that is not stated."""
+    return replace(model, fit={**model.fit, "log_likelihood": None})
+
+
 FAULTS = [
     *((case, longer, "codes") for case in ("autoencoder", "autoencoder deep", "vae", "vae deep")),
     ("autoencoder", claimed("unexplained"), "reconstruction"),
@@ -216,7 +221,8 @@ FAULTS = [
     ("ica", longer, "covariance"), ("ica", misled, "loadings"), ("ica", turned, "loadings"), ("ica", swapped, "order"),
     ("lgssm", longer, "states"), ("lgssm", noisier, "states"), ("lgssm", misranked, "carried"),
     ("lgssm", fallen, "likelihood"), ("gplvm", fallen, "likelihood"), ("gplvm", misranked, "relevances"),
-    ("gplvm", lighter, "decoder"), ("gplvm", less_likely, "log_likelihood"),
+    ("gplvm", lighter, "decoder"), ("gplvm", less_likely, "log_likelihood"), ("gplvm", shaken, "places"),
+    ("gplvm", unstated, "log_likelihood"), ("gpdm", unstated, "log_likelihood"),
     ("gpdm", fallen, "likelihood"), ("gpdm", misranked, "relevances"), ("gpdm", less_likely, "log_likelihood"),
     ("gpdm", shaken, "places"), ("gpdm second order", shaken, "steps"), ("gpdm", dragged, "steps"),
     ("gpdm", dragged, "decoder"), ("gpdm second order", moved("weights", lambda held: held * (1 + 1e-5)), "steps"),

@@ -42,8 +42,10 @@ UNREAD = {"posterior.csv", "forecast.csv", "dimension.csv"}
 
 
 def made(folder: Path, name: str) -> Path:
-    """The run of a name, made in a folder."""
+    """The run of a name, made in a folder if it is not there."""
     data, *options = RUNS[name]
+    if (folder / name).exists():
+        return folder / name
     given = made(folder, data) if data in RUNS else SAMPLES / data
     assert run(["embed", str(given), *options, "-o", str(folder / name), "-q"]) in (0, 80)
     return folder / name

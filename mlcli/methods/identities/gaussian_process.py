@@ -8,17 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.base.check import EPS, Check, ratio, skipped
+from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.types import Array
 from mlcli.stages.gaussian.posterior import Posterior
 
 
-def of_process(posterior: Posterior, points: Array, latent: Array, stated: float | None) -> list[Check]:
-    """The checks of features (n x d) at latent points (n x p); `stated` is the log-likelihood in their unit."""
+def of_process(posterior: Posterior, points: Array, latent: Array, stated: float | None, *,
+               exact: bool = True) -> list[Check]:
+    """The checks of features (n x d) at latent points (n x p), where no inducing points carry the fit (`exact`).
+
+    `stated` is the log-likelihood in the unit of the features; None where the run states none.
+    """
     if not len(posterior.places):
         return [skipped("process", "rows are all equal")]
-    if posterior.places.shape != latent.shape or np.any(posterior.places != latent):
+    if not exact:
         return [skipped("process", "inducing points carry the fit")]
+    alike = posterior.places.shape == latent.shape
+    places = count("places", int(np.sum(posterior.places != latent)) if alike else len(latent),
+                   "latent points that are not the embedding's")
+    if places.verdict == "fail":
+        return [places]
     figures = {name: getattr(value, "value", value) for name, value in posterior.covariance.facts().items()}
     matrix = kernel(figures, latent)
     matrix[np.diag_indices_from(matrix)] += figures["noise_variance"]
@@ -29,16 +38,15 @@ def of_process(posterior: Posterior, points: Array, latent: Array, stated: float
     solved = np.linalg.solve(matrix, centered)
     fitted = centered - figures["noise_variance"] * solved
     size, wrong = float(np.abs(centered).max()), EPS * float(np.abs(varying).max()) * np.sqrt(len(points))
-    checks = [ratio("decoder", float(np.abs(means - fitted).max()), EPS * condition * size + wrong,
-                    "the decoder at the latent points leaves the noise's share of K⁻¹ Y")]
-    if stated is None:
-        return checks
+    decoder = ratio("decoder", float(np.abs(means - fitted).max()), EPS * condition * size + wrong,
+                    "the decoder at the latent points leaves the noise's share of K⁻¹ Y")
     logarithm = float(np.linalg.slogdet(matrix)[1])
     energy = float(np.sum(solved * centered))
     value = -0.5 * (centered.shape[1] * (logarithm + len(latent) * np.log(2 * np.pi)) + energy)
     scale = EPS * (condition * energy + centered.size * (condition + np.log(condition)))
     scale += wrong * float(np.abs(solved).sum())
-    return [*checks, ratio("log_likelihood", abs(value - stated), scale, "log |K| and tr K⁻¹ Y Yᵀ from elimination")]
+    gap = np.inf if stated is None else abs(value - stated)
+    return [places, decoder, ratio("log_likelihood", gap, scale, "log |K| and tr K⁻¹ Y Yᵀ from elimination")]
 
 
 def kernel(figures: Mapping[str, Any], points: Array) -> Array:

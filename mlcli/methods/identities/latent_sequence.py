@@ -28,7 +28,6 @@ def of_sequence(similarity: Any, latent: Array, fit: Mapping[str, Any]) -> Itera
         return
     order, last = motion.order, len(latent) - motion.order
     before = np.stack([latent[lag : lag + last] for lag in range(order)], axis=1)
-    yield count("places", int(np.sum(posterior.places != latent)), "latent points that are not the embedding's")
     if before.shape != motion.before.shape or np.any(before != motion.before):
         yield count("steps", 1, "steps that are not the embedding's")
         return

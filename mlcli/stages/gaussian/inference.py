@@ -26,6 +26,7 @@ class MostProbable(Options):
     """The most probable latent points, by the likelihood itself."""
 
     blurred: ClassVar[bool] = False  # whether latent points are clouds
+    exact: ClassVar[bool] = True  # whether the rows' own points carry the fit, rather than inducing points
     name: Literal["map"] = "map"
     prior: Prior = option("gaussian", "Prior of the latent points: standard normal, or none.")
 
@@ -50,6 +51,7 @@ class Induced(Options):
     """The most probable latent points, by a variational bound on the likelihood with inducing points."""
 
     blurred: ClassVar[bool] = False  # whether latent points are clouds
+    exact: ClassVar[bool] = False  # whether the rows' own points carry the fit, rather than inducing points
     name: Literal["sparse"] = "sparse"
     prior: Prior = option("gaussian", "Prior of the latent points: standard normal, or none.")
     inducing: int = option(100, "Inducing points, at most as many as there are rows.", ge=1)
@@ -75,6 +77,7 @@ class Bayesian(Options):
 
     blurred: ClassVar[bool] = True
     normal: ClassVar[bool] = True  # whether the prior of latent points is standard normal
+    exact: ClassVar[bool] = False  # whether the rows' own points carry the fit, rather than inducing points
     name: Literal["bayesian"] = "bayesian"
     inducing: int = option(30, "Inducing points, at most as many as there are rows.", ge=1)
 
