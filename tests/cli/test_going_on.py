@@ -17,35 +17,14 @@ import pytest
 from tests.cli.support import process, write_points
 from tests.processes import neutral
 
-SLOW = """
-import sys, time
-import mlcli.cli.program
-from mlcli.__main__ import main
-
-dispatch = mlcli.cli.program.dispatch
-
-def slowly(arguments):
-    from mlcli.engine import resume
-    resume.EVERY, resume.SHARE = 0.0, 1e9
-    offer = resume.Kept.offer
-    def told(place, checkpoint):
-        print("offered", file=sys.stderr)
-        time.sleep({pause})
-        offer(place, checkpoint)
-    resume.Kept.offer = told
-    dispatch(arguments)
-
-mlcli.cli.program.dispatch = slowly
-sys.argv = ["mlcli", *sys.argv[1:]]
-main()
-"""
+KEEPING = [sys.executable, "-P", str(Path(__file__).with_name("keeping.py"))]
 EMBED = ["embed", "data.csv", "-o", "out", "-q", "--method", "fa", "-p", "1", "--threads", "1",
          "--set", "report.quality=null", "--set", "report.dimension=false", "--set", "method.iterate.tolerance=1e-12"]
 
 
 def begin(*more: str, pause: float = 0.02) -> subprocess.Popen[bytes]:
     """Begins a run that keeps a checkpoint of every step of an iteration."""
-    return subprocess.Popen([sys.executable, "-P", "-c", SLOW.format(pause=pause), *EMBED, *more],
+    return subprocess.Popen([*KEEPING, str(pause), *EMBED, *more],
                             stderr=subprocess.PIPE, env=neutral())
 
 
