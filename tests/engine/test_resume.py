@@ -35,6 +35,7 @@ RUNS: dict[str, tuple[dict[str, Any], np.ndarray]] = {
     "ica": ({"name": "ica"}, POINTS),
     "lgssm": ({"name": "lgssm", "iterate": {"limit": 12}}, POINTS),
     "gplvm": ({"name": "gplvm", "minimize": {"limit": 8}}, POINTS[:25]),
+    "sde": ({"name": "sde", "neighbors": {"count": 4}, "tolerance": 1e-6}, ROLL[:40]),
     "autoencoder": ({"name": "autoencoder", "layers": [4], "learning": {"epochs": 4}}, POINTS),
 }
 EVERY = {"isomap": 2, "lle": 2, "fa": 16}  # how many things are kept before a death
