@@ -17,11 +17,11 @@ from mlcli.base.scheduler import Threads
 from mlcli.base.stage import listening, note
 from mlcli.cli.failure import Form, say, tell
 from mlcli.cli.progress import Mode, line_of, shown_as
+from mlcli.cli.supervisor import died_of
 from mlcli.cli.workers import Lost, in_processes
-from mlcli.errors import MlcliError, OutOfMemory
+from mlcli.errors import MlcliError
 from mlcli.rundir.journal import recording
 
-KILLED = -9  # the exit code of a process that SIGKILL ended, as the system does where memory runs out
 Document = dict[str, Any]
 Result = tuple[Document, int]  # what is reported of a run, and its exit code
 
@@ -99,8 +99,7 @@ def at_once(work: Callable[[int], Result], names: Sequence[str], division: Divis
 def lost(name: str, what: Lost, form: Form) -> Result:
     """What is reported of a run whose process died; what it left is removed."""
     recover(Path.cwd() / name)
-    error = (OutOfMemory("KILLED", "the process of the run was killed, most likely because memory ran out",
-                         hint="use fewer jobs, fewer rows or a larger machine") if what.code == KILLED else
+    error = (died_of(-what.code, what.doing, what.memory, kept=what.kept) if what.code < 0 else
              MlcliError("CRASH", f"the process of the run ended by itself, with {what.code}",
                         hint="this is a bug; please report it with the run's config.yaml"))
     tell(error, replace(form, run=name))
