@@ -125,3 +125,31 @@ def test_races(keep: Path, force: bool) -> None:
             else:
                 assert len(output.read_text().splitlines()) == 41
                 output.unlink()
+
+
+@pytest.mark.parametrize("victim", ["supervisor", "worker"])
+def test_after_the_winners_death_another_one_wins(victim: str) -> None:
+    """Sixteen race for one directory and the winner, which waits for its data, is killed, twice; then one ends."""
+    def started(source: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([*EMBED[:4], source, *EMBED[5:]], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    for _ in range(2):
+        racers = [started("-") for _ in range(16)]
+        while sum(racer.poll() is None for racer in racers) > 1:
+            time.sleep(0.02)
+        (winner,) = (racer for racer in racers if racer.returncode is None)
+        others = [racer.communicate()[1] for racer in racers if racer is not winner]
+        assert {racer.returncode for racer in racers} == {75, None}
+        assert all(b"E-LOCKED" in said and said.count(b"\n") == 1 for said in others)
+        (worker,) = Path(f"/proc/{winner.pid}/task/{winner.pid}/children").read_text().split()
+        os.kill(winner.pid if victim == "supervisor" else int(worker), signal.SIGKILL)
+        winner.communicate()
+        assert winner.returncode in (-signal.SIGKILL, 137)
+        while Path(f"/proc/{worker}").exists():  # it dies a moment after what supervises it
+            time.sleep(0.01)
+    racers = [started("data.csv") for _ in range(16)]
+    for racer in racers:
+        racer.communicate()
+    codes = sorted(racer.returncode for racer in racers)
+    assert codes[0] == 0 and set(codes[1:]) <= {73, 75}
+    assert finished(Path("out")) and {path.name for path in Path().iterdir()} == {"data.csv", "out"}

@@ -64,12 +64,19 @@ def different(one: dict[str, bytes], other: dict[str, bytes]) -> set[str]:
     return {name for name in one.keys() | other.keys() if one.get(name) != other.get(name)}
 
 
-def kill(command: list[str], generator: random.Random, whole: float) -> bool:
-    """Kills a run, or only what supervises it, or only what computes, at a random moment; whether it was in time."""
-    child = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, env=neutral(),
-                             start_new_session=True)
+def kill(command: list[str], generator: random.Random, whole: float) -> float | None:
+    """Kills a run, or only what supervises it, or only what computes, at a random moment of so many seconds.
+
+    Where it had ended by then, the seconds that it took.
+    """
     late = generator.random() < 0.25
-    time.sleep(whole * generator.uniform(0.8 if late else 0.2, 1.05 if late else 1.0))
+    moment = whole * generator.uniform(0.8 if late else 0.2, 1.05 if late else 1.0)
+    child = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True,
+                             env=neutral(MLCLI_THREADS="2"))
+    begun = time.monotonic()
+    with suppress(subprocess.TimeoutExpired):
+        child.wait(timeout=moment)
+        return time.monotonic() - begun
     victim = generator.choice(("supervisor", "worker", "all"))
     children = below(child.pid)
     with suppress(ProcessLookupError):
@@ -81,7 +88,7 @@ def kill(command: list[str], generator: random.Random, whole: float) -> bool:
     while any(Path(f"/proc/{one}").exists() for one in children):  # which the system ends a moment later
         time.sleep(0.01)
     assert code in (0, -signal.SIGKILL, 137)
-    return code != 0
+    return None if code else time.monotonic() - begun
 
 
 def below(process: int) -> list[int]:
@@ -92,6 +99,13 @@ def below(process: int) -> list[int]:
     return []
 
 
+def timed(command: list[str]) -> float:
+    """Seconds of a run that nothing disturbs."""
+    begun = time.monotonic()
+    subprocess.run(command, check=True, env=neutral(MLCLI_THREADS="2"), stdout=subprocess.DEVNULL)
+    return time.monotonic() - begun
+
+
 def killed_and_resumed(begin: Callable[[random.Random], list[str]], goal: Left, kills: int, whole: float) -> None:
     """Kills runs until there were so many kills; each course of them ends with the runs of an undisturbed one."""
     generator, killed, courses = random.Random(str(sorted(goal))), 0, 0
@@ -99,16 +113,18 @@ def killed_and_resumed(begin: Callable[[random.Random], list[str]], goal: Left, 
         command = begin(generator)
         before, again = runs(), True
         while again:
-            killed += kill(command, generator, whole)
+            ended = kill(command, generator, whole)
+            killed += ended is None
+            whole = 0.5 * (whole + ended) if ended else whole  # it changes with the load of the machine
             now = runs()
             assert now.keys() >= before.keys(), "a run is lost"
             for name, files in now.items():
                 assert files == before.get(name) or not different(files, goal[name])
-            again = generator.random() < 0.4 and now != goal
+            again = ended is None and generator.random() < 0.4
         if runs() != goal:
-            subprocess.run(command, check=True, env=neutral(), stdout=subprocess.DEVNULL)
-        ended = runs()
-        assert ended.keys() == goal.keys() and not any(different(ended[name], goal[name]) for name in goal)
+            whole = 0.5 * (whole + timed(command))
+        now = runs()
+        assert now.keys() == goal.keys() and not any(different(now[name], goal[name]) for name in goal)
         recover(Path("out"))  # as every start does
         assert {path.name for path in Path().iterdir()} <= {"data.csv", "data.npy", "sweep.yaml", "out"}
         courses += 1
@@ -121,11 +137,9 @@ def killed_and_resumed(begin: Callable[[random.Random], list[str]], goal: Left, 
 def test_runs_of_a_method(method: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     np.save("data.npy", sample("swiss-roll", ROWS.get(method, 120), 0).values)
     embed = [*PROGRAM, "embed", "data.npy", *METHODS[method], "-q", "--threads", "1", "-o", "out"]
-    begun = time.monotonic()
-    subprocess.run(embed, check=True, env=neutral())
-    whole, goal = time.monotonic() - begun, runs()
+    whole, goal = timed(embed), runs()
     shutil.rmtree("out")
-    subprocess.run([*embed, "--set", "compute.seed=5"], check=True, env=neutral())
+    timed([*embed, "--set", "compute.seed=5"])
     older = Path(shutil.move("out", tmp_path_factory.mktemp("older") / "out"))
 
     def begin(generator: random.Random) -> list[str]:
@@ -142,9 +156,7 @@ def test_sweeps() -> None:
     np.save("data.npy", sample("swiss-roll", 120, 0).values)
     Path("sweep.yaml").write_text(SWEEP)
     command = [*PROGRAM, "run", "sweep.yaml", "--jobs", "2", "--skip-existing", "-q"]
-    begun = time.monotonic()
-    subprocess.run(command, check=True, env=neutral(MLCLI_THREADS="2"))
-    whole, goal = time.monotonic() - begun, runs()
+    whole, goal = timed(command), runs()
     assert len(goal) == 6
 
     def begin(generator: random.Random) -> list[str]:
