@@ -78,8 +78,7 @@ def test_a_disk_that_only_can_be_read() -> None:
     assert trial["code"] == 73 and trial["said"].count("\n") == 1 and trial["left"] == []
 
 
-@pytest.mark.parametrize("most", [0, 1024, pytest.param(4096, marks=pytest.mark.slow),
-                                  pytest.param(16384, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("most", [0, *(pytest.param(most, marks=pytest.mark.slow) for most in (1024, 4096, 16384))])
 def test_files_that_may_not_grow(most: int) -> None:
     """As under `ulimit -f`; Python itself would cut the files in which it keeps compiled modules."""
     child = process("embed", "data.csv", "-o", "out", "-q", env=neutral(PYTHONDONTWRITEBYTECODE="1"),
