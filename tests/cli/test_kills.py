@@ -104,6 +104,28 @@ def test_killed_at_every_call(keep: Path, force: bool) -> None:
     print(f"{killed} kills at {counts}, force={force}")
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize(("name", "error", "on"), [
+    ("write", "ENOSPC", "+"), ("write", "EDQUOT", "+"), ("write", "EIO", ""), ("fsync", "EIO", ""),
+    ("/^rename", "EIO", ""), ("mkdir", "ENOSPC", "+"), ("mkdir", "EDQUOT", "")])
+def test_every_call_fails_once_or_from_then_on(keep: Path, name: str, error: str, on: str) -> None:
+    """A run over an older one is complete, or ends with 74 and the older one is there; but for standard error."""
+    number, codes = 0, list[int]()
+    while number < 3 or codes[-3:] != [0, 0, 0]:
+        number += 1
+        fresh(True, keep)
+        before = finished(Path("out"))
+        traced = subprocess.run(["strace", "-f", "-o", os.devnull, "-e", f"trace={name}", "-e",
+                                 f"inject={name}:error={error}:when={number}{on}", *EMBED, "--force"],
+                                capture_output=True, text=True, check=False)
+        codes.append(traced.returncode)
+        assert codes[-1] in (0, 74) and traced.stderr.count("\n") <= 1, traced.stderr
+        assert (finished(Path("out")) == before) == (codes[-1] == 74)
+        assert {path.name for path in Path().iterdir()} == {"data.csv", "out"}
+    assert 74 in codes
+    print(f"{name} {error}: {codes}")
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_races(keep: Path, force: bool) -> None:
     """One winner without --force; with it any file, and any run that does not wait; a whole output in either case."""
