@@ -24,10 +24,10 @@ WORK: dict[str, tuple[int, tuple[str, ...], str]] = {  # rows, method, and the s
                      "--set", "method.paths.store=memory"), "paths"),
     "elimination": (12_000, ("-m", "isomap", "-k", "12", "--set", "method.paths.store=streamed"), "elimination"),
     "Krylov": (6000, ("-m", "kpca", "--set", "method.eigensolve.solver=krylov"), "eigensolve"),
-    "LLE": (12_000, ("-m", "lle", "-k", "12"), "kernel"),
+    "LLE": (12_000, ("-m", "lle", "-k", "12"), "eigensolve"),
     "SDE": (150, ("-m", "sde", "-k", "6", "--set", "method.constraints=at_most"), "unfold"),
     "GP-LVM": (400, ("-m", "gplvm"), "iterate"),
-    "JAX": (400, ("-m", "autoencoder"), "training"),
+    "JAX": (400, ("-m", "autoencoder", "--set", "method.layers=[8]"), "training"),
     "read": (400_000, ("-m", "pca"), "read"),
     "METIS": (150_000, ("-m", "isomap", "-k", "6"), "paths"),
 }
