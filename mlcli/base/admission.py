@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from mlcli.base.stopping import at_once
+
 Gate = Callable[[float, float], None]  # waits until so many bytes are free of a limit
 
 _gate: ContextVar[Gate | None] = ContextVar("gate", default=None)
@@ -23,4 +25,5 @@ def admit(needed: float, limit: Callable[[], float]) -> None:
     """Waits until a fit may take so many bytes of the limit; without a gate it may at once."""
     gate = _gate.get()
     if gate is not None:
-        gate(needed, limit())
+        with at_once():
+            gate(needed, limit())

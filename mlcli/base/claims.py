@@ -65,7 +65,7 @@ def claimed(output: Path) -> Iterator[Claim]:
             descriptor = _taken(path, output)
         try:
             with _writing(output):
-                token = _sign(path)
+                token = _sign(path, output)
             BOARD.post(claim=os.fspath(path))
             yield Claim(path, token)
         finally:
@@ -74,14 +74,14 @@ def claimed(output: Path) -> Iterator[Claim]:
 
 
 def tidy(folder: Path) -> None:
-    """Removes the claims in a folder whose owners are dead, where nothing is kept to go on from."""
+    """Removes the claims in a folder whose owners are dead, where nothing is kept that is still to be gone on from."""
     with suppress(OSError):
         for path in [Path(entry.path) for entry in os.scandir(folder) if NAME.fullmatch(entry.name)]:
             with suppress(OSError):
                 descriptor = _opened(path)
                 try:
                     if not _held(descriptor, path):
-                        _leave(path)
+                        _leave(path, done=_done(path))
                 finally:
                     os.close(descriptor)
 
@@ -139,11 +139,12 @@ def _age(path: Path) -> float:
         probe.unlink(missing_ok=True)
 
 
-def _sign(path: Path) -> str:
+def _sign(path: Path, output: Path) -> str:
     """Makes this process the owner; returns the token that says so."""
     token = secrets.token_hex(8)
     aside = path / f".{token}"
-    facts = {"host": os.uname().nodename, "process": os.getpid(), "system": running_kernel(), "token": token}
+    facts = {"host": os.uname().nodename, "process": os.getpid(), "system": running_kernel(), "token": token,
+             "output": output.name}
     aside.write_text(json.dumps(facts), encoding="utf-8")
     aside.rename(path / OWNER)
     return token
@@ -158,14 +159,24 @@ def _owner(path: Path) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {}
 
 
-def _leave(path: Path) -> bool:
-    """Removes the folder unless something is kept in it; whether it is gone."""
+def _done(path: Path) -> bool:
+    """Whether the output is newer than all that is kept: its maker died before it had removed that."""
+    name = _owner(path).get("output")
+    kept = [part.stat().st_mtime_ns for part in path.iterdir() if part.name != OWNER]
+    try:
+        return isinstance(name, str) and max(kept, default=0) <= (path.parent / name).lstat().st_mtime_ns
+    except (OSError, ValueError):
+        return False
+
+
+def _leave(path: Path, *, done: bool = False) -> bool:
+    """Removes the folder unless something is kept in it, and the run is not done; whether it is gone."""
     with suppress(OSError):
         held = [*path.iterdir()]
         for part in held:
-            if part.name.startswith("."):  # what was being written
+            if part.name.startswith(".") or (done and part.name != OWNER):  # what was being written, or is of no use
                 remove(part)
-        if all(part.name == OWNER or part.name.startswith(".") for part in held):
+        if done or all(part.name == OWNER or part.name.startswith(".") for part in held):
             remove(path / OWNER)
             path.rmdir()
     return not path.exists()

@@ -31,7 +31,7 @@ NAME = re.compile(r"(?P<stem>\.(?P<name>.+)\.(?P<key>[0-9a-f]{8})-(?P<system>[0-
                   r"(-(?P<inode>\d+))?\.(?P<kind>folder|file|replaced)", re.DOTALL)
 LONGEST = 40  # characters of the output's name in the draft's, since names have a longest length
 TRIES = 20  # each fails only where a process that collects drafts takes the new one for a dead one
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO}
+FULL = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EFBIG}
 
 
 @frozen

@@ -23,6 +23,7 @@ from mlcli.base.recovery import (
     shown,
 )
 from mlcli.base.renames import exchange, move
+from mlcli.base.unfinished import inode_of
 from mlcli.errors import OutputRefused, StorageError
 
 TRIES = 20  # each fails only where another process makes or removes the output at the same moment
@@ -59,14 +60,17 @@ def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> Non
 
 
 def publish(draft: Draft, output: Path, check: Check | None) -> None:
-    """Gives a draft the output's name once it is safe on the disk; without a `check` nothing is replaced."""
+    """Gives a draft the output's name once it is safe on the disk; without a `check` nothing is replaced.
+
+    Where the folder's change cannot be brought to the disk, it is taken back.
+    """
     with writing(output):
         if draft.kind == "folder":
             _sync_all([*draft.path.iterdir()])
         _sync(draft.path)
     try:
         if check is None:
-            move(draft.path, output)
+            _move(draft, output)
         else:
             _take_place(draft, output, check)
     except FileExistsError as error:
@@ -75,8 +79,6 @@ def publish(draft: Draft, output: Path, check: Check | None) -> None:
     except OSError as error:
         raise StorageError("PUBLISH", f"the output could not be moved into place: {error.strerror or error}",
                            where=shown(output), hint="check the disk, and the permissions of the folder") from error
-    with writing(output):
-        _sync(output.parent)
 
 
 def refuse_existing(output: Path, kind: Kind, check: Check, *, force: bool) -> None:
@@ -122,7 +124,7 @@ def _take_place(draft: Draft, output: Path, check: Check) -> None:
     for _ in range(TRIES):
         try:
             if vacant(output, draft.kind):
-                return move(draft.path, output)
+                return _move(draft, output)
             require(output, draft.kind, check)
             return _replace(draft, output, check)
         except FileExistsError:
@@ -133,6 +135,17 @@ def _take_place(draft: Draft, output: Path, check: Check) -> None:
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(output))
 
 
+def _move(draft: Draft, output: Path) -> None:
+    """Moves a draft to a free place; back where that cannot be brought to the disk."""
+    move(draft.path, output)
+    try:
+        _sync(output.parent)
+    except OSError:
+        if inode_of(output) == draft.inode:
+            output.rename(draft.path)
+        raise
+
+
 def _replace(draft: Draft, output: Path, check: Check) -> None:
     """Exchanges the two, or where the system cannot, renames; what may not be replaced stays, and is named."""
     required = partial(require, kind=draft.kind, check=check)
@@ -140,6 +153,7 @@ def _replace(draft: Draft, output: Path, check: Check) -> None:
         if not _exchanged(draft, output, required):
             if draft.kind == "file":
                 draft.path.replace(output)
+                _sync(output.parent)
             else:
                 _replace_folder(draft, output, required)
     except OutputRefused as error:
@@ -151,7 +165,11 @@ def _exchanged(draft: Draft, output: Path, required: Check) -> bool:
     try:
         if not exchange(draft.path, output):
             return False
-        _sync(output.parent)
+        try:
+            _sync(output.parent)
+        except OSError:
+            exchange(draft.path, output)
+            raise
     finally:
         finish_exchange(draft.path, draft.inode, output, required)
     return True
@@ -163,7 +181,7 @@ def _replace_folder(draft: Draft, output: Path, required: Check) -> None:
     try:
         output.rename(aside)
         required(aside)
-        move(draft.path, output)
+        _move(draft, output)
     finally:
         finish_aside(aside, output, required)
 

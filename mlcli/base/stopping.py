@@ -45,6 +45,17 @@ def at_checkpoints() -> Iterator[None]:
         _Wait.possible = False
 
 
+@contextmanager
+def at_once() -> Iterator[None]:
+    """Inside, every stop is at once: while the work waits, there is nothing to keep."""
+    before, _Wait.possible = _Wait.possible, False
+    try:
+        pause()
+        yield
+    finally:
+        _Wait.possible = before
+
+
 def pending() -> bool:
     """Whether the work is to keep a checkpoint and pause."""
     return bool(_Wait.cause)

@@ -20,7 +20,7 @@ from mlcli.cli.failure import Form, say, tell
 from mlcli.cli.progress import Mode, line_of, shown_as
 from mlcli.cli.supervisor import died_of
 from mlcli.cli.workers import Lost, in_processes
-from mlcli.errors import MlcliError, OutOfMemory
+from mlcli.errors import MlcliError
 from mlcli.rundir.journal import recording
 
 Document = dict[str, Any]
@@ -103,11 +103,9 @@ def at_once(work: Callable[[int], Result], names: Sequence[str], division: Divis
 def lost(name: str, what: Lost, form: Form) -> Result:
     """What is reported of a run whose process died; what it left is removed."""
     recover(Path.cwd() / name)
-    error = died_of(-what.code, what.doing, what.memory, kept=what.kept) if what.code < 0 else MlcliError(
-        "CRASH", f"the process of the run ended by itself, with {what.code}",
-        hint="this is a bug; please report it with the run's config.yaml")
-    if isinstance(error, OutOfMemory):
-        error = error.changed(hint="use fewer jobs, fewer rows or a larger machine")
+    error = (died_of(-what.code, what.doing, what.memory, kept=what.kept) if what.code < 0 else
+             MlcliError("CRASH", f"the process of the run ended by itself, with {what.code}",
+                        hint="this is a bug; please report it with the run's config.yaml"))
     tell(error, replace(form, run=name))
     return {"run": name, "exit": error.exit_code, "error": error.fields()}, error.exit_code
 

@@ -89,13 +89,13 @@ class Supervisor:
 
     def tick(self) -> None:
         """Shows others that the owner of the claim is alive, and looks after the time."""
-        facts, now = BOARD.read(), time.monotonic()
+        everyone, now = [*BOARD.read_all()], time.monotonic()
         if now - self.beaten >= BEAT:
             self.beaten = now
-            for claim in filter(None, (one.get("claim") for one in BOARD.read_all())):
+            for claim in filter(None, (one.get("claim") for one in everyone)):
                 with suppress(OSError):
                     os.utime(os.path.join(claim, "owner"))  # noqa: PTH118 (no import)
-        limit = facts.get("limit", math.inf)
+        limit = min(one.get("limit", math.inf) for one in everyone)
         left = min(self.begun + limit - now, self.job_end - SPARED - time.time())
         if left <= min(PATIENCE, limit / 4) and not self.first:
             self.stop(TIME_UP)
@@ -115,10 +115,11 @@ class Supervisor:
         if os.WIFEXITED(status):
             return os.WEXITSTATUS(status)
         end_children()
-        facts = BOARD.read()
-        kept = sum(remove_unfinished(one) for one in BOARD.read_all()) > 0
+        facts, everyone = BOARD.read(), [*BOARD.read_all()]
+        kept = sum(map(remove_unfinished, everyone)) > 0
         if not self.first:
-            return report(died_of(os.WTERMSIG(status), facts.get("doing", ""), memory / 2**10, kept=kept))
+            doing = "; ".join(filter(None, (one.get("doing") for one in everyone)))
+            return report(died_of(os.WTERMSIG(status), doing, memory / 2**10, kept=kept))
         number = self.first
         kind = (TryAgain if kept else TimeUp) if number == TIME_UP else STOPPING[signal.Signals(number)]
         if not facts.get("told"):
@@ -150,7 +151,7 @@ def remove_unfinished(facts: dict[str, Any]) -> bool:
 
         remove_all([(Path(path), inode) for path, inode in entries])
     if not claim:
-        return False
+        return bool(facts.get("kept"))
     from mlcli.base.claims import tidy
 
     tidy(Path(claim).parent)
@@ -164,7 +165,7 @@ def died_of(number: int, doing: str, memory: float, *, kept: bool) -> MlcliError
              + ("; the same command goes on from what was kept" if kept else ""))
     if number == signal.SIGKILL:
         return OutOfMemory("KILLED", "the system killed the computation (SIGKILL), as it does where memory runs out",
-                           where=known, hint="use fewer rows or another method, or ask for more memory")
+                           where=known, hint="use fewer rows, fewer jobs or another method, or ask for more memory")
     if number == signal.SIGBUS:
         return StorageError("BUS", "a file that was being read or written is shorter than it was, or its disk is full "
                             "or failing (SIGBUS)", where=known, hint="check the disk, and who changes the input")

@@ -39,12 +39,12 @@ Live = Callable[[int, str], None]
 
 @frozen
 class Lost:
-    """What became of work whose process died: the exit code, or the signal as a negative number."""
+    """What became of work whose process died, and what was known of it then."""
 
-    code: int
-    doing: str = ""  # the last that it posted
-    memory: float = 0.0  # MiB that it had used at most
-    kept: bool = False  # whether it left what the same run can go on from
+    code: int  # the exit code, or the signal as a negative number
+    doing: str = ""  # the stage, and how far it had come
+    memory: float = 0.0  # MiB that the process had used at most
+    kept: bool = False  # whether the same command can go on from something
 
 
 @frozen
@@ -82,19 +82,18 @@ class Worker:
         self.said.clear()
         return done
 
+    def lost(self) -> Lost:
+        """What became of it, once it is dead; what it left unfinished is removed."""
+        _, status, used = os.wait4(self.process, 0)
+        doing = BOARD.seat(self.seat).read().get("doing", "")
+        return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean())
+
     def clean(self) -> bool:
-        """Removes what it left unfinished, once it is dead; whether it left what the same run can go on from."""
+        """Removes what it left unfinished, once it is dead; whether something is kept to go on from."""
         seat = BOARD.seat(self.seat)
         kept = supervisor.remove_unfinished(seat.read())
         seat.post()
         return kept
-
-    def dead(self) -> Lost:
-        """What became of its work, once it is dead."""
-        doing = BOARD.seat(self.seat).read().get("doing", "")
-        _, status, used = os.wait4(self.process, 0)
-        self.connection.close()
-        return Lost(os.waitstatus_to_exitcode(status), doing, used.ru_maxrss / 2**10, self.clean())
 
 
 def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
@@ -135,6 +134,7 @@ def results(workers: list[Worker], left: deque[int], hire: Callable[[], None],
                     continue
                 if isinstance(done.result, Lost):
                     workers.remove(worker)
+                    worker.connection.close()
                 elif left:
                     worker.give(left.popleft())
                 else:
@@ -152,7 +152,7 @@ def heard(worker: Worker, live: Live | None) -> Ended | None:
     try:
         kind, content = worker.connection.recv()
     except (EOFError, OSError):
-        return worker.ended(worker.dead())
+        return worker.ended(worker.lost())
     if kind == "done":
         return worker.ended(content)
     if kind == "asks":
@@ -199,7 +199,8 @@ def dismiss(workers: Sequence[Worker]) -> None:
                 worker.connection.recv()
             os.kill(worker.process, signal.SIGKILL)
         retire(worker)
-        worker.clean()
+    kept = [worker.clean() for worker in workers]
+    BOARD.post(kept=any(kept))
 
 
 def hired(work: Work, settle: Callable[[], None], others: Sequence[Worker]) -> Worker:

@@ -22,9 +22,10 @@ from mlcli.base.compute import Compute, parse_bytes
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options
 from mlcli.base.recall import recalled
-from mlcli.base.stage import Note, Stage, Watcher, tell
+from mlcli.base.stage import Note, Stage
 from mlcli.base.stored import RESULTS
 from mlcli.base.unfinished import unfinished
+from mlcli.engine.noted import Noting, told_again
 from mlcli.storage.archive import Archive
 from mlcli.storage.fields import Unfit
 from mlcli.storage.keys import Keys
@@ -139,7 +140,7 @@ def folder_of(compute: Compute) -> Folder | None:
     return None if path is None else Folder(path, parse_bytes(compute.cache_limit, "compute.cache_limit"))
 
 
-class StageCache(Watcher):
+class StageCache(Noting):
     """Answers for stages whose results are in a folder, and keeps those that are not.
 
     `environment` is what results depend on besides their inputs: versions, kernels, threads.
@@ -148,13 +149,8 @@ class StageCache(Watcher):
     def __init__(self, folder: Folder, environment: Mapping[str, Any]) -> None:
         self.folder, self.environment = folder, environment
         self.answers: list[Answer] = []  # in the order of the stages
+        super().__init__()
         self._keys, self._archive = recalled("keys", (), Keys), Archive(RESULTS, finite=False)
-        self._noted: list[list[Note]] = []  # of each stage that is being computed
-
-    def note(self, note: Note) -> None:
-        """A note, which belongs to the result of every stage that is being computed."""
-        for notes in self._noted:
-            notes.append(note)
 
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
         """The result of a stage from the folder, else of the call."""
@@ -174,23 +170,18 @@ class StageCache(Watcher):
         known = self.folder.take(name, self._archive)
         if known is not None:
             self.answers.append(Answer(stage.name, taken=True))
-            for note in known[1]:
-                tell(note)
-            return known[0]
-        self._noted.append([])
+            return told_again(known)
         begun = time.perf_counter()
-        try:
+        with self.noting() as notes:
             result = call()
-            seconds = time.perf_counter() - begun
-            if seconds >= WORTHWHILE:
-                said = {"stage": stage.name, "version": stage.version, "inputs": parts,
-                        "environment": self.environment, "seconds": round(seconds, 4)}
-                differs = self._differs(stage, parts)
-                if self.folder.keep(name, self._archive, (result, self._noted[-1]), said):
-                    self.answers.append(Answer(stage.name, taken=False, differs=differs))
-            return result
-        finally:
-            self._noted.pop()
+        seconds = time.perf_counter() - begun
+        if seconds >= WORTHWHILE:
+            said = {"stage": stage.name, "version": stage.version, "inputs": parts,
+                    "environment": self.environment, "seconds": round(seconds, 4)}
+            differs = self._differs(stage, parts)
+            if self.folder.keep(name, self._archive, (result, notes), said):
+                self.answers.append(Answer(stage.name, taken=False, differs=differs))
+        return result
 
     def _differs(self, stage: Stage, parts: Mapping[str, str]) -> Sequence[str]:
         """What is different from the nearest result of the same stage that is there."""

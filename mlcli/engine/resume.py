@@ -17,9 +17,10 @@ import numpy as np
 from mlcli.base import stopping
 from mlcli.base.checkpoints import Place
 from mlcli.base.options import Options
-from mlcli.base.stage import Note, Stage, Watcher, tell
+from mlcli.base.stage import Note, Stage
 from mlcli.base.stored import RESULTS
 from mlcli.engine.cache import Folder
+from mlcli.engine.noted import Noting, told_again
 from mlcli.storage.archive import Archive, parts_of
 from mlcli.storage.keys import Keys
 
@@ -50,7 +51,7 @@ class Scope:
         return f"{prefix}-{Keys().of((self.key, kind, number))}.stage" if self.key else ""
 
 
-class Resuming(Watcher):
+class Resuming(Noting):
     """Keeps what a run may go on from in a folder, and answers with what an earlier process kept there.
 
     `environment` says what results depend on besides their inputs: versions, kernels, threads. What has more than
@@ -58,12 +59,12 @@ class Resuming(Watcher):
     """
 
     def __init__(self, folder: Folder, environment: Callable[[], Any], room: float, *, results: bool = True) -> None:
+        super().__init__()
         self.folder, self.environment, self.room, self.results = folder, environment, room, results
         self.taken: list[str] = []  # names of what an earlier process had kept
         self._left = [entry.path.name for entry in folder.entries()]
         self._archive, self._speed = Archive(RESULTS, finite=False), SPEED
         self._scopes = [Scope("run", lambda: object())]  # of which nothing is kept until it is known what it is
-        self._noted: list[list[Note]] = []  # of each stage that is being computed
 
     @contextmanager
     def fitting(self, inputs: Callable[[], Any]) -> Iterator[None]:
@@ -72,11 +73,6 @@ class Resuming(Watcher):
         with stopping.at_checkpoints():
             yield
 
-    def note(self, note: Note) -> None:
-        """A note, which belongs to the result of every stage that is being computed."""
-        for notes in self._noted:
-            notes.append(note)
-
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], Any]) -> Any:
         """The result of a stage: an earlier process's, else that of the call."""
         if stage.version is None:
@@ -84,9 +80,7 @@ class Resuming(Watcher):
         scope = Scope(stage.name, lambda: (stage.version, inputs, self.environment()))
         known = self._found(scope, "") if self.results else None
         if known is not None:
-            for note in known[1]:
-                tell(note)
-            return known[0]
+            return told_again(known)
         with self._inside(scope) as notes:
             begun = time.monotonic()
             result = call()
@@ -129,12 +123,11 @@ class Resuming(Watcher):
     def _inside(self, scope: Scope) -> Iterator[list[Note]]:
         """Makes a stage the one that is running."""
         self._scopes.append(scope)
-        self._noted.append([])
         try:
-            yield self._noted[-1]
+            with self.noting() as notes:
+                yield notes
         finally:
             self._scopes.pop()
-            self._noted.pop()
 
 
 class Kept(Place[Any]):

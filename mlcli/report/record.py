@@ -62,9 +62,11 @@ def _reduced(first: Mapping[str, Any] | None) -> list[tuple[str, str]]:
 
 
 def _versions(manifest: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What computed; SciPy's own library, which its version says, is loaded in some runs only: not where all is kept.
+    """
     packages = [f"{name} {version}" for name, version in manifest.get("versions", {}).items() if version]
     libraries = [f"{item['library']} ({item['kernel']}, {item['threads']} threads)"
-                 for item in manifest.get("blas", ())]
+                 for item in manifest.get("blas", ()) if item.get("used_by") != "scipy"]
     return [("versions", ", ".join(packages)), ("linear algebra", ", ".join(libraries))]
 
 

@@ -34,10 +34,14 @@ def system() -> str:
 
 
 def environment(threads: int) -> dict[str, Any]:
-    """What the last digits of results depend on besides their input: versions, kernels, threads."""
+    """What the last digits of results depend on besides their input: versions, kernels, threads.
+
+    It is the same before and after the libraries that SciPy brings, whose version says what they are, are loaded.
+    """
+    blas = {f"{name_of(info)} {info.get('architecture')}" for info in loaded().info()
+            if info["user_api"] == "blas" and user_of(info) != "scipy"}
     return {"mlcli": mlcli.__version__, "numpy": installed("numpy"), "scipy": installed("scipy"),
-            "processor": platform.machine(), "kernels": native.describe(), "threads": threads,
-            "blas": sorted({f"{info['library']} {info['kernel']}" for info in libraries()})}
+            "processor": platform.machine(), "kernels": native.describe(), "threads": threads, "blas": sorted(blas)}
 
 
 @cache
@@ -50,9 +54,14 @@ def installed(name: str) -> str | None:
 
 
 def libraries() -> list[dict[str, Any]]:
-    """The numerical libraries loaded, with their kernel and threads."""
-    return [{"library": f"{info['internal_api']} {info.get('version') or ''}".strip(), "used_by": user_of(info),
-             "kernel": info.get("architecture"), "threads": info["num_threads"]} for info in loaded().info()]
+    """The numerical libraries loaded, with their kernel and threads, in one order whichever was loaded first."""
+    return [{"library": name_of(info), "used_by": user_of(info), "kernel": info.get("architecture"),
+             "threads": info["num_threads"]} for info in sorted(loaded().info(), key=lambda info: info["filepath"])]
+
+
+def name_of(info: dict[str, Any]) -> str:
+    """A library's name and version."""
+    return f"{info['internal_api']} {info.get('version') or ''}".strip()
 
 
 def user_of(info: dict[str, Any]) -> str:

@@ -55,6 +55,17 @@ def test_an_output_has_one_owner_and_others_are_told_which(tmp_path: Path) -> No
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("newer", [True, False])
+def test_what_was_kept_for_a_run_that_is_done_goes_with_its_claim(tmp_path: Path, newer: bool) -> None:
+    """Killed once its output was there, it could not do so itself; what a run with --force kept stays."""
+    left, output = died(tmp_path / "out", kept=True), tmp_path / "out"
+    output.mkdir()
+    moment = (left / "kept").stat().st_mtime + (1 if newer else -1)
+    os.utime(output, (moment, moment))
+    tidy(tmp_path)
+    assert left.exists() == (not newer) and output.exists()
+
+
 def test_another_output_of_the_same_folder_is_free(tmp_path: Path) -> None:
     with claimed(tmp_path / "a"), claimed(tmp_path / "b"):
         assert len(list(tmp_path.iterdir())) == 2
@@ -97,7 +108,7 @@ def test_the_claim_of_another_machine_holds_as_long_as_it_is_touched(tmp_path: P
 def test_who_was_taken_for_dead_does_not_publish(tmp_path: Path) -> None:
     with pytest.raises(TryAgain, match="took this one for dead"), claimed(tmp_path / "out") as claim:
         claim.require()
-        claims._sign(claim.path)  # as another machine does after STALE seconds
+        claims._sign(claim.path, tmp_path / "out")  # as another machine does after STALE seconds
         claim.require()
 
 

@@ -138,6 +138,27 @@ def test_a_rename_that_fails_is_told_with_the_systems_reason(tmp_path: Path, mon
     assert names(tmp_path) == []
 
 
+@pytest.mark.parametrize("force", [False, True])
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_a_change_that_does_not_reach_the_disk_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                                             system: str, kind: Kind, force: bool) -> None:
+    if force:
+        write(tmp_path / "out", kind, "old", force=False)
+    sync = publish._sync
+
+    def failing(path: Path) -> None:
+        if path == tmp_path:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        sync(path)
+
+    monkeypatch.setattr(publish, "_sync", failing)
+    with pytest.raises(StorageError, match=os.strerror(errno.EIO)):
+        write(tmp_path / "out", kind, "new", force=force)
+    assert names(tmp_path) == (["out"] if force else [])
+    replaced = kind == "file" and system != "nothing"  # a file is overwritten where names cannot be exchanged
+    assert not force or read(tmp_path / "out", kind) == ("new" if replaced else "old")
+
+
 @pytest.mark.parametrize("kind", ["folder", "file"])
 def test_drafts_are_collected_when_their_writer_is_dead_and_only_then(tmp_path: Path, kind: Kind) -> None:
     script = ("import os, signal, sys; from pathlib import Path; from mlcli.base.drafts import drafted\n"

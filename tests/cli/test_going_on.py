@@ -17,35 +17,14 @@ import pytest
 from tests.cli.support import process, write_points
 from tests.processes import neutral
 
-SLOW = """
-import sys, time
-import mlcli.cli.program
-from mlcli.__main__ import main
-
-dispatch = mlcli.cli.program.dispatch
-
-def slowly(arguments):
-    from mlcli.engine import resume
-    resume.EVERY, resume.SHARE = 0.0, 1e9
-    offer = resume.Kept.offer
-    def told(place, checkpoint):
-        print("offered", file=sys.stderr)
-        time.sleep({pause})
-        offer(place, checkpoint)
-    resume.Kept.offer = told
-    dispatch(arguments)
-
-mlcli.cli.program.dispatch = slowly
-sys.argv = ["mlcli", *sys.argv[1:]]
-main()
-"""
+KEEPING = [sys.executable, "-P", str(Path(__file__).with_name("keeping.py"))]
 EMBED = ["embed", "data.csv", "-o", "out", "-q", "--method", "fa", "-p", "1", "--threads", "1",
          "--set", "report.quality=null", "--set", "report.dimension=false", "--set", "method.iterate.tolerance=1e-12"]
 
 
 def begin(*more: str, pause: float = 0.02) -> subprocess.Popen[bytes]:
     """Begins a run that keeps a checkpoint of every step of an iteration."""
-    return subprocess.Popen([sys.executable, "-P", "-c", SLOW.format(pause=pause), *EMBED, *more],
+    return subprocess.Popen([*KEEPING, str(pause), *EMBED, *more],
                             stderr=subprocess.PIPE, env=neutral())
 
 
@@ -65,9 +44,9 @@ def ended(child: subprocess.Popen[bytes]) -> tuple[int, str]:
     return code, "\n".join(line for line in lines if line != "offered")
 
 
-def files() -> dict[str, bytes]:
+def files(folder: str = "out") -> dict[str, bytes]:
     """The files of a run that hold no times."""
-    return {path.name: path.read_bytes() for path in Path("out").iterdir()
+    return {path.name: path.read_bytes() for path in Path(folder).iterdir()
             if path.name not in ("run.json", "report.html")}
 
 
@@ -148,6 +127,41 @@ def test_a_computation_that_the_system_kills_says_that_the_run_goes_on() -> None
     os.kill(int(worker), signal.SIGKILL)
     code, said = ended(child)
     assert code == 137 and "the same command goes on from what was kept" in said
+
+
+SWEEP = """
+input: {path: data.csv}
+method: {name: fa, axes: {components: 1}, iterate: {tolerance: 1.0e-12}}
+report: {quality: null, dimension: false}
+compute: {threads: 1}
+output: out
+sweep: {compute.seed: [0, 1]}
+"""
+RUNS = ("out/seed=0", "out/seed=1")
+
+
+def sweep(*more: str, pause: float = 0.0) -> subprocess.Popen[bytes]:
+    """Begins two runs at once."""
+    Path("sweep.yaml").write_text(SWEEP)
+    return subprocess.Popen([*KEEPING, str(pause), "run", "sweep.yaml", "--jobs", "2", "-q", *more],
+                            stderr=subprocess.PIPE, env=neutral(MLCLI_THREADS="2"))
+
+
+@pytest.mark.parametrize("limit", [(), pytest.param(("--time-limit", "20s"), marks=pytest.mark.slow)])
+def test_each_of_several_runs_keeps_a_checkpoint_before_it_ends(limit: tuple[str, ...]) -> None:
+    child = sweep(*limit, pause=2.0 if limit else 0.1)
+    while child.poll() is None and len({path.parent for path in Path("out").glob(".*.claim/*.stage")}) < 2:
+        time.sleep(0.02)
+    if not limit:
+        child.send_signal(signal.SIGUSR1)
+    code, said = ended(child)
+    assert code == 75 and said.endswith("the same command goes on from what was kept"), said
+    assert len({path.parent for path in Path("out").glob(".*.claim/*.stage")}) == 2
+    assert ended(sweep()) == (0, "")
+    assert [json.loads(Path(run, "run.json").read_text())["resumed"] for run in RUNS] == [{"run": 1}] * 2
+    resumed = {run: files(run) for run in RUNS}
+    assert ended(sweep("--force")) == (0, "")
+    assert {run: files(run) for run in RUNS} == resumed
 
 
 @pytest.mark.slow

@@ -104,6 +104,28 @@ def test_killed_at_every_call(keep: Path, force: bool) -> None:
     print(f"{killed} kills at {counts}, force={force}")
 
 
+@pytest.mark.skipif(shutil.which("strace") is None, reason="needs strace")
+@pytest.mark.parametrize(("name", "error", "on"), [
+    ("write", "ENOSPC", "+"), ("write", "EDQUOT", "+"), ("write", "EIO", ""), ("fsync", "EIO", ""),
+    ("/^rename", "EIO", ""), ("mkdir", "ENOSPC", "+"), ("mkdir", "EDQUOT", "")])
+def test_every_call_fails_once_or_from_then_on(keep: Path, name: str, error: str, on: str) -> None:
+    """A run over an older one is complete, or ends with 74 and the older one is there; but for standard error."""
+    number, codes = 0, list[int]()
+    while number < 3 or codes[-3:] != [0, 0, 0]:
+        number += 1
+        fresh(True, keep)
+        before = finished(Path("out"))
+        traced = subprocess.run(["strace", "-f", "-o", os.devnull, "-e", f"trace={name}", "-e",
+                                 f"inject={name}:error={error}:when={number}{on}", *EMBED, "--force"],
+                                capture_output=True, text=True, check=False)
+        codes.append(traced.returncode)
+        assert codes[-1] in (0, 74) and traced.stderr.count("\n") <= 1, traced.stderr
+        assert (finished(Path("out")) == before) == (codes[-1] == 74)
+        assert {path.name for path in Path().iterdir()} == {"data.csv", "out"}
+    assert 74 in codes
+    print(f"{name} {error}: {codes}")
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_races(keep: Path, force: bool) -> None:
     """One winner without --force; with it any file, and any run that does not wait; a whole output in either case."""
@@ -125,3 +147,31 @@ def test_races(keep: Path, force: bool) -> None:
             else:
                 assert len(output.read_text().splitlines()) == 41
                 output.unlink()
+
+
+@pytest.mark.parametrize("victim", ["supervisor", "worker"])
+def test_after_the_winners_death_another_one_wins(victim: str) -> None:
+    """Sixteen race for one directory and the winner, which waits for its data, is killed, twice; then one ends."""
+    def started(source: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen([*EMBED[:4], source, *EMBED[5:]], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    for _ in range(2):
+        racers = [started("-") for _ in range(16)]
+        while sum(racer.poll() is None for racer in racers) > 1:
+            time.sleep(0.02)
+        (winner,) = (racer for racer in racers if racer.returncode is None)
+        others = [racer.communicate()[1] for racer in racers if racer is not winner]
+        assert {racer.returncode for racer in racers} == {75, None}
+        assert all(b"E-LOCKED" in said and said.count(b"\n") == 1 for said in others)
+        (worker,) = Path(f"/proc/{winner.pid}/task/{winner.pid}/children").read_text().split()
+        os.kill(winner.pid if victim == "supervisor" else int(worker), signal.SIGKILL)
+        winner.communicate()
+        assert winner.returncode in (-signal.SIGKILL, 137)
+        while Path(f"/proc/{worker}").exists():  # it dies a moment after what supervises it
+            time.sleep(0.01)
+    racers = [started("data.csv") for _ in range(16)]
+    for racer in racers:
+        racer.communicate()
+    codes = sorted(racer.returncode for racer in racers)
+    assert codes[0] == 0 and set(codes[1:]) <= {73, 75}
+    assert finished(Path("out")) and {path.name for path in Path().iterdir()} == {"data.csv", "out"}

@@ -4,10 +4,9 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -56,11 +55,6 @@ def test_what_fits_together_goes_on_together(tmp_path: Path, needs: float, most:
     assert needs > 1 or max(counts) > 1
 
 
-def results(done: Iterable[Ended]) -> list[Any]:
-    """The results of work, and of what was lost how."""
-    return [f"lost: {one.result.code}" if isinstance(one.result, Lost) else one.result for one in done]
-
-
 def test_who_dies_is_replaced() -> None:
     def work(number: int) -> int:
         if number in (0, 3):
@@ -69,7 +63,8 @@ def test_who_dies_is_replaced() -> None:
             os._exit(5)
         return number
 
-    assert results(ended(work, 6, 2)) == ["lost: -9", "lost: 5", 2, "lost: -9", 4, 5]
+    results = [done.result for done in ended(work, 6, 2)]
+    assert [result.code if isinstance(result, Lost) else result for result in results] == [-9, 5, 2, -9, 4, 5]
 
 
 def test_who_waits_for_memory_of_one_that_dies_goes_on() -> None:
@@ -80,7 +75,8 @@ def test_who_waits_for_memory_of_one_that_dies_goes_on() -> None:
             os.kill(os.getpid(), signal.SIGKILL)
         return number
 
-    assert results(ended(work, 4, 2)) == ["lost: -9", 1, 2, 3]
+    first, *others = [done.result for done in ended(work, 4, 2)]
+    assert first.code == -9 and others == [1, 2, 3]
 
 
 def test_leaving_early_stops_all_even_those_that_are_deaf(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from mlcli import pipeline
 from mlcli.base import stopping
+from mlcli.base.admission import admit, admitted_by
 from mlcli.base.checkpoints import keeping, loop
 from mlcli.base.claims import claimed
 from mlcli.base.stage import Note, listening, note, stage
@@ -35,6 +36,7 @@ RUNS: dict[str, tuple[dict[str, Any], np.ndarray]] = {
     "ica": ({"name": "ica"}, POINTS),
     "lgssm": ({"name": "lgssm", "iterate": {"limit": 12}}, POINTS),
     "gplvm": ({"name": "gplvm", "minimize": {"limit": 8}}, POINTS[:25]),
+    "sde": ({"name": "sde", "neighbors": {"count": 4}, "tolerance": 1e-6}, ROLL[:40]),
     "autoencoder": ({"name": "autoencoder", "layers": [4], "learning": {"epochs": 4}}, POINTS),
 }
 EVERY = {"isomap": 2, "lle": 2, "fa": 16}  # how many things are kept before a death
@@ -217,3 +219,18 @@ def test_what_is_kept_stays_only_where_it_can_be_of_use(error: BaseException | N
     assert bool(list(tmp_path.iterdir())) == stays
     with claimed(tmp_path / "out") as claim:
         assert claim.kept == stays
+
+
+@pytest.mark.parametrize("early", [True, False])
+def test_a_stop_is_at_once_where_the_work_waits_for_memory(early: bool, tmp_path: Path) -> None:
+    """There is no checkpoint to come to, whether the stop comes before the wait or in it."""
+    def wait(needed: float, limit: float) -> None:
+        assert not early
+        stopping._stop(stopping.TIME_UP, None)
+
+    with pytest.raises(Stopped), resuming(tmp_path).fitting(lambda: "run"), admitted_by(wait):
+        if early:
+            stopping._stop(stopping.TIME_UP, None)
+            assert stopping.pending()
+        admit(1.0, lambda: 2.0)
+    assert not stopping.pending()

@@ -18,8 +18,9 @@ from mlcli.stages.latent.em import expectation_maximization, random_start
 from mlcli.stages.latent.factor_analysis import Bounds, Whole, maximum_likelihood
 from mlcli.stages.latent.model import Grouped
 from mlcli.stages.paths.paths import Paths
-from tests.checkpoints import in_parts
-from tests.support import Notes
+from mlcli.stages.unfolding.unfold import Unfolding
+from tests.checkpoints import in_parts, restored, stored
+from tests.support import Notes, features
 
 COMPUTE = Compute()
 
@@ -108,6 +109,27 @@ def test_an_iteration_goes_on_after_every_step(method: Callable[[Any], Iterated[
         ended, stops = in_parts(lambda: method(options))
     assert stops >= min(len(whole.trace) - 1, options.limit) > 0 and same(whole, ended)
     assert stopping.notes == undisturbed.notes
+
+
+TURN, HEIGHT = (np.random.default_rng(8).random((40, 2)) * [9, 4]).T
+ROLL = np.column_stack([(TURN + 3) * np.cos(TURN / 2), HEIGHT, (TURN + 3) * np.sin(TURN / 2)])
+UNFOLDINGS: dict[str, tuple[int, dict[str, Any]]] = {  # neighbors, and how; at least so many checkpoints
+    "none may grow": (4, {"equal": False}), "kept": (4, {"equal": True}),
+    "over a basis": (5, {"equal": True, "basis": 6})}
+
+
+@pytest.mark.parametrize("name", UNFOLDINGS)
+def test_an_unfolding_goes_on_after_every_step(name: str) -> None:
+    """Every program that it solves is a loop, and so is the search for directions that stresses close."""
+    neighbors, options = UNFOLDINGS[name]
+    chosen = {"common": False, "basis": 0, "softness": 0.03, "tolerance": 1e-7, "limit": 100, "accepted": True}
+    unfold, data = Unfolding(**{**chosen, **options}), features(ROLL)
+    graph = graph_of(nearest(ROLL, neighbors), "union")
+    with Notes():
+        whole = unfold(graph, data, COMPUTE)
+        ended, stops = in_parts(lambda: unfold(graph, data, COMPUTE))
+    assert stops >= len(whole.trace) >= 5 and same(whole, ended)
+    assert same(whole, restored(*stored(whole)))
 
 
 def test_a_loop_inside_of_another_one_has_no_checkpoints_of_its_own() -> None:

@@ -12,6 +12,7 @@ from mlcli.stages.unfolding.balance import closed_directions
 from mlcli.stages.unfolding.faces import centered_basis
 from mlcli.stages.unfolding.pairs import Pairs, squared_norms
 from mlcli.stages.unfolding.stress import equilibrium, open_basis, open_directions
+from tests.checkpoints import in_parts
 
 
 def framework(points: Array, left: list[int], right: list[int]) -> tuple[Array, Array]:
@@ -42,6 +43,16 @@ def test_all_distances_leave_only_the_points_open() -> None:
     opened = open_directions(rows, points)
     assert opened.shape == (8, 2)
     assert np.abs(points - opened @ (opened.T @ points)).max() <= 1e-12
+
+
+def test_the_search_for_closed_directions_goes_on_after_every_step() -> None:
+    generator = np.random.default_rng(0)
+    places, (left, right) = generator.standard_normal((12, 2)), np.triu_indices(12, 1)
+    chosen = generator.random(len(left)) < 0.5
+    rows, points = framework(places, left[chosen].tolist(), right[chosen].tolist())
+    whole = open_directions(rows, points)
+    again, stops = in_parts(lambda: open_directions(rows, points))
+    assert stops >= 3 and np.array_equal(again, whole)
 
 
 def test_a_side_as_long_as_the_way_around_leaves_a_line() -> None:

@@ -4,9 +4,13 @@ Directions are those of Helmberg, Rendl, Vanderbei and Wolkowicz (1996), Kojima,
 Monteiro (1997), as for the unfolding itself. The start is inside, and so is every iterate.
 """
 
+from functools import partial
+
 import numpy as np
 
+from mlcli.base.checkpoints import loop
 from mlcli.base.frozen import frozen
+from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.linalg import EPS, cholesky, steady_solver, symmetric_eigen
 from mlcli.stages.unfolding.cone import inverse_root, longest, symmetric
@@ -119,6 +123,16 @@ class Balanced:
         return Balanced.at(program, symmetric(self.kernel + primal * kernel), self.place + dual * place)
 
 
+@result("balance")
+@frozen
+class Checkpoint:
+    """Where the search stands between two steps; factorizations are computed again, to the same bits."""
+
+    kernel: Array  # r x r, P
+    place: Array  # s, c and τ
+    steps: int  # that are done
+
+
 def closed_directions(rows: Array, stresses: Array) -> Array:
     """Orthonormal columns (r x q) on which every R ⪰ 0 is zero for which Σ y vᵀRv is zero for each column y.
 
@@ -126,15 +140,8 @@ def closed_directions(rows: Array, stresses: Array) -> Array:
     """
     nothing = np.zeros((rows.shape[1], 0))
     program = Balance.of(rows, stresses)
-    now = None if program is None else _start(program)
-    if program is None or now is None:
-        return nothing
-    for _ in range(STEPS):
-        following = None if now.decided else now.step()
-        if following is None:
-            break
-        now = following
-    if not now.decided and now.mean > UNCLEAR:
+    now = None if program is None else _centered(program)
+    if program is None or now is None or (not now.decided and now.mean > UNCLEAR):
         return nothing
     weights = program.weights(now.place)
     for rank in _cuts(symmetric_eigen(weighted(rows, weights))[0]):
@@ -143,6 +150,20 @@ def closed_directions(rows: Array, stresses: Array) -> Array:
         if rest <= SEMIDEFINITE * values.sum() and values[rank - 1] > CLEAR * rest:
             return np.asarray(vectors[:, :rank])
     return nothing
+
+
+def _centered(program: Balance) -> Balanced | None:
+    """Steps until it is decided which directions are closed, or as far as rounding allows; each offers a checkpoint."""
+    with loop(Checkpoint) as place:
+        begun = place.left
+        now = _start(program) if begun is None else Balanced.at(program, begun.kernel, begun.place)
+        for done in range(begun.steps if begun else 0, STEPS):
+            following = None if now is None or now.decided else now.step()
+            if following is None:
+                break
+            now = following
+            place.offer(partial(Checkpoint, now.kernel, now.place, done + 1))
+    return now
 
 
 def _cuts(values: Array) -> Indices:

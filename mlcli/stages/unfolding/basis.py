@@ -4,7 +4,7 @@ V holds bottom eigenvectors of the graph's Laplacian (Weinberger, Sha, Zhu and S
 small whatever the number of points, and the semidefinite program is solved over A.
 """
 
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from mlcli.stages.algebra.krylov import SPARE, krylov
 from mlcli.stages.algebra.linalg import cholesky, orthonormal, positive_solver, symmetric_eigen
 from mlcli.stages.kernels.inverse import Inverse
 from mlcli.stages.unfolding.cone import (
+    Iterate,
     Program,
     Solution,
     climb,
@@ -109,15 +110,6 @@ class Small:
 
 
 @frozen
-class Iterate:
-    """A point inside the cones."""
-
-    kernel: Array  # q x q, A
-    weights: Array  # m, y
-    slack: Array  # m; left alone where distances are kept
-
-
-@frozen
 class Frame:
     """What one iteration computes of its iterate before it looks for directions."""
 
@@ -125,11 +117,6 @@ class Frame:
     now: Iterate
     root: Array  # L with A = L Lᵀ
     cost_root: Array  # L with Σ y vvᵀ - I = L Lᵀ
-
-    @property
-    def weights(self) -> Array:
-        """The weights of the dual."""
-        return self.now.weights
 
     @cached_property
     def value(self) -> float:
@@ -139,7 +126,7 @@ class Frame:
     @cached_property
     def bound(self) -> float:
         """The dual objective."""
-        return self.small.program.bound(self.weights, 1.0)
+        return self.small.program.bound(self.now.weights, 1.0)
 
     @property
     def merit(self) -> float:
@@ -166,18 +153,14 @@ class Direction:
 
 def maximize_over_basis(program: Penalized, tolerance: float, limit: int) -> Solution:
     """The penalized program solved until its gap is below `tolerance`, or as far as rounding allows."""
-    now = _start(program)
-    start = _frame(Small.of(program), now)
-    if start is None:
-        return Solution(np.zeros_like(now.kernel), now.weights, np.zeros(0))
-    return climb(start, _step, tolerance, limit)
+    return climb(_start(program), partial(_frame, Small.of(program)), _step, tolerance, limit)
 
 
 def _start(program: Penalized) -> Iterate:
     """Weights that are dual feasible, and a multiple of the identity of about the lengths asked for."""
     size = program.rows.shape[1]
     share = program.squared.sum() / np.sum(program.rows**2)
-    return Iterate(share * np.eye(size), program.dual_start(), np.full(len(program.rows), program.squared.mean()))
+    return Iterate(share * np.eye(size), np.full(len(program.rows), program.squared.mean()), program.dual_start())
 
 
 def _frame(small: Small, now: Iterate) -> Frame | None:
@@ -187,7 +170,7 @@ def _frame(small: Small, now: Iterate) -> Frame | None:
     return None if root is None or cost_root is None else Frame(small, now, root, cost_root)
 
 
-def _step(frame: Frame) -> Frame | None:
+def _step(frame: Frame) -> Iterate | None:
     """A predictor says how far to center, a corrector steps; None where the system cannot be solved."""
     small, now, root, cost_root = frame.small, frame.now, frame.root, frame.cost_root
     program, equal = small.program, small.program.equal
@@ -222,5 +205,5 @@ def _step(frame: Frame) -> Frame | None:
     length = min(1.0, (0.9 + 0.08 * length) * corrector.step(root, cost_root, now, equal))
     if length < LEAST:
         return None
-    return _frame(small, Iterate(symmetric(kernel + length * corrector.kernel),
-                                 now.weights + length * corrector.weights, now.slack + length * corrector.slack))
+    return Iterate(symmetric(kernel + length * corrector.kernel), now.slack + length * corrector.slack,
+                   now.weights + length * corrector.weights)

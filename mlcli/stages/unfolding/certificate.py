@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.quantity import Quantity
 from mlcli.base.scaling import Unit
 from mlcli.base.stage import note
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.errors import NumericalError
 from mlcli.stages.graph.graph import undirected
@@ -23,6 +24,7 @@ NEAR = 1e-2  # largest gap, and violation, of a result that rounding kept above 
 SOURCES = 64  # points whose paths are found at once
 
 
+@result("softness")
 @frozen
 class Soft:
     """The penalty of a kernel over a basis for errors of its distances."""
@@ -33,6 +35,7 @@ class Soft:
     bound_without_basis: float  # no kernel at all that keeps the distances has a larger trace
 
 
+@result("proof")
 @frozen
 class Certificate:
     """How good a kernel is, in the units that it was solved in."""

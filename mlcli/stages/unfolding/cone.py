@@ -1,12 +1,15 @@
 """What interior-point methods for unfoldings share: the program, the way to its solution, steps that stay inside."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from mlcli.base.checkpoints import loop
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import advance
+from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import EPS, lower_solve, symmetric_eigenvalues
 from mlcli.stages.unfolding.pairs import squared_norms
@@ -66,16 +69,26 @@ class Solution:
     trace: Array  # the objective after each iteration
 
 
+@result("inside")
+@frozen
+class Iterate:
+    """A point inside both cones; Z = Σ y vvᵀ - I is always that of the weights."""
+
+    kernel: Array  # r x r, R
+    slack: Array  # m, b - vᵀRv in the end; nothing, or left alone, where distances are kept
+    weights: Array  # m, y
+
+
 class Frame(Protocol):
     """What one iteration computes of its iterate before it looks for directions."""
 
     @property
-    def root(self) -> Array:
-        """L with R = L Lᵀ (r x r)."""
+    def now(self) -> Iterate:
+        """The iterate."""
 
     @property
-    def weights(self) -> Array:
-        """The weights of the dual (m)."""
+    def root(self) -> Array:
+        """L with R = L Lᵀ (r x r)."""
 
     @property
     def value(self) -> float:
@@ -107,24 +120,45 @@ class Progress(Generic[F]):
         return Progress(frame, iteration if frame.merit < 0.9 * self.best.merit else self.at)
 
 
-def climb(start: F, step: Callable[[F], F | None], tolerance: float, limit: int, floor: float = -np.inf) -> Solution:
+@result("unfolding")
+@frozen
+class Checkpoint:
+    """Where a program stands between two steps: what follows from the iterates is computed again, to the same bits."""
+
+    now: Iterate
+    best: Iterate
+    at: int  # of the last gain
+    trace: Array  # the objective after each iteration so far
+
+
+def climb(start: Iterate, framed: Callable[[Iterate], F | None], step: Callable[[F], Iterate | None],
+          tolerance: float, limit: int, floor: float = -np.inf) -> Solution:
     """Steps until gap and violation are below `tolerance`, or as far as rounding allows.
 
-    Stops as soon as the dual bound falls below `floor`, a value that every feasible kernel reaches: then none exists.
+    `framed` gives None for an iterate that lies on the boundary to rounding. Stops as soon as the dual bound falls
+    below `floor`, a value that every feasible kernel reaches: then none exists. Each step offers a checkpoint.
     """
-    progress, frame, trace = Progress(start, 0), start, []
-    for iteration in range(1, limit + 1):
-        if progress.best.merit <= tolerance or frame.bound < floor or iteration - progress.at > PATIENCE:
-            break
-        following = step(frame)
-        if following is None:
-            break
-        frame = following
-        trace.append(frame.value)
-        progress = progress.with_next(frame, iteration)
-        advance(iteration, limit)
+    with loop(Checkpoint) as place:
+        begun = place.left or Checkpoint(start, start, 0, np.zeros(0))
+        frame = framed(begun.now)
+        best = frame if begun.best is begun.now else framed(begun.best)
+        if frame is None or best is None:
+            return Solution(np.zeros_like(start.kernel), start.weights, np.zeros(0))
+        progress, trace = Progress(best, begun.at), begun.trace.tolist()
+        for iteration in range(len(trace) + 1, limit + 1):
+            if progress.best.merit <= tolerance or frame.bound < floor or iteration - progress.at > PATIENCE:
+                break
+            now = step(frame)
+            following = None if now is None else framed(now)
+            if following is None:
+                break
+            frame = following
+            trace.append(frame.value)
+            progress = progress.with_next(frame, iteration)
+            advance(iteration, limit)
+            place.offer(partial(Checkpoint, frame.now, progress.best.now, progress.at, np.array(trace)))
     best = frame if frame.bound < floor else progress.best
-    return Solution(best.root, best.weights, np.array(trace))
+    return Solution(best.root, best.now.weights, np.array(trace))
 
 
 def relative_gap(value: float, bound: float, scale: float = 0.0) -> float:

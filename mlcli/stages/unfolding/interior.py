@@ -6,6 +6,7 @@ the weights has the entries (uᵀRv)(uᵀZ⁻¹v) for pairs u and v: two product
 """
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.stages.algebra.linalg import cholesky, steady_solver
 from mlcli.stages.unfolding.cone import (
+    Iterate,
     Program,
     Solution,
     climb,
@@ -29,15 +31,6 @@ COPIES = 3.0  # arrays of pairs x pairs held at once
 
 
 @frozen
-class Iterate:
-    """A point inside both cones; Z = Σ y vvᵀ - I is always that of the weights."""
-
-    kernel: Array  # r x r, R
-    slack: Array  # m, b - vᵀRv in the end; nothing where distances are kept
-    weights: Array  # m, y
-
-
-@frozen
 class Frame:
     """What one iteration computes of its iterate before it looks for directions."""
 
@@ -48,11 +41,6 @@ class Frame:
     inverse: Array  # Z⁻¹
     inverse_lengths: Array  # vᵀZ⁻¹v
     mean: float  # complementarity, per eigenvalue and slack
-
-    @property
-    def weights(self) -> Array:
-        """The weights of the dual."""
-        return self.now.weights
 
     @property
     def value(self) -> float:
@@ -104,11 +92,7 @@ def maximize(program: Program, tolerance: float, limit: int, floor: float) -> So
 
     Stops as soon as the dual bound falls below `floor`, a value that every feasible kernel reaches: then none exists.
     """
-    now = _start(program)
-    start = _frame(program, now)
-    if start is None:
-        return Solution(np.zeros_like(now.kernel), now.weights, np.zeros(0))
-    return climb(start, _step, tolerance, limit, floor)
+    return climb(_start(program), partial(_frame, program), _step, tolerance, limit, floor)
 
 
 def _start(program: Program) -> Iterate:
@@ -137,7 +121,7 @@ def _frame(program: Program, now: Iterate) -> Frame | None:
                  inverse_lengths=squared_norms(program.rows @ half.T), mean=mean)
 
 
-def _step(frame: Frame) -> Frame | None:
+def _step(frame: Frame) -> Iterate | None:
     """The next iterate: a predictor says how far to center, a corrector steps; None where no step is possible."""
     solver = _schur(frame)
     if solver is None:
@@ -154,9 +138,8 @@ def _step(frame: Frame) -> Frame | None:
     if max(primal, dual) < LEAST:
         return None
     now = frame.now
-    return _frame(frame.program, Iterate(
-        symmetric(now.kernel + primal * direction.kernel), now.slack + primal * direction.slack,
-        now.weights + dual * direction.weights))
+    return Iterate(symmetric(now.kernel + primal * direction.kernel), now.slack + primal * direction.slack,
+                   now.weights + dual * direction.weights)
 
 
 def _schur(frame: Frame) -> Callable[[Array], Array] | None:

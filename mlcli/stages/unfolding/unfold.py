@@ -11,6 +11,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Joined
 from mlcli.base.stage import note, stage
 from mlcli.base.steps import Step
+from mlcli.base.stored import result
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array, Indices
 from mlcli.errors import ConfigError, GeometryError
@@ -46,6 +47,7 @@ SOFTNESS = 0.03  # by default
 USUAL = 25  # iterations of most programs
 
 
+@result("unfold")
 @frozen
 class Outcome:
     """A learned kernel, how good it is, and how it was found."""
@@ -72,7 +74,7 @@ class Unfolding:
     limit: int
     accepted: bool  # a result that is not proven within the tolerance
 
-    @stage("unfold")
+    @stage("unfold", version=1)
     def __call__(self, graph: Graph, data: Joined, compute: Compute) -> Outcome:
         """The kernel K = F Fᵀ and what proves it; raises NumericalError where nothing does."""
         pairs = neighbor_pairs(graph, data, self.common)

@@ -1,10 +1,11 @@
 """An unfolding as it is kept: the learned kernel, with what proves it."""
 
 from mlcli.base.frozen import frozen
-from mlcli.base.stored import stored
+from mlcli.base.stored import result, stored
 from mlcli.base.types import Array, Indices
 
 
+@result("unfolded")
 @stored("unfolded", factor="uf", left="m", right="m", counted="w", weights="w", basis="ub",
         within={"left": "u", "right": "u", "counted": "m"})
 @frozen

@@ -1,0 +1,35 @@
+"""What is said of the machine does not depend on what this process has loaded already."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from mlcli.rundir import machine
+from tests.processes import python
+
+LOADED = """
+import json, sys
+import numpy
+if {first}:
+    import scipy.linalg
+from mlcli.rundir.machine import environment
+before = environment(1)
+import scipy.linalg
+print(json.dumps([before, environment(1)]))
+"""
+
+
+def test_the_environment_is_the_same_before_and_after_scipy_is_loaded() -> None:
+    """A run that goes on looks for what it kept before it loads what the first one had loaded by then."""
+    (early, after), (late, _) = (json.loads(python(LOADED.format(first=first))) for first in (False, True))
+    assert early == after == late and early["blas"]
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_libraries_stand_in_one_order(turned: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come from a set, whose order is another one in each process."""
+    found = [{"filepath": f"/{package}.libs/x.so", "internal_api": "openblas", "num_threads": 1}
+             for package in ("numpy", "scipy")]
+    monkeypatch.setattr(machine, "loaded", lambda: SimpleNamespace(info=lambda: found[:: -1 if turned else 1]))
+    assert [library["used_by"] for library in machine.libraries()] == ["numpy", "scipy"]
