@@ -1,22 +1,28 @@
 """The memory that a run is predicted to take: what `mlcli plan` shows, and what decides whether a fit is refused.
 
-The figures besides the steps' own were measured as resident memory of whole processes (`tests/cli/test_memory.py`).
+The figures besides the steps' own were measured as resident memory of whole processes (`benchmarks/plan.py`).
 """
 
+import sys
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from mlcli.base.admission import admit
+from mlcli.base.anchors import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import ARROW, MIB, resident
 from mlcli.base.inputs import Given
-from mlcli.base.limits import resident
 from mlcli.base.steps import Step
 
-EXACT = 2000  # rows up to which quality takes all pairs of points
-PAIRS = 3.2  # arrays of all these pairs that it holds at once
-SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is computed again
+PAIRS = 2.75  # arrays of all pairs that quality holds at once
+SAMPLED = 12 * MIB  # what measures of a sample hold besides the distances from it
+COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
+WRITING = 4.8  # arrays of the size of a model while it is written and checked
+LATENT = 2.2  # arrays of the size of the data while scores are checked
+TEXT, KEPT = 5.0, 3.0  # arrays of the size of a table while Arrow reads it from text, and what Arrow keeps of them
+ROW = 160  # bytes of a row's name and its cells in the table that is written
 
 
 class Planned(Protocol):
@@ -34,22 +40,38 @@ class Planned(Protocol):
     def proof(self) -> str:
         """What the certificate checks of the result."""
 
+    @property
+    def columns_model(self) -> str:
+        """What it assumes of the columns, where rules look at these."""
+
+    def stored(self, data: Any) -> float:
+        """The bytes of training rows that its model holds."""
+
 
 def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> float:
-    """The most bytes that a process holds while it reads the data, takes these steps and checks the result.
+    """The most bytes that a process holds while it reads the data, takes these steps, and checks and writes the result.
 
     Beside the data as read there is a copy in other units for as long as a fit takes, unless within `unscaled`.
     """
-    rows, table, held = len(data.values), float(data.bytes), 1 if method.unscaled else 2
-    fit = max(*(step.memory for step in steps), checks_memory(method, rows, table))
-    return resident(compute.thread_count()) + max(2 * table, held * table + fit)
+    table, held = float(data.bytes), 1 if method.unscaled else 2
+    read, kept = (TEXT, KEPT) if ARROW in sys.modules else (1.0, 0.0)  # known, since the data has been read
+    fit = max(step.memory for step in steps)
+    return resident(compute.thread_count(), [step.needs for step in steps]) + kept * table + max(
+        (read - kept) * table, held * table + fit, table + checks_memory(method, data))
 
 
-def checks_memory(method: Planned, rows: int, table: float) -> float:
-    """Bytes of quality and certificate, besides the data."""
+def checks_memory(method: Planned, data: Given) -> float:
+    """Bytes of rules, quality, and the model while it is written and checked, besides the data."""
+    rows, columns = len(data.values), data.values.shape[-1]
+    of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
+    looked = 8.0 * COPIES * of_columns * min(rows, max(ROOM // max(columns, 1), EXACT)) * columns
     if rows <= EXACT:
-        return 8.0 * PAIRS * rows**2 + 2 * table
-    return float(SAMPLED + WITNESSES * (method.proof == "kernel"))
+        compared = 8.0 * PAIRS * rows**2 + table
+    else:
+        held = data.kind == "features" and columns > FEW_COLUMNS
+        compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held
+    written = WRITING * stored + LATENT * table * (method.proof == "latent")
+    return max(looked, compared + stored, written) + ROW * rows
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
@@ -57,11 +79,26 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
 
     Raises RefusedByPlan with the remedy of the step that takes most.
     """
-    most, needed = max(steps, key=lambda step: step.memory), peak(steps, data, method, compute)
-    hint = most.remedy or "use fewer rows"
-    if most.square:
-        alone = resident(compute.thread_count())
-        share = max(compute.memory_bytes() - alone, 0.0) / (needed - alone)
-        hint = f"about {int(len(data.values) * np.sqrt(share)):,} points fit; {hint}"
-    compute.require(needed, f"{method.name} of {len(data.values):,} rows", hint)
+    needed = peak(steps, data, method, compute)
+    compute.require(needed, f"{method.name} of {len(data.values):,} rows", remedy(steps, data, method, compute))
     admit(needed, compute.memory_bytes)
+
+
+def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
+    """How to do with less: fewer rows, as far as some fit, or what the step that takes most says."""
+    most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
+    instead = most.remedy if most.memory >= checks_memory(method, data) else ""
+    fewer = f"about {rows:,} rows fit" if rows else ""
+    return "; ".join(filter(None, (fewer, instead))) or "no number of rows fits"
+
+
+def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> int:
+    """How many rows fit into the memory, by the sizes of the same steps: linear in the rows, or square; 0 for none."""
+    whole = len(data.values)
+    alone = resident(compute.thread_count(), [step.needs for step in steps])
+    room = compute.memory_bytes() - alone
+    square = any(step.square for step in steps if step.memory >= max(each.memory for each in steps)) or whole <= EXACT
+    share = room / max(peak(steps, data, method, compute) - alone, 1.0)
+    if share >= 1 or share <= 0:
+        return 0
+    return int(whole * min(np.sqrt(share) if square else share, 1.0))
