@@ -20,7 +20,8 @@ from mlcli.data.table import Table
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, peak, remedy
 from mlcli.native import available
-from mlcli.rundir.kept import bytes_of, free_bytes, kept_step
+from mlcli.rundir.kept import free_bytes, kept_step
+from mlcli.rundir.room import fits_on_disk, numbers_written, output_bytes
 from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
 
 BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be parsed
@@ -30,7 +31,6 @@ SAMPLED = 2000  # rows that rules search for neighbors in
 SMALL = {"dimension": 0.015, "quality": 0.008, "reconstruct": 0.005, "write": 0.08, "certify": 0.01}
 COLUMNS = 0.05  # more of it for rules that look at columns
 NEIGHBORS = 6  # edges of a point of a usual graph
-NUMBER, FILES = 22, 400_000  # bytes of a number as text, and of figures and page
 CHECKED = 0.016  # seconds that checks may take (`certify/plan.py`)
 
 
@@ -54,7 +54,10 @@ def predicted(config: RunConfig, measure: float | None) -> dict[str, Any]:
     data = table.data()
     with table.rows_named():
         method = config.method.resolve(data)
-        fit = fitting(method, data, config.compute, measure)
+        normalized = in_units(method, data)
+        fit = method.steps(normalized, config.compute, measure)
+        instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
+            fit, normalized, method, config.compute)
     ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
@@ -65,7 +68,7 @@ def predicted(config: RunConfig, measure: float | None) -> dict[str, Any]:
     disk = output_bytes(config, method, table)
     free = free_bytes(Path(config.output or ""))
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
-    fits = memory <= limit.bytes and disk <= free
+    on_disk = fits_on_disk(config, method, table)
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
             "steps": [asdict(step) for step in steps], "start": rates_at_hand().start,
@@ -73,8 +76,8 @@ def predicted(config: RunConfig, measure: float | None) -> dict[str, Any]:
             "seconds_at_most": at_most(steps),
             "seconds_measured": None if measure is None else sum(measured),
             "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
-            "disk": disk, "disk_free": free, "fits": fits,
-            "remedy": "" if memory <= limit.bytes else remedy(fit, data, method, config.compute),
+            "disk": disk, "disk_free": free, "disk_fits": on_disk, "fits": on_disk and memory <= limit.bytes,
+            "remedy": instead,
             "threads": config.compute.thread_count()}
 
 
@@ -99,8 +102,12 @@ def with_loading(steps: Sequence[Step]) -> list[Step]:
 
 def fitting(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
     """The stages of a fit to data as the method has them."""
-    normalized: Any = method.compared(data).normalized(method.unscaled)  # of a kind that the method takes
-    return method.steps(normalized, compute, measure)
+    return method.steps(in_units(method, data), compute, measure)
+
+
+def in_units(method: Method, data: Input) -> Any:
+    """The data as a fit takes it: of a kind that the method takes."""
+    return method.compared(data).normalized(method.unscaled)
 
 
 def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:
@@ -133,7 +140,7 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
     points = table.kind != "covariance"
     small = {name: share * rates_at_hand().start for name, share in SMALL.items()}
-    numbers = points * written(config, method, table)
+    numbers = numbers_written(config, method, table)
     return [
         *([rules_step(method, table, threads, held)] if report.rules else []),
         *([Step("reconstruct", "some rows and a grid of the latent plane", small["reconstruct"], held)]
@@ -167,16 +174,3 @@ def quality_step(sample: int | str, table: Table, fit: Sequence[Step], threads: 
         seconds += dijkstra_cost(rows, NEIGHBORS * rows, threads, available()).seconds * count / rows
     return Step("quality", f"from {'all' if count == rows else count} of {rows} points",
                 SMALL["quality"] * rates_at_hand().start + seconds, held)
-
-
-def output_bytes(config: RunConfig, method: Method, table: Table) -> int:
-    """About how many bytes the files of a run take: what is kept, the model, the embedding, and the page."""
-    files = FILES + NUMBER * (table.kind != "covariance") * written(config, method, table)
-    return int(bytes_of(config.report.kept(), table.rows) + method.stored(table.data()) + files)
-
-
-def written(config: RunConfig, method: Method, table: Table) -> int:
-    """Cells of the embedding in all its files; of a share of the variance, as if all axes were kept."""
-    kept = method.axes_options.components
-    axes = kept if isinstance(kept, int) else method.limit(table.data())
-    return len(config.report.formats) * table.rows * (axes + 1 + len(table.labels))

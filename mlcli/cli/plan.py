@@ -85,8 +85,8 @@ def _told(document: dict[str, Any]) -> list[str]:
 def _time(document: dict[str, Any]) -> str:
     """The seconds in all."""
     measured, most = document["seconds_measured"], document["seconds_at_most"]
-    return (f"in all about {duration(document['seconds'])}, and {duration(document['start'])} to start, by the rates of "
-            f"{document['rates']['machine']}" + ("" if most is None else f"; at most {duration(most)}")
+    return (f"in all about {duration(document['seconds'])}, and {duration(document['start'])} to start, by the rates "
+            f"of {document['rates']['machine']}" + ("" if most is None else f"; at most {duration(most)}")
             + ("" if measured is None else f"; measured on a share, {duration(measured)}"))
 
 
@@ -94,7 +94,7 @@ def _room(document: dict[str, Any]) -> list[str]:
     """What the run needs of memory and disk, with what would fit instead."""
     limit, source, needed = memory(document["memory_limit"]), document["memory_source"], memory(document["memory"])
     lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
-             + ("" if document["disk"] <= document["disk_free"] else ": does not fit"),
+             + ("" if document["disk_fits"] else ": does not fit"),
              f"memory about {needed} of {limit} ({source})"]
     if document["memory"] <= document["memory_limit"]:
         return lines

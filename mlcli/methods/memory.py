@@ -5,6 +5,7 @@ The figures besides the steps' own were measured as resident memory of whole pro
 
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Protocol
 
 import numpy as np
@@ -15,6 +16,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.footprint import ARROW, MIB, resident
 from mlcli.base.inputs import Given
 from mlcli.base.steps import Step
+from mlcli.errors import MlcliError
 
 PAIRS = 2.75  # arrays of all pairs that quality holds at once
 SAMPLED = 12 * MIB  # what measures of a sample hold besides the distances from it
@@ -22,6 +24,8 @@ COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers 
 WRITING = 4.8  # arrays of the size of a model while it is written and checked
 LATENT = 2.2  # arrays of the size of the data while scores are checked
 TEXT, KEPT = 5.0, 3.0  # arrays of the size of a table while Arrow reads it from text, and what Arrow keeps of them
+SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 12, 10  # how a number of rows that fit is found
+CHEAP = 2e9  # multiplications of a search for neighbors that a refusal may take
 ROW = 160  # bytes of a row's name and its cells in the table that is written
 
 
@@ -46,6 +50,9 @@ class Planned(Protocol):
 
     def stored(self, data: Any) -> float:
         """The bytes of training rows that its model holds."""
+
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """The stages of a fit."""
 
 
 def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> float:
@@ -85,20 +92,35 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
 
 
 def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
-    """How to do with less: fewer rows, as far as some fit, or what the step that takes most says."""
+    """How to do with less: fewer rows, as far as some fit, and what the step that takes most says, where that can help.
+
+    Of data that the steps are for, in their units.
+    """
     most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
-    instead = most.remedy if most.memory >= checks_memory(method, data) else ""
-    fewer = f"about {rows:,} rows fit" if rows else ""
-    return "; ".join(filter(None, (fewer, instead))) or "no number of rows fits"
+    least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
+    instead = most.remedy if least < compute.memory_bytes() else ""
+    return "; ".join(filter(None, (f"about {rows:,} rows fit" if rows else "", instead))) or "give more memory"
 
 
 def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> int:
-    """How many rows fit into the memory, by the sizes of the same steps: linear in the rows, or square; 0 for none."""
-    whole = len(data.values)
+    """How many rows fit into the memory, spread evenly over all; 0 where that is not known.
+
+    The first guess follows from the sizes of the steps, and is planned where that takes little.
+    """
+    whole, limit = len(data.values), compute.memory_bytes()
     alone = resident(compute.thread_count(), [step.needs for step in steps])
-    room = compute.memory_bytes() - alone
-    square = any(step.square for step in steps if step.memory >= max(each.memory for each in steps)) or whole <= EXACT
-    share = room / max(peak(steps, data, method, compute) - alone, 1.0)
-    if share >= 1 or share <= 0:
+    share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)
+    square = whole <= EXACT or max(steps, key=lambda step: step.memory).square
+    rows = int(whole * SAFE * (np.sqrt(share) if square else share)) if 0 < share < 1 else 0
+    for _ in range(TRIES):
+        if rows < FEWEST or float(rows) ** 2 * data.values.shape[-1] > CHEAP:
+            break
+        some: Any = data
+        with suppress(MlcliError):
+            some = some.take(np.linspace(0, whole - 1, rows).astype(np.int64))
+            if peak(method.steps(some, compute, None), some, method, compute) <= limit:
+                return rows
+        rows = int(rows * LESS)
+    else:
         return 0
-    return int(whole * min(np.sqrt(share) if square else share, 1.0))
+    return rows if rows >= FEWEST else 0

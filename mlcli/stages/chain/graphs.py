@@ -87,7 +87,8 @@ class OfLaplacian:
         chain, neighbors = self.chain, neighborhood(self.chain)
         (rows, columns), entries = chain.data.values.shape, entries_of(chain.data, neighbors)
         return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
-                inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns, tall=entries * 2 // 3)]
+                inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
+                             tall=entries * 2 // 3)]
 
     def fitted(self) -> Fitted:
         """The bottom vectors."""
