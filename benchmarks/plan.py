@@ -1,6 +1,6 @@
 """Memory and time that `mlcli plan` predicts beside what a fresh process of `mlcli embed` takes.
 
-    python benchmarks/plan.py out.json [NAME ...] [--sizes 0,1,2,3] [--seconds 300]
+    python benchmarks/plan.py out.json [NAME ...] [--sizes 0,1,2,3] [--seconds 300] [--table]
 
 Each case is a method in one of its ways at up to four sizes. Memory is the most that the process had resident, as the
 operating system counts it; time is its CPU seconds with one thread, so that other work on the machine matters little:
@@ -33,7 +33,7 @@ elif kind == "sequence":
 elif kind == "sources":
     points = random.laplace(size=(rows, columns)) @ random.standard_normal((columns, columns))
 elif kind == "mnist":
-    points = np.load(columns_file := sys.argv[5], mmap_mode="r")[:rows]
+    points = np.load(sys.argv[5], mmap_mode="r")[:rows]
 else:
     few = random.standard_normal((rows, 5))
     points = few @ random.standard_normal((5, columns)) + 0.5 * random.standard_normal((rows, columns))
@@ -163,17 +163,36 @@ def row_of(name: str, case: Case, shape: tuple[int, int], limit: float) -> dict[
         record = json.loads((folder / "run/run.json").read_text()) if not code else {"stages": []}
     return {"name": name, "rows": shape[0], "columns": shape[1], "code": code,
             "memory": round(memory, 1), "memory_predicted": round(plan["memory"] / 2**20, 1),
-            "seconds": round(seconds, 2), "seconds_predicted": round(plan["seconds"], 3),
-            "start": plan.get("start"), "steps": plan["steps"], "stages": record["stages"],
+            "seconds": round(seconds, 2), "start": plan["start"], "steps": plan["steps"], "stages": record["stages"],
             "iterations": (record.get("fit") or {}).get("iterations")}
 
 
 def line(row: dict[str, Any]) -> str:
     """A row in words, with the ratios of predicted to measured."""
-    predicted = row["seconds_predicted"] + (row["start"] or 0.0)
+    predicted = seconds_of(row)
     return (f"{row['name']:24} {row['rows']:>6} x {row['columns']:<5} memory {row['memory_predicted']:8.1f} / "
             f"{row['memory']:8.1f} = {row['memory_predicted'] / row['memory']:5.2f}   seconds {predicted:7.2f} / "
             f"{row['seconds']:7.2f} = {predicted / row['seconds']:5.2f}" + f"  exit {row['code']}" * bool(row["code"]))
+
+
+def seconds_of(row: dict[str, Any]) -> float:
+    """The predicted seconds with the start; of iterations whose number is not known before, for those that ran."""
+    done = row["iterations"]
+    return float(row["start"] + sum(step["seconds"] + (0.0 if done is None or step["each"] is None else
+                                                       (min(done, step["most"]) - step["usual"]) * step["each"])
+                                    for step in row["steps"]))
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """All rows as Markdown."""
+    lines = ["| case | rows | columns | MiB predicted | measured | ratio | seconds predicted | measured | ratio |",
+             "|---|---|---|---|---|---|---|---|---|"]
+    for row in sorted((row for row in rows if not row["code"]), key=lambda row: list(CASES).index(row["name"])):
+        memory, seconds = row["memory_predicted"] / row["memory"], seconds_of(row)
+        lines.append(f"| {row['name']} | {row['rows']:,} | {row['columns']:,} | {row['memory_predicted']:.0f} | "
+                     f"{row['memory']:.0f} | {memory:.2f} | {seconds:.2f} | {row['seconds']:.2f} | "
+                     f"{seconds / row['seconds']:.2f} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -183,10 +202,14 @@ def main() -> None:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--sizes", default="0,1,2,3")
     parser.add_argument("--seconds", type=float, default=300.0, help="CPU seconds that a run may take at most")
+    parser.add_argument("--table", action="store_true", help="only print what the file holds, as Markdown")
     parser.add_argument("--again", action="store_true", help="also what the file holds already")
     asked = parser.parse_args()
     rows = {(row["name"], row["rows"], row["columns"]): row for row in
             (json.loads(asked.out.read_text()) if asked.out.exists() else [])}
+    if asked.table:
+        print(table(list(rows.values())))
+        return
     for place in map(int, asked.sizes.split(",")):
         for name in asked.names or CASES:
             if place < len(CASES[name].sizes) and (asked.again or (name, *CASES[name].sizes[place]) not in rows):

@@ -24,7 +24,7 @@ COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers 
 WRITING = 4.8  # arrays of the size of a model while it is written and checked
 LATENT = 2.2  # arrays of the size of the data while scores are checked
 TEXT, KEPT = 5.0, 3.0  # arrays of the size of a table while Arrow reads it from text, and what Arrow keeps of them
-SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 12, 10  # how a number of rows that fit is found
+SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # how a number of rows that fit is found
 CHEAP = 2e9  # multiplications of a search for neighbors that a refusal may take
 ROW = 160  # bytes of a row's name and its cells in the table that is written
 
@@ -112,8 +112,10 @@ def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: C
     share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)
     square = whole <= EXACT or max(steps, key=lambda step: step.memory).square
     rows = int(whole * SAFE * (np.sqrt(share) if square else share)) if 0 < share < 1 else 0
+    if any(step.stage == "neighbors" for step in steps) and float(rows) ** 2 * data.values.shape[-1] > CHEAP:
+        return int(rows * LESS)
     for _ in range(TRIES):
-        if rows < FEWEST or float(rows) ** 2 * data.values.shape[-1] > CHEAP:
+        if rows < FEWEST:
             break
         some: Any = data
         with suppress(MlcliError):
@@ -121,6 +123,4 @@ def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: C
             if peak(method.steps(some, compute, None), some, method, compute) <= limit:
                 return rows
         rows = int(rows * LESS)
-    else:
-        return 0
-    return rows if rows >= FEWEST else 0
+    return 0

@@ -22,6 +22,7 @@ DIVIDED, TRIDIAGONAL = 4.0, 2.0  # matrices besides the given one: a copy, LAPAC
 HALVED = 0.5  # of the operations of all eigenvectors, for a few from the tridiagonal form
 FIRST = 8  # passes that one is worth which takes the memory for the first time
 BENT, BENDING = 16, 1.6  # functions of one distance that one in memory is worth, and arrays that it takes
+THIN = 80  # passes that the decomposition of a tall matrix takes besides, with what is made of it
 SPECTRUM = 9.0  # times n³ operations of a whole symmetric eigenproblem
 LANDMARKS = 750  # rows of the matrix, or similar vectors, that block Krylov begins with
 CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how much more an entry costs beyond
@@ -130,7 +131,8 @@ def kernel_cost(points: int, columns: int, threads: int) -> float:
 def singular_cost(shape: tuple[int, ...], threads: int) -> float:
     """Seconds of the singular values and vectors of a matrix: about 14 m k² operations for sides m ≥ k, and passes."""
     rows, columns = shape
-    return 14.0 * rows * columns * min(rows, columns) * rates().decomposed / threads + 10 * pass_cost(rows * columns)
+    return 14.0 * rows * columns * min(rows, columns) * rates().decomposed / threads + THIN * pass_cost(
+        rows * columns)
 
 
 def singular_step(stage: str, shape: tuple[int, ...], threads: int, copies: float = 4.0) -> Step:

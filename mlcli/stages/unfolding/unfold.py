@@ -46,7 +46,7 @@ UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 GIVE = 0.1  # share of the tolerance that distances may give way by where they are kept
 SOFTNESS = 0.03  # by default
 USUAL = 25  # iterations of most programs
-SYSTEMS, CALLS = 2.0, 200  # systems that are factored in an iteration, and its small calls
+SYSTEMS, CALLS = 5.0, 200  # systems that are factored in an iteration, and its small calls
 
 
 @frozen
