@@ -39,10 +39,11 @@ from mlcli.rundir.draft import draft, failed_name
 from mlcli.rundir.dropped import write_dropped
 from mlcli.rundir.embedding import note_unnamed
 from mlcli.rundir.journal import Journal, recording
-from mlcli.rundir.kept import require_room, write_kept
+from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.resumed import owning, resumed_by, resuming
+from mlcli.rundir.room import require_disk
 from mlcli.stages.algebra.metrics.points import alike
 
 
@@ -102,7 +103,8 @@ def compute(config: RunConfig, resume: Resuming | None = None) -> Run:
     config.report.require_image(start.features)
     with prepared.table.rows_named():
         method = config.method.resolve(data)
-        require_room(config.report.kept(), len(data.values), Path(config.output or ""))
+        if config.output is not None:
+            require_disk(config, method, prepared.table)
         with nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute)):
             model = method.fit(data, config.compute)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))

@@ -1,66 +1,113 @@
 """What a run would do, and what it would take, without doing it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from mlcli.ahead import Reduced, Start, begin
+from mlcli.base.anchors import automatic
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import ARROW, BESIDE, LOADING
 from mlcli.base.inputs import Input
+from mlcli.base.rates import chosen_file, going_by, read
+from mlcli.base.rates import rates as rates_at_hand
 from mlcli.base.steps import Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
 from mlcli.methods import Method
-from mlcli.methods.memory import checks_memory, peak
-from mlcli.report.quality.sampling import PAIR, automatic
-from mlcli.rundir.kept import bytes_of, free_bytes, kept_step
-from mlcli.stages.algebra.costs import pass_cost
+from mlcli.methods.memory import checks_memory, peak, remedy
+from mlcli.native import available
+from mlcli.rundir.kept import free_bytes, kept_step
+from mlcli.rundir.room import fits_on_disk, numbers_written, output_bytes
+from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
 
 BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be parsed
-TEXT_RATE, BINARY_RATE = 7e7, 6e8  # bytes a second of a core that are read, and their hash computed
-COMPARED = 1.3e9  # multiplications a second of a core while quality is measured
-CELL = 1e-7  # seconds for a number to be written
-# seconds whatever the size
-SMALL = {"dimension": 0.05, "quality": 0.03, "reconstruct": 0.02, "write": 0.02, "certify": 0.03}
+COPIED = 10  # passes over memory that a table's preparation, with the memory it takes for the first time, is worth
+SAMPLED = 2000  # rows that rules search for neighbors in
+# shares of a start that take as long whatever the size: code that is loaded, small arrays, small files
+SMALL = {"dimension": 0.015, "quality": 0.008, "reconstruct": 0.005, "write": 0.08, "certify": 0.01}
+COLUMNS = 0.05  # more of it for rules that look at columns
+NEIGHBORS = 6  # edges of a point of a usual graph
+CHECKED = 0.016  # seconds that checks may take (`certify/plan.py`)
 
 
-def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
-    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work."""
+def plan(config: RunConfig, measure: float | None, rates: Path | None = None) -> dict[str, Any]:
+    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work.
+
+    Seconds go by the rates of a file, else of the one that MLCLI_RATES names, else of the reference.
+    """
     config.require_fitting()
-    with threads_limited(config.compute.thread_count()):
-        start = begin(config)
-        table, first = start.prepared.table, start.reduced
-        config.report.require_image(start.features)
-        data = table.data()
-        with table.rows_named():
-            method = config.method.resolve(data)
-            fit = fitting(method, data, config.compute, measure)
-        ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
+    measured_at = chosen_file(None if rates is None else str(rates))
+    by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)
+    with going_by(by), threads_limited(config.compute.thread_count()):
+        return {**predicted(config, measure), "rates": {"file": measured_at and str(measured_at), "machine": machine}}
+
+
+def predicted(config: RunConfig, measure: float | None) -> dict[str, Any]:
+    """The same, by the rates at hand."""
+    start = begin(config)
+    table, first = start.prepared.table, start.reduced
+    config.report.require_image(start.features)
+    data = table.data()
+    with table.rows_named():
+        method = config.method.resolve(data)
+        normalized = in_units(method, data)
+        fit = method.steps(normalized, config.compute, measure)
+        instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
+            fit, normalized, method, config.compute)
+    ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
     if first is not None:  # whose rows stay in memory
         wide = first.given.table
         memory = max(memory + wide.bytes, peak(ahead, wide.data(), first.method, config.compute))
-    steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
-    disk = bytes_of(config.report.kept(), len(data.values))
-    free = free_bytes(Path(config.output or "")) if disk else None
+    steps = with_loading([*before(config, start, ahead), *fit, *after(config, method, start, fit)])
+    disk = output_bytes(config, method, table)
+    free = free_bytes(Path(config.output or ""))
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
+    on_disk = fits_on_disk(config, method, table)
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
-            "steps": [asdict(step) for step in steps], "seconds": sum(step.seconds for step in steps),
+            "steps": [asdict(step) for step in steps], "start": rates_at_hand().start,
+            "seconds": sum(step.seconds for step in steps),
+            "seconds_at_most": at_most(steps),
             "seconds_measured": None if measure is None else sum(measured),
             "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
-            "disk": disk, "disk_free": free, "fits": memory <= limit.bytes and (free is None or disk <= free),
+            "disk": disk, "disk_free": free, "disk_fits": on_disk, "fits": on_disk and memory <= limit.bytes,
+            "remedy": instead,
             "threads": config.compute.thread_count()}
+
+
+def at_most(steps: Sequence[Step]) -> float | None:
+    """Seconds if iterations went on to their limits; None where no number of them is unknown."""
+    if not any(step.usual < step.most for step in steps):
+        return None
+    return sum(step.seconds + (step.each or 0.0) * (step.most - step.usual) for step in steps)
+
+
+def with_loading(steps: Sequence[Step]) -> list[Step]:
+    """The steps, each with the time that its library takes to be loaded, where none before has loaded it."""
+    loaded, timed = {"": 0.0, ARROW: 0.0}, []
+    for step in steps:
+        already = 0.0 if step.needs in BESIDE else max(loaded.values())
+        more = max(LOADING.get(step.needs, 0.0) - already, 0.0) if step.needs not in loaded else 0.0
+        timed.append(replace(step, seconds=step.seconds + more * rates_at_hand().start))
+        if step.needs not in BESIDE:
+            loaded[step.needs] = LOADING[step.needs]
+    return timed
 
 
 def fitting(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:
     """The stages of a fit to data as the method has them."""
-    normalized: Any = method.compared(data).normalized(method.unscaled)  # of a kind that the method takes
-    return method.steps(normalized, compute, measure)
+    return method.steps(in_units(method, data), compute, measure)
+
+
+def in_units(method: Method, data: Input) -> Any:
+    """The data as a fit takes it: of a kind that the method takes."""
+    return method.compared(data).normalized(method.unscaled)
 
 
 def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]:
@@ -69,11 +116,12 @@ def before(config: RunConfig, start: Start, ahead: Sequence[Step]) -> list[Step]
     table = (start.prepared if first is None else first.given).table
     size, threads = float(table.bytes), config.compute.thread_count()
     files = [part.source for part in (source, source.view) if part is not None and part.source is not None]
-    seconds = sum(file.bytes / (BINARY_RATE if file.format in BINARY else TEXT_RATE) for file in files) / threads
+    seconds = sum(max(file.bytes, size) * rates_at_hand().loaded if file.format in BINARY
+                  else file.bytes * rates_at_hand().parsed / threads for file in files)
     how = ", ".join(f"{file.format}, {bytes_in_words(file.bytes)}" for file in files)
     said = [f"scale: {config.prepare.scale}, missing cells: {config.prepare.missing}"] * (source.kind == "features")
     return [Step("read", how, seconds, size),
-            Step("prepare", "; ".join([*said, "units of a power of two"]), 2 * pass_cost(table.values.size), size),
+            Step("prepare", "; ".join([*said, "units of a power of two"]), COPIED * pass_cost(table.values.size), size),
             *([] if first is None else [reduce_step(first, ahead)])]
 
 
@@ -86,32 +134,43 @@ def reduce_step(first: Reduced, ahead: Sequence[Step]) -> Step:
 
 def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) -> list[Step]:
     """What comes after the fit: rules, quality, files and certificate."""
-    table, report = start.prepared.table, config.report
-    held = checks_memory(method, table.rows, float(table.bytes))
+    table, report, threads = start.prepared.table, config.report, config.compute.thread_count()
+    data = table.data()
+    held, model = checks_memory(method, data), method.stored(data)
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
     points = table.kind != "covariance"
+    small = {name: share * rates_at_hand().start for name, share in SMALL.items()}
+    numbers = numbers_written(config, method, table)
     return [
-        *([Step("dimension", "rules for the number of axes", SMALL["dimension"], held)] if report.rules else []),
-        *([Step("reconstruct", "some rows and a grid of the latent plane", SMALL["reconstruct"], held)]
+        *([rules_step(method, table, threads, held)] if report.rules else []),
+        *([Step("reconstruct", "some rows and a grid of the latent plane", small["reconstruct"], held)]
           if points and report.writes("report") and config.draws_decoder(start.features) else []),
-        *([quality_step(report.measures.sample, table, config.compute.thread_count(), held)]
+        *([quality_step(report.measures.sample, table, fit, threads, held)]
           if report.measures is not None and points else []),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",
-             SMALL["write"] + points * written(config, method, table) * CELL, float(table.bytes)),
+             small["write"] + numbers * rates_at_hand().written + model * rates_at_hand().kept, held),
         *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
-        Step("certify", "everything" if full else "what a fixed amount of work allows", SMALL["certify"] + full, held)]
+        Step("certify", "everything" if full else "what a fixed amount of work allows",
+             small["certify"] + CHECKED + model * rates_at_hand().kept + full, held)]
 
 
-def quality_step(sample: int | str, table: Table, threads: int, held: float) -> Step:
+def rules_step(method: Method, table: Table, threads: int, held: float) -> Step:
+    """What the rules for the number of axes would cost: a search for neighbors, and passes over the columns."""
+    rows, columns = min(table.values.shape[0], SAMPLED), table.values.shape[1]
+    of_columns = method.columns_model != "none"
+    seconds = rates_at_hand().start * (SMALL["dimension"] + COLUMNS * of_columns) + neighbors_cost(
+        points=rows, columns=columns, count=10, tree=False, threads=threads, native=True)
+    seconds += of_columns * 20 * pass_cost(rows * columns)
+    return Step("dimension", "rules for the number of axes", seconds, held)
+
+
+def quality_step(sample: int | str, table: Table, fit: Sequence[Step], threads: int, held: float) -> Step:
     """What measuring the embedding would cost, from all points or from a sample."""
     rows, columns = table.values.shape
     count = min(automatic(rows, columns) if sample == "auto" else int(sample), rows)
+    pairs = float(count) * rows
+    seconds = pairs * (rates_at_hand().measured / threads + 2 * columns / product_rate(threads))
+    if count < rows and any(step.stage == "paths" for step in fit):  # which are found again
+        seconds += dijkstra_cost(rows, NEIGHBORS * rows, threads, available()).seconds * count / rows
     return Step("quality", f"from {'all' if count == rows else count} of {rows} points",
-                SMALL["quality"] + float(count) * rows * (columns + PAIR) / (COMPARED * threads), held)
-
-
-def written(config: RunConfig, method: Method, table: Table) -> int:
-    """Cells of the embedding in all its files; of a share of the variance, as if all axes were kept."""
-    kept = method.axes_options.components
-    axes = kept if isinstance(kept, int) else method.limit(table.data())
-    return len(config.report.formats) * table.rows * (axes + 1 + len(table.labels))
+                SMALL["quality"] * rates_at_hand().start + seconds, held)

@@ -11,8 +11,9 @@ from mlcli.methods import METHODS
 
 PACKAGE = Path(mlcli.__file__).parent
 LAYERS = [{"cli", "__main__"}, {"routing", "collecting", "exploring"}, {"reuse", "comparing", "verification"},
-          {"pipeline", "result", "planning", "checkup", "readback"}, {"certify"}, {"ahead"}, {"rundir", "report"},
-          {"config"}, {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"}, {"base"}, {"errors"}]
+          {"pipeline", "result", "planning", "calibration", "checkup", "readback"}, {"certify"}, {"ahead"},
+          {"rundir", "report"}, {"config"}, {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"},
+          {"base"}, {"errors"}]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 ROOMS = [{"chain"}, {"similarities"}, {"unfolding", "latent", "neural", "gaussian"}, {"paths", "linear"}, {"kernels"},
          {"eigen", "graph"}, {"algebra"}]

@@ -9,17 +9,16 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from mlcli.base.footprint import MIB, resident
 from mlcli.base.machine import affinity
 from mlcli.base.scheduler import Memory
 from mlcli.errors import RefusedByPlan
 
-MIB = 2**20
 MAPPED = {"ulimit -v": 430 * MIB, "ulimit -d": 230 * MIB}  # of a small run with one thread: measured, and half more
 LIMITS = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA}
 STACK = 8 * MIB  # of a thread, where the limit of stacks says nothing
 BUFFER = 36 * MIB  # of a thread that calls OpenBLAS: 32 MiB, and what else it allocates
 LIBRARIES = 2  # of OpenBLAS, NumPy's and SciPy's, each with threads of its own
-RESIDENT, EACH = 110 * MIB, 5 * MIB  # of these, what a run without data uses: its libraries, and each thread
 ARROW = "ARROW_DEFAULT_MEMORY_POOL"  # its own pools reserve a gigabyte of addresses
 SLACK = 1 << 30  # bytes that an allocator may reserve beyond what it is asked for
 ARENAS = -8, 1  # mallopt's M_ARENA_MAX, and a number: each arena beyond the first reserves 64 MiB of addresses
@@ -36,11 +35,6 @@ def mapped(name: str, threads: int) -> int:
     soft, _ = resource.getrlimit(resource.RLIMIT_STACK)
     thread = (STACK if soft == resource.RLIM_INFINITY else soft) + BUFFER
     return MAPPED[name] + (threads - 1) * thread + (min(threads, affinity()) - 1) * LIBRARIES * thread
-
-
-def resident(threads: int) -> int:
-    """The bytes that a run without data uses, with so many threads."""
-    return RESIDENT + EACH * threads
 
 
 def require_room(threads: int) -> None:

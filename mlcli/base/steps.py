@@ -9,8 +9,21 @@ class Step:
 
     stage: str
     how: str  # the algorithm chosen, and why
-    seconds: float  # predicted
+    seconds: float  # predicted; of iterations whose number is not known, for a usual number of them
     memory: float  # bytes at once, predicted, beside the data
     measured: float | None = None  # seconds extrapolated from a share of the work, where that was asked for
     remedy: str = ""  # what takes less memory
     square: bool = False  # whether memory grows with the square of the number of rows
+    needs: str = ""  # the library that it loads, one of `base/footprint.py`
+    each: float | None = None  # seconds of one iteration, where their number is not known before
+    usual: int = 0  # iterations that `seconds` counts
+    most: int = 0  # iterations after which it stops, converged or not
+
+
+def repeated(stage: str, how: str, each: float, memory: float, *, usual: int, most: int, remedy: str = "",
+             square: bool = False, needs: str = "") -> Step:
+    """A stage that ends when it has converged: so many iterations usually, and `most` at most."""
+    usual = min(usual, most)
+    return Step(stage, f"{how}, about {usual} iterations, {most} at most" if usual < most else f"{how}, {most} "
+                "iterations at most", usual * each, memory, remedy=remedy, square=square, needs=needs, each=each,
+                usual=usual, most=most)

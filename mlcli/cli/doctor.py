@@ -3,12 +3,15 @@
 import platform
 import time
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
 import mlcli
 from mlcli.base import blas, limits, machine, units
+from mlcli.base.rates import read
 from mlcli.cli.behavior import Json
 from mlcli.cli.output import print_json
 from mlcli.errors import NumericalError
@@ -18,9 +21,19 @@ SIZE = 64  # of the test matrix
 WORST = 10.0  # residual and departure from orthogonality, in units of size times rounding
 
 
-def doctor(json: Json = False) -> None:
-    """Show libraries, threads and memory; test the eigensolver."""
-    document = facts()
+Calibrate = Annotated[Path | None, typer.Option("--calibrate", metavar="FILE", show_default=False,
+                                                help="Also measure how fast this machine is, and write it there, for "
+                                                "`mlcli plan --rates FILE` or MLCLI_RATES.")]
+
+
+def doctor(json: Json = False, calibrate: Calibrate = None) -> None:
+    """Show libraries, threads and memory; test the eigensolver.
+
+    \b
+    mlcli doctor
+    mlcli doctor --calibrate rates.json
+    """
+    document = {**facts(), **({} if calibrate is None else {"rates": calibration(calibrate)})}
     if json:
         print_json(document)
     else:
@@ -29,6 +42,17 @@ def doctor(json: Json = False) -> None:
         raise NumericalError("SELF-TEST", "the eigensolver gives wrong results on a 64 x 64 matrix",
                              where=", ".join(library["library"] for library in document["blas"]),
                              hint="set OPENBLAS_CORETYPE=Haswell, or install another numpy")
+
+
+def calibration(path: Path) -> dict[str, Any]:
+    """The rates of this machine, which are written to a file that is not there yet, or holds rates."""
+    from mlcli.calibration import calibrated, store
+
+    if path.exists():
+        read(path)  # anything else is not replaced
+    measured = calibrated()
+    store(measured, path)
+    return {"file": str(path), "seconds": asdict(measured)}
 
 
 def facts() -> dict[str, Any]:
@@ -82,6 +106,7 @@ def lines(document: dict[str, Any]) -> list[str]:
         f"native kernels: {document['native']}{instead}",
         f"eigensolver: {'right' if test['right'] else 'WRONG'} (residual {test['residual']}, orthogonality "
         f"{test['orthogonality']}, {test['seconds'] * 1000:.0f} ms)",
+        *([f"rates of this machine: written to {document['rates']['file']}"] if "rates" in document else []),
     ]
 
 

@@ -22,8 +22,13 @@ Measure = Annotated[float | None, typer.Option("--measure", min=1e-6, max=1.0,
                                                help="Run this share of the most expensive work and compare.")]
 
 
+At = Annotated[Path | None, typer.Option("--rates", metavar="FILE", show_default=False,
+                                         help="Rates of `mlcli doctor --calibrate FILE` (default: MLCLI_RATES, else "
+                                         "those of a reference machine).")]
+
+
 @with_flags(*FLAGS)
-def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignments = None,
+def plan(what: What, *, measure: Measure = None, rates: At = None, assignments: behavior.Assignments = None,
          json: behavior.Json = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Show what would run: stages, choices, memory and time.
 
@@ -32,14 +37,15 @@ def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignmen
     mlcli plan configs/isomap-swiss-roll.yaml --measure 0.01
 
     The data is read and reduced as prepare.reduce says, and Isomap's graph is made, since its shape
-    decides the cost. Exit code 82 where the run would not fit in memory or on disk.
+    decides the cost. Exit code 82 where the run would not fit in memory or on disk. Seconds are those of a core
+    that nothing else uses; of iterations whose number is not known, for a usual number of them.
     """
     from mlcli.planning import plan as planned
 
     layer = _layer(what, assignments or [], flags)
     config = build(layer)
     with located(layer):
-        document = planned(config, measure)
+        document = planned(config, measure, rates)
     if json:
         print_json(document)
     else:
@@ -71,13 +77,25 @@ def _told(document: dict[str, Any]) -> list[str]:
     for step in document["steps"]:
         measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"
         size = memory(step["memory"])
-        lines.append(f"  {step['stage']}: {duration(step['seconds'])}{measured}, {size}: {step['how']}")
-    measured = document["seconds_measured"]
-    total = "" if measured is None else f"; measured on a share, {duration(measured)}"
-    lines.append(f"in all about {duration(document['seconds'])}{total}")
-    lines.append(f"memory about {memory(document['memory'])} of {memory(document['memory_limit'])}"
-                 + ("" if document["memory"] <= document["memory_limit"] else ": does not fit"))
-    if document["disk"]:
-        lines.append(f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
-                     + ("" if document["disk"] <= document["disk_free"] else ": does not fit"))
-    return lines
+        each = "" if step["each"] is None else f" ({duration(step['each'])} per iteration)"
+        lines.append(f"  {step['stage']}: {duration(step['seconds'])}{each}{measured}, {size}: {step['how']}")
+    return [*lines, _time(document), *_room(document)]
+
+
+def _time(document: dict[str, Any]) -> str:
+    """The seconds in all."""
+    measured, most = document["seconds_measured"], document["seconds_at_most"]
+    return (f"in all about {duration(document['seconds'])}, and {duration(document['start'])} to start, by the rates "
+            f"of {document['rates']['machine']}" + ("" if most is None else f"; at most {duration(most)}")
+            + ("" if measured is None else f"; measured on a share, {duration(measured)}"))
+
+
+def _room(document: dict[str, Any]) -> list[str]:
+    """What the run needs of memory and disk, with what would fit instead."""
+    limit, source, needed = memory(document["memory_limit"]), document["memory_source"], memory(document["memory"])
+    lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
+             + ("" if document["disk_fits"] else ": does not fit"),
+             f"memory about {needed} of {limit} ({source})"]
+    if document["memory"] <= document["memory_limit"]:
+        return lines
+    return [*lines[:-1], f"{lines[-1]}: does not fit", *([document["remedy"]] if document["remedy"] else [])]

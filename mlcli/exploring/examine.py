@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from mlcli.ahead import begin, reading_once
+from mlcli.ahead import Start, begin, reading_once
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Input, Spatial
 from mlcli.base.stage import unheard
@@ -31,7 +31,7 @@ from mlcli.exploring.settings import (
 )
 from mlcli.methods.memory import peak
 from mlcli.methods.trials import Seen
-from mlcli.planning import CELL, SMALL
+from mlcli.planning import after
 from mlcli.planning import fitting as steps_of
 from mlcli.rundir.cached import caching
 from mlcli.stages.graph.neighborhoods import Nearest, searching_for
@@ -66,7 +66,8 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
     config = base_config(layer)
     with reading_once(), threads_limited(config.compute.thread_count()):
         begun = time.perf_counter()
-        data = begin(config).prepared.table.data()
+        start = begin(config)
+        data = start.prepared.table.data()
         reading = time.perf_counter() - begun
         require_points(data)
         with searching_for(max(COUNTS)), caching(folder, config.compute.thread_count()):
@@ -76,7 +77,7 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
             most = max(axes, AXES)
             settings, left = settings_of(data, seen)
             settings = [setting.with_axes(axes) for setting in settings]
-            planned = [predicted(setting, layer, data, most, reading, budget)
+            planned = [predicted(setting, layer, start, most, reading, budget)
                        if place == 0 or time.perf_counter() - begun < max(EXAMINING * budget, LEAST) else
                        LeftOut(setting.name, "half of the budget was used up before it could be planned")
                        for place, setting in enumerate(settings)]
@@ -114,9 +115,10 @@ def most_axes(data: Input) -> int:
     return max(min(rows - 1, columns if data.kind == "features" else rows - 1), 1)
 
 
-def predicted(setting: Setting, layer: Layer, data: Input, axes: int, reading: float,
+def predicted(setting: Setting, layer: Layer, start: Start, axes: int, reading: float,
               budget: float) -> Setting | LeftOut:
     """A setting with the seconds that it would take, or why it cannot be tried."""
+    data = start.prepared.table.data()
     try:
         config = with_axes(build(layer_of(setting, layer)), axes)
         config.require_fitting()
@@ -128,8 +130,8 @@ def predicted(setting: Setting, layer: Layer, data: Input, axes: int, reading: f
     except MlcliError as error:
         return LeftOut(setting.name, error.what)
     needed, limit = peak(steps, data, method, config.compute), config.compute.memory_bytes()
-    seconds = sum(step.seconds for step in steps if step.stage not in NEIGHBORS) + reading + sum(SMALL.values())
-    seconds += len(data.values) * axes * CELL
+    later = after(config, method, start, steps)
+    seconds = reading + sum(step.seconds for step in (*steps, *later) if step.stage not in NEIGHBORS)
     if needed > limit:
         return LeftOut(setting.name, "it does not fit in memory", seconds)
     return Setting(setting.method, setting.options, seconds)

@@ -22,7 +22,6 @@ from mlcli.stages.chain.stages import Stages
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.graph.neighbors import SAME_BOTH_WAYS, Neighbors
-from mlcli.stages.graph.pieces import graph_steps
 
 
 class Method(Options):
@@ -203,16 +202,22 @@ class Method(Options):
                               where="method.landmarks", hint="ask for fewer, or leave landmarks out")
         return count
 
+    def stored(self, data: Input) -> float:
+        """The bytes of training rows that the model holds: all, or the landmarks; none of a method of columns."""
+        chain = self.chain(data.kind)
+        if chain is None or data.points is None or (chain.kernel.by_columns and chain.centering != "double"):
+            return 0.0
+        return float(data.points.nbytes) * (self.landmark_count(data) or len(data.values)) / max(len(data.values), 1)
+
     def powers_of(self, data: Input) -> Powers:
         """The powers of the data's unit that coordinates and spectrum carry, where the options decide on them."""
         return self.powers
 
     def known(self, data: Any, compute: Compute) -> list[Step]:
         """The steps whose memory the data alone decide; where a graph decides on the rest, `solve` checks them."""
-        neighbors = getattr(self, "neighbors", None) if hasattr(self, "graph") else None
-        if neighbors is None:
-            return self.steps(data, compute, None)
-        return graph_steps(data, neighbors.neighborhood(data), compute)
+        chain = self.chain(data.kind)
+        searching = None if chain is None else chain.searching(data, compute)
+        return self.steps(data, compute, None) if searching is None else searching
 
     def require_memory(self, steps: Sequence[Step], data: Input, compute: Compute) -> None:
         """Refuses a fit of these steps before it starts; raises RefusedByPlan."""

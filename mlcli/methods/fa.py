@@ -62,7 +62,7 @@ class FA(Method):
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """The covariance or the centered points, the fit, and scores."""
         return factor_steps(data.values.shape, isinstance(data, Features), self.noise == "equal", self.axes.components,
-                            compute.thread_count())
+                            compute.thread_count(), self.iterate.limit)
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """Λ and Ψ of the largest likelihood; coordinates are scores."""

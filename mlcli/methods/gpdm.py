@@ -7,10 +7,11 @@ from pydantic import Strict
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import OPTIMIZE
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
-from mlcli.base.steps import Step
+from mlcli.base.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.errors import GeometryError
 from mlcli.methods.gaussian_processes import OfProcesses, require_distinct
@@ -19,7 +20,6 @@ from mlcli.methods.identities.latent_sequence import figures_of, of_forecast, of
 from mlcli.methods.identities.smoothing_equations import never_less_likely
 from mlcli.methods.model import Model, existing
 from mlcli.methods.ways import way
-from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.minimize import Likeliest
 from mlcli.stages.chain.starts import Principal, Start
 from mlcli.stages.eigen.axes import Axes
@@ -29,7 +29,7 @@ from mlcli.stages.gaussian.dynamics import Dynamics, Motion, Moving, Trail
 from mlcli.stages.gaussian.evidence import Exact, Observations
 from mlcli.stages.gaussian.fitting import best
 from mlcli.stages.gaussian.forecasting import forecast
-from mlcli.stages.gaussian.inference import FLOOR, USUAL
+from mlcli.stages.gaussian.inference import FLOOR, SQUARES, USUAL, exact_seconds
 from mlcli.stages.gaussian.posterior import Posterior
 from mlcli.stages.similarities.gaussian import LatentSequence, placing
 
@@ -96,8 +96,9 @@ class GPDM(OfProcesses):
         """The start, and the minimization with two matrices of all rows."""
         rows = len(data.values)
         return [*self.start.steps(data, compute, self.axes.components),
-                Step("iterate", f"L-BFGS on two {rows} x {rows} covariances, about {USUAL} iterations",
-                     USUAL * 8.0 * rows**3 / product_rate(1), 80.0 * rows**2, square=True, remedy="fit fewer rows")]
+                repeated("iterate", f"L-BFGS on two {rows} x {rows} covariances", exact_seconds(rows) * 2,
+                         8.0 * 2 * SQUARES * rows**2, usual=USUAL, most=self.minimize.limit, square=True,
+                         needs=OPTIMIZE, remedy="fit fewer rows")]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The most probable sequence with the parameters of both kernels."""

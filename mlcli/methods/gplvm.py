@@ -110,7 +110,7 @@ class GPLVM(OfProcesses):
         """The start, and the minimization."""
         axes = self.axes.components
         return [*self.start.steps(data, compute, axes), *self.constraint.steps(data.values.shape, compute),
-                self.inference.step(len(data.values), axes, compute)]
+                self.inference.step(len(data.values), axes, self.minimize.limit)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The most probable latent points, or clouds of them, with the parameters of the kernel."""

@@ -10,7 +10,7 @@ from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
 from mlcli.base.signs import leading_signs
-from mlcli.base.steps import Step
+from mlcli.base.steps import Step, repeated
 from mlcli.methods.base import Method
 from mlcli.methods.identities.negentropy import by_negentropy
 from mlcli.methods.identities.second_moments import regressed, uncorrelated, unit_variances
@@ -20,8 +20,8 @@ from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes, first
-from mlcli.stages.linear.independence import Contrast, Order, unmixed
-from mlcli.stages.linear.whitening import whitened
+from mlcli.stages.linear.independence import USUAL, Contrast, Order, seconds_of, unmixed
+from mlcli.stages.linear.whitening import WHITE, whitened
 from mlcli.stages.similarities import Affine, Columns, Projector
 
 
@@ -56,9 +56,10 @@ class ICA(Method):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The singular values, and some dozens of passes over the white points."""
-        rows, threads = len(data.values), compute.thread_count()
-        passes = singular_step("iterate", (rows, self.axes.components), threads, passes=30)
-        return [singular_step("whitening", data.values.shape, threads), passes]
+        rows, count = len(data.values), self.axes.components
+        return [singular_step("whitening", data.values.shape, compute.thread_count(), WHITE),
+                repeated("iterate", "FastICA", seconds_of(rows, count), 8.0 * 6 * rows * count, usual=USUAL,
+                         most=self.iterate.limit)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """Of white principal components, the directions w of extreme E G(wᵀ z)."""

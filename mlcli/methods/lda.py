@@ -49,7 +49,7 @@ class LDA(Method):
 
     def steps(self, data: Labeled, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of the deviations from the classes' means."""
-        return [singular_step("discriminants", data.values.shape, compute.thread_count())]
+        return [singular_step("discriminants", data.values.shape, compute.thread_count(), copies=5.0)]
 
     def solve(self, data: Labeled, compute: Compute) -> Model:
         """y = Sᵀ (x - mean) with Sᵀ W S = I and Sᵀ B S diagonal, W and B the covariance within and between."""

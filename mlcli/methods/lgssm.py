@@ -6,10 +6,11 @@ import numpy as np
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import LINEAR
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
-from mlcli.base.steps import Step
+from mlcli.base.steps import Step, repeated
 from mlcli.methods.base import Method
 from mlcli.methods.identities.smoothing_equations import never_less_likely, of_states
 from mlcli.methods.model import Loadings, Model, Powers, existing
@@ -18,7 +19,7 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.latent.state_space import fitted_model, seconds_of
+from mlcli.stages.latent.state_space import USUAL, fitted_model, seconds_of
 from mlcli.stages.similarities import Affine, Projector, Smoother
 
 
@@ -60,7 +61,8 @@ class LGSSM(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Passes of the smoother."""
         rows, size = len(data.values), self.axes.components
-        return [Step("iterate", "EM, for about 200 iterations", 200 * seconds_of(rows, size), 8.0 * 8 * rows * size**2)]
+        return [repeated("iterate", "EM", seconds_of(rows, size), 8.0 * 8 * rows * size**2, usual=USUAL,
+                         most=self.iterate.limit, needs=LINEAR)]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The maximum of the likelihood, in canonical form."""

@@ -1,22 +1,32 @@
 """The memory that a run is predicted to take: what `mlcli plan` shows, and what decides whether a fit is refused.
 
-The figures besides the steps' own were measured as resident memory of whole processes (`tests/cli/test_memory.py`).
+The figures besides the steps' own were measured as resident memory of whole processes (`benchmarks/plan.py`).
 """
 
+import sys
 from collections.abc import Sequence
-from typing import Protocol
+from contextlib import suppress
+from typing import Any, Protocol
 
 import numpy as np
 
 from mlcli.base.admission import admit
+from mlcli.base.anchors import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import ARROW, MIB, resident
 from mlcli.base.inputs import Given
-from mlcli.base.limits import resident
 from mlcli.base.steps import Step
+from mlcli.errors import MlcliError
 
-EXACT = 2000  # rows up to which quality takes all pairs of points
-PAIRS = 3.2  # arrays of all these pairs that it holds at once
-SAMPLED, WITNESSES = 20 * 2**20, 60 * 2**20  # bytes beyond that: for quality, and where a kernel is computed again
+PAIRS = 2.75  # arrays of all pairs that quality holds at once
+SAMPLED = 12 * MIB  # what measures of a sample hold besides the distances from it
+COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
+WRITING = 4.8  # arrays of the size of a model while it is written and checked
+LATENT = 2.2  # arrays of the size of the data while scores are checked
+TEXT, KEPT = 5.0, 3.0  # arrays of the size of a table while Arrow reads it from text, and what Arrow keeps of them
+SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # how a number of rows that fit is found
+CHEAP = 2e9  # multiplications of a search for neighbors that a refusal may take
+ROW = 160  # bytes of a row's name and its cells in the table that is written
 
 
 class Planned(Protocol):
@@ -34,22 +44,41 @@ class Planned(Protocol):
     def proof(self) -> str:
         """What the certificate checks of the result."""
 
+    @property
+    def columns_model(self) -> str:
+        """What it assumes of the columns, where rules look at these."""
+
+    def stored(self, data: Any) -> float:
+        """The bytes of training rows that its model holds."""
+
+    def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
+        """The stages of a fit."""
+
 
 def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> float:
-    """The most bytes that a process holds while it reads the data, takes these steps and checks the result.
+    """The most bytes that a process holds while it reads the data, takes these steps, and checks and writes the result.
 
     Beside the data as read there is a copy in other units for as long as a fit takes, unless within `unscaled`.
     """
-    rows, table, held = len(data.values), float(data.bytes), 1 if method.unscaled else 2
-    fit = max(*(step.memory for step in steps), checks_memory(method, rows, table))
-    return resident(compute.thread_count()) + max(2 * table, held * table + fit)
+    table, held = float(data.bytes), 1 if method.unscaled else 2
+    read, kept = (TEXT, KEPT) if ARROW in sys.modules else (1.0, 0.0)  # known, since the data has been read
+    fit = max(step.memory for step in steps)
+    return resident(compute.thread_count(), [step.needs for step in steps]) + kept * table + max(
+        (read - kept) * table, held * table + fit, table + checks_memory(method, data))
 
 
-def checks_memory(method: Planned, rows: int, table: float) -> float:
-    """Bytes of quality and certificate, besides the data."""
+def checks_memory(method: Planned, data: Given) -> float:
+    """Bytes of rules, quality, and the model while it is written and checked, besides the data."""
+    rows, columns = len(data.values), data.values.shape[-1]
+    of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
+    looked = 8.0 * COPIES * of_columns * min(rows, max(ROOM // max(columns, 1), EXACT)) * columns
     if rows <= EXACT:
-        return 8.0 * PAIRS * rows**2 + 2 * table
-    return float(SAMPLED + WITNESSES * (method.proof == "kernel"))
+        compared = 8.0 * PAIRS * rows**2 + table
+    else:
+        held = data.kind == "features" and columns > FEW_COLUMNS
+        compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held
+    written = WRITING * stored + LATENT * table * (method.proof == "latent")
+    return max(looked, compared + stored, written) + ROW * rows
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
@@ -57,11 +86,41 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
 
     Raises RefusedByPlan with the remedy of the step that takes most.
     """
-    most, needed = max(steps, key=lambda step: step.memory), peak(steps, data, method, compute)
-    hint = most.remedy or "use fewer rows"
-    if most.square:
-        alone = resident(compute.thread_count())
-        share = max(compute.memory_bytes() - alone, 0.0) / (needed - alone)
-        hint = f"about {int(len(data.values) * np.sqrt(share)):,} points fit; {hint}"
-    compute.require(needed, f"{method.name} of {len(data.values):,} rows", hint)
+    needed = peak(steps, data, method, compute)
+    compute.require(needed, f"{method.name} of {len(data.values):,} rows", remedy(steps, data, method, compute))
     admit(needed, compute.memory_bytes)
+
+
+def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
+    """How to do with less: fewer rows, as far as some fit, and what the step that takes most says, where that can help.
+
+    Of data that the steps are for, in their units.
+    """
+    most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
+    least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
+    instead = most.remedy if least < compute.memory_bytes() else ""
+    return "; ".join(filter(None, (f"about {rows:,} rows fit" if rows else "", instead))) or "give more memory"
+
+
+def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> int:
+    """How many rows fit into the memory, spread evenly over all; 0 where that is not known.
+
+    The first guess follows from the sizes of the steps, and is planned where that takes little.
+    """
+    whole, limit = len(data.values), compute.memory_bytes()
+    alone = resident(compute.thread_count(), [step.needs for step in steps])
+    share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)
+    square = whole <= EXACT or max(steps, key=lambda step: step.memory).square
+    rows = int(whole * SAFE * (np.sqrt(share) if square else share)) if 0 < share < 1 else 0
+    if any(step.stage == "neighbors" for step in steps) and float(rows) ** 2 * data.values.shape[-1] > CHEAP:
+        return int(rows * LESS)
+    for _ in range(TRIES):
+        if rows < FEWEST:
+            break
+        some: Any = data
+        with suppress(MlcliError):
+            some = some.take(np.linspace(0, whole - 1, rows).astype(np.int64))
+            if peak(method.steps(some, compute, None), some, method, compute) <= limit:
+                return rows
+        rows = int(rows * LESS)
+    return 0

@@ -55,7 +55,7 @@ class OfNetworks(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The eigenproblem of the smaller side, or epochs."""
         shape, threads = data.values.shape, compute.thread_count()
-        return (side_steps(shape, "auto", ForAxes.of(self.axes), threads) if self.closed
+        return (side_steps(data.values, "auto", ForAxes.of(self.axes), threads) if self.closed
                 else network_steps(shape, self.sizes(data), self.learning, threads))
 
     def sizes(self, data: Features) -> list[int]:

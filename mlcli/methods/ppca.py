@@ -7,16 +7,16 @@ from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
 from mlcli.base.scaling import all_finite
-from mlcli.base.steps import Step
+from mlcli.base.steps import Step, repeated
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.costs import product_rate
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.kernels.sides import side_steps
+from mlcli.stages.latent.em import EXPECTED, USUAL, em_seconds
 from mlcli.stages.latent.probabilistic import by_em, in_closed_form
 from mlcli.stages.similarities import Affine, Completed, Projector
 
@@ -61,12 +61,12 @@ class PPCA(Method):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """One eigenproblem of the smaller side; by em, a pass over the data for each iteration."""
-        threads, size, held = compute.thread_count(), data.values.size, 32.0 * data.values.size
-        steps = side_steps(data.values.shape, "auto", self.eigensolve, threads)
+        threads, held = compute.thread_count(), 8.0 * EXPECTED * data.values.size
+        steps = side_steps(data.values, "auto", self.eigensolve, threads)
         if self.solver != "em":
             return steps
-        once = 20.0 * size * self.eigensolve.wanted(min(data.values.shape)) / product_rate(threads)
-        return [*steps, Step("iterate", "em, about 100 iterations", 100 * once, held),
+        once = em_seconds(data.values.shape, self.eigensolve.wanted(min(data.values.shape)))
+        return [*steps, repeated("iterate", "em", once, held, usual=USUAL, most=self.iterate.limit),
                 Step("coordinates", "posterior means and covariances", once, held)]
 
     def solve(self, data: Features, compute: Compute) -> Model:

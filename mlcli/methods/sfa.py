@@ -17,7 +17,7 @@ from mlcli.stages.algebra.costs import singular_step, together
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.linear.slowness import monomials, slow_features
-from mlcli.stages.linear.whitening import whitened
+from mlcli.stages.linear.whitening import WHITE, whitened
 from mlcli.stages.similarities import Affine, Monomials, Projector
 
 
@@ -60,7 +60,7 @@ class SFA(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of the monomials, and those of their steps."""
         whole, threads = (len(data.values), self._expanded(data.values.shape[1])), compute.thread_count()
-        return [together([singular_step("whitening", shape, threads) for shape in (data.values.shape, whole)]),
+        return [together([singular_step("whitening", shape, threads, WHITE) for shape in (data.values.shape, whole)]),
                 singular_step("slow features", whole, threads)]
 
     def solve(self, data: Features, compute: Compute) -> Model:

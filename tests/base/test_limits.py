@@ -11,6 +11,7 @@ import pytest
 
 from mlcli.base import limits
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import resident
 from mlcli.base.limits import MIB
 from mlcli.base.scheduler import Memory
 from mlcli.errors import RefusedByPlan
@@ -58,7 +59,7 @@ def test_what_is_mapped_already_is_no_memory_for_data(monkeypatch: pytest.Monkey
     for choice in ("auto", "8G"):
         found = Compute(threads=2, memory_limit=choice).allowed_memory()
         assert found.source == "ulimit -v"
-        assert found.bytes == 2**30 - limits.mapped("ulimit -v", 2) + limits.resident(2)
+        assert found.bytes == 2**30 - limits.mapped("ulimit -v", 2) + resident(2)
     assert Compute(threads=2, memory_limit="200M").allowed_memory().source == "compute.memory_limit"
 
 

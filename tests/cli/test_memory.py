@@ -1,9 +1,6 @@
 """What `plan` predicts is what `embed` refuses by, and near what the operating system counts."""
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +30,7 @@ def table(own_directory: Path) -> None:
 
 OWN = {"cca": ("--view", "view.csv"), "ibfa": ("--view", "view.csv"), "fa": ("-p", "1"),
        "gpdm": ("--set", "method.minimize.limit=9"), "lgssm": ("--set", "method.iterate.limit=9"),
-       "isomap": ("--set", "method.paths.store=memory"), "sde": ("-k", "4", "--set", "method.constraints=at_most")}
+       "isomap": ("--set", "method.paths.store=memory"), "sde": ("-k", "9", "--set", "method.constraints=at_most")}
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -61,29 +58,5 @@ def test_landmarks_take_less_in_plan_too(mlcli: Caller) -> None:
 def test_a_plan_does_not_depend_on_the_load(mlcli: Caller) -> None:
     np.save("points.npy", POINTS.standard_normal((400, 60)))
     for method in ("pca", "mds", "kpca", "lle", "ica"):
-        assert len({mlcli("plan", "points.npy", "-m", method, "--json").out for _ in range(3)}) == 1
-
-
-STORED, AT_MOST = ("--set", "method.paths.store=memory"), ("--set", "method.constraints=at_most")
-SIZES = [("mds", 2000, ()), ("mds", 6000, ()), ("kpca", 2000, ()), ("kpca", 6000, ()), ("pca", 1000, ()),
-         ("pca", 2000, ()), ("isomap", 4000, STORED), ("isomap", 7000, STORED),
-         ("isomap", 60_000, ()), ("lle", 2000, ()), ("lle", 7000, ()), ("sde", 200, AT_MOST), ("sde", 400, AT_MOST)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("method", "rows", "options"), SIZES)
-def test_predicted_memory_is_near_the_measured(tmp_path: Path, method: str, rows: int,
-                                               options: tuple[str, ...]) -> None:
-    points = POINTS.standard_normal((rows, 3000 if method == "pca" else 10))
-    np.save(tmp_path / "points.npy", points if method in ("mds", "kpca", "pca") else swiss_roll(rows))
-    command = [sys.executable, "-m", "mlcli"]
-    given = ["points.npy", "-m", method, "--threads", "2", *options]
-    told = subprocess.run([*command, "plan", *given, "--json"], cwd=tmp_path, check=True, capture_output=True).stdout
-    run = os.posix_spawn("/bin/sh", ["sh", "-c", 'cd "$0" && exec "$@"', str(tmp_path), *command, "embed", *given, "-q",
-                                     "-o", "run"], os.environ)
-    _, status, used = os.wait4(run, 0)
-    assert status == 0
-    # the child's figure begins with this process's own size, so that of the run itself is read
-    measured = max(stage["peak_memory_mib"] for stage in json.loads((tmp_path / "run/run.json").read_text())["stages"])
-    assert used.ru_maxrss / 2**10 >= measured - 0.1  # which is rounded
-    assert measured <= json.loads(told)["memory"] / 2**20 <= 1.35 * measured
+        plans = [json.loads(mlcli("plan", "points.npy", "-m", method, "--json").out) for _ in range(3)]
+        assert all({**plan, "disk_free": 0} == {**plans[0], "disk_free": 0} for plan in plans)

@@ -1,11 +1,15 @@
 """`mlcli plan` says what it was given in the words of its kind."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from mlcli.base.footprint import resident
+from mlcli.base.rates import Rates, document, reference
+from mlcli.rundir import room
 from tests.cli.support import Caller
 
 
@@ -60,4 +64,93 @@ def test_a_measured_share_stands_beside_the_prediction(mlcli: Caller, roll: str,
 def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
     called = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB")
     assert called.code == 82
-    assert called.out.splitlines()[-1].endswith(": does not fit")
+    assert any(line.endswith("(compute.memory_limit): does not fit") for line in called.out.splitlines())
+
+
+@pytest.mark.parametrize("given", [("-m", "pca"), ("-m", "mds"), ("-m", "isomap", "-k", "9"), ("-m", "lle", "-k", "9")])
+def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tuple[str, ...]) -> None:
+    np.save(roll, np.load(roll)[:1900])
+    whole = json.loads(mlcli("plan", roll, *given, "--threads", "1", "--json").out)["memory"]
+    limit = str(round(resident(1) + 0.5 * (whole - resident(1))))
+    refused = mlcli("embed", roll, *given, "--threads", "1", "--memory-limit", limit, "-o", "run", "-q")
+    assert refused.code == 82, refused.err
+    rows = int(refused.err.split(" rows fit")[0].split()[-1].replace(",", ""))
+    points = np.load(roll)
+    np.save("fewer.npy", points[np.linspace(0, len(points) - 1, rows).astype(int)])
+    assert rows > 100
+    followed = mlcli("embed", "fewer.npy", *given, "--threads", "1", "--memory-limit", limit, "-o", "run", "-q")
+    assert followed.code == 0, followed.err
+
+
+def test_iterations_whose_number_is_not_known_are_told_each(mlcli: Caller) -> None:
+    planned = json.loads(mlcli("plan", "data.csv", "-m", "lgssm", "-p", "1", "--json").out)
+    step = next(step for step in planned["steps"] if step["stage"] == "iterate")
+    assert 0 < step["usual"] < step["most"] == 10_000
+    assert step["seconds"] >= step["usual"] * step["each"] > 0  # and what is loaded for it
+    assert planned["seconds_at_most"] == pytest.approx(
+        planned["seconds"] + (step["most"] - step["usual"]) * step["each"])
+    lines = mlcli("plan", "data.csv", "-m", "lgssm", "-p", "1").out
+    assert "per iteration" in lines and "10000 at most" in lines
+    assert "per iteration" not in mlcli("plan", "data.csv").out
+
+
+def rates_file(name: str, times: float) -> None:
+    """A file of rates so many times the reference."""
+    slower = Rates(**{key: times * value for key, value in asdict(reference()).items()})
+    Path(name).write_text(json.dumps(document(slower, {"processor": "a test"})))
+
+
+@pytest.mark.parametrize("method", ["pca", "isomap", "lle", "lgssm", "gplvm"])
+def test_seconds_go_by_the_rates_and_choices_do_not(mlcli: Caller, roll: str, method: str,
+                                                    monkeypatch: pytest.MonkeyPatch) -> None:
+    rates_file("rates.json", 10.0)
+    given = ("data.csv" if method in ("lgssm", "gplvm") else roll, "-m", method, "--json")
+    plain, slower = (json.loads(mlcli("plan", *given, *more).out) for more in ((), ("--rates", "rates.json")))
+    assert 5 < slower["seconds"] / plain["seconds"] <= 10.001
+    assert slower["rates"] == {"file": "rates.json", "machine": "a test"}
+    assert [step["how"] for step in slower["steps"]] == [step["how"] for step in plain["steps"]]
+    assert slower["memory"] == plain["memory"]
+    monkeypatch.setenv("MLCLI_RATES", "rates.json")
+    assert json.loads(mlcli("plan", *given).out)["seconds"] == slower["seconds"]
+
+
+WRONG = {"nothing there": None, "no JSON": "{", "other JSON": "[]", "another format": '{"format": "other"}',
+         "a rate missing": json.dumps({"format": "mlcli-rates-1", "machine": {}, "seconds": {"start": 1.0}}),
+         "a rate of zero": json.dumps(document(Rates(moved=0.0), {})),
+         "a rate that is text": json.dumps({**document(Rates(), {}), "seconds": {**asdict(Rates()), "heap": "quick"}})}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_file_of_rates_is_refused(mlcli: Caller, name: str) -> None:
+    if (text := WRONG[name]) is not None:
+        Path("rates.json").write_text(text)
+    called = mlcli("plan", "data.csv", "--rates", "rates.json")
+    assert called.code == 78
+    assert "E-RATES" in called.err and "rates.json" in called.err and "doctor --calibrate" in called.err
+
+
+@pytest.mark.slow
+def test_this_machine_s_rates_are_measured(mlcli: Caller) -> None:
+    called = mlcli("doctor", "--calibrate", "rates.json", "--json")
+    assert called.code == 0, called.err
+    known, measured = asdict(reference()), json.loads(called.out)["rates"]["seconds"]
+    assert all(known[name] / 30 < seconds < 30 * known[name] for name, seconds in measured.items())
+    assert mlcli("plan", "data.csv", "--rates", "rates.json").code == 0
+    assert mlcli("doctor", "--calibrate", "rates.json").code == 0
+
+
+def test_calibration_replaces_rates_only(mlcli: Caller) -> None:
+    before = Path("data.csv").read_bytes()
+    assert mlcli("doctor", "--calibrate", "data.csv").code == 78
+    assert Path("data.csv").read_bytes() == before
+
+
+def test_what_the_disk_has_no_room_for_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    np.save("points.npy", np.random.default_rng(0).standard_normal((3000, 60)))
+    monkeypatch.setattr(room, "free_bytes", lambda output: 2**20)
+    given = ("points.npy", "-m", "mds", "--set", "method.landmarks=50")
+    assert mlcli("plan", *given).code == 0  # of landmarks the model is small
+    refused = mlcli("embed", "points.npy", "-m", "lle", "-o", "run", "-q")
+    assert refused.code == 82 and "E-DISK" in refused.err
+    assert not Path("run").exists()
+    assert ": does not fit" in mlcli("plan", "points.npy", "-m", "lle").out

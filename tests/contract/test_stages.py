@@ -150,7 +150,7 @@ def named() -> Iterator[tuple[str, str]]:
     for path in Path(mlcli.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.args and (
-                    node.func.id in ("stage", "running", "Step", "singular_step")):
+                    node.func.id in ("stage", "running", "Step", "repeated", "singular_step")):
                 yield from ((text.value, path.name) for text in ast.walk(node.args[0])
                             if isinstance(text, ast.Constant) and isinstance(text.value, str))
 

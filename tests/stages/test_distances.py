@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import cdist
 
-from mlcli.stages.algebra.distances import CACHED, FEW_COLUMNS, pair_distances, squared_distances
+from mlcli.base.anchors import FEW_COLUMNS
+from mlcli.stages.algebra.distances import CACHED, pair_distances, squared_distances
 from tests.processes import python
 
 SHAPES = [(0, 5), (1, 1), (7, 300), (300, 7), (2, CACHED + 3), (CACHED // 4, 6)]

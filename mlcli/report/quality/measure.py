@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from mlcli.base.anchors import GROUP
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given
@@ -21,7 +22,6 @@ from mlcli.report.quality.strips import Measure, Observer, Spaces, Strips
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
 WIDEST = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
-GROUP = 2**24  # distances of anchors that are held at once
 BLOCK = 2**16  # distances of a block of work: few enough to stay in a cache
 FARTHEST = 2.0**200  # between the units of two kinds of distances
 NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",

@@ -4,13 +4,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from mlcli.base.anchors import automatic
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
-
-EXACT = 2000  # points up to which all are measured
-FEWEST, MOST = 32, 250  # anchors of an automatic sample
-WORK = 1.5e9  # multiplications that an automatic sample may take
-PAIR = 150  # multiplications that the measures of a pair take as long as, besides its distance
 
 Sums = dict[str, AnyArray]  # what each anchor adds to a sum, along the first axis
 Values = Callable[[Sums], dict[str, Array]]  # measures of sums, whatever axes precede their own
@@ -50,8 +46,3 @@ class Anchors:
         errors = {name: np.sqrt(factor * np.square(part - part.mean(axis=0)).sum(axis=0))
                   for name, part in without.items()}
         return estimates | {f"{name}_se": error for name, error in errors.items()}
-
-
-def automatic(size: int, work: float) -> int:
-    """All points up to a limit; above it as many as keep the work bounded."""
-    return size if size <= EXACT else int(np.clip(WORK / (size * (work + PAIR)), FEWEST, MOST))

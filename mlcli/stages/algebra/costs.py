@@ -1,7 +1,7 @@
-"""What work costs, by each algorithm, predicted before it starts.
+"""What work costs, by each algorithm, predicted before it starts: so many units of work, each at its rate.
 
-Rates were measured once on a 2-core machine with AVX-512 (`benchmarks/`) and are the same whatever the load of this
-one; they only choose between algorithms and show a user whether to expect minutes or hours.
+The rates stand in `base/rates.py`. They are the same whatever the load of this machine; they choose between algorithms
+and show a user whether to expect minutes or hours.
 """
 
 from collections.abc import Sequence
@@ -9,22 +9,21 @@ from dataclasses import replace
 
 import numpy as np
 
+from mlcli.base.footprint import LINEAR
 from mlcli.base.frozen import frozen
-from mlcli.base.machine import instruction_set
+from mlcli.base.rates import rates
 from mlcli.base.steps import Step
+from mlcli.stages.algebra.linalg import ALONE, MANY
 
 PASSES = 4  # a streamed kernel's spectrum takes about this many
 WHOLE = 2000  # up to this size the whole spectrum costs seconds, and is worth having
-
-# seconds of one core for one step of each algorithm
-HEAP_STEP = {"native": 2.6e-9, "scipy": 6.7e-9}  # Dijkstra: an edge relaxed, or a level of the heap
-CUBE_STEP = {"native": 5e-11, "scipy": 1.1e-9}  # Floyd-Warshall: one of n³ relaxations
-RELAXATION = {"v4": 2.7e-11, "v3": 4.5e-11, "base": 1.5e-10}  # elimination: one relaxation of the sweep
-ENTRY = {"v4": 4.5e-10, "v3": 6e-10, "base": 1.5e-9}  # half a pair's distance, squared and multiplied into the product
-PRODUCT = {"v4": 6e10, "v3": 3e10, "base": 8e9}  # operations a second of a core in OpenBLAS's products of doubles
-MOVED = 8e9  # bytes a second of a pass over memory
-LAPACK = 2.2  # matrices besides the given one while its whole spectrum is computed
-VECTORS = 2.0  # further ones where all eigenvectors are
+WITHOUT = {"heap": 2.6, "cube": 22.0}  # how much longer steps take by SciPy, without the native kernels
+DIVIDED, TRIDIAGONAL = 4.0, 2.0  # matrices besides the given one: a copy, LAPACK's room of two, and the vectors; or two
+HALVED = 0.5  # of the operations of all eigenvectors, for a few from the tridiagonal form
+FIRST = 8  # passes that one is worth which takes the memory for the first time
+BENT, BENDING = 16, 1.6  # functions of one distance that one in memory is worth, and arrays that it takes
+THIN = 80  # passes that the decomposition of a tall matrix takes besides, with what is made of it
+SPECTRUM = 9.0  # times n³ operations of a whole symmetric eigenproblem
 LANDMARKS = 750  # rows of the matrix, or similar vectors, that block Krylov begins with
 CACHED, BEYOND = 32_000, 2.0  # points whose vectors stay near a core, and how much more an entry costs beyond
 
@@ -42,27 +41,26 @@ class Cost:
 def dijkstra_cost(size: int, edges: int, threads: int, native: bool) -> Cost:
     """n sources, each over all edges with a heap; SciPy's holds the interpreter and cannot use threads."""
     steps = size * (2 * edges + size * np.log2(size + 1))
-    used = threads if native else 1
-    return Cost("dijkstra", steps * HEAP_STEP["native" if native else "scipy"] / used, 0.0, used)
+    used, slower = (threads, 1.0) if native else (1, WITHOUT["heap"])
+    return Cost("dijkstra", steps * rates().heap * slower / used, 0.0, used)
 
 
 def floyd_cost(size: int, threads: int, native: bool) -> Cost:
     """n³ relaxations."""
-    used = threads if native else 1
-    return Cost("floyd", float(size) ** 3 * CUBE_STEP["native" if native else "scipy"] / used, 0.0, used)
+    used, slower = (threads, 1.0) if native else (1, WITHOUT["cube"])
+    return Cost("floyd", float(size) ** 3 * rates().cube * slower / used, 0.0, used)
 
 
-def elimination_cost(size: int, relaxations: float, numeric: float, level: str, threads: int) -> Cost:
+def elimination_cost(size: int, relaxations: float, numeric: float, threads: int) -> Cost:
     """The relaxations and the entries of a pass, after `numeric` relaxations of elimination."""
-    rate, entry = RELAXATION.get(level, RELAXATION["base"]), ENTRY.get(level, ENTRY["base"])
+    rate, entry = rates().relaxation, rates().entry
     seconds = relaxations * rate + float(size) ** 2 * entry * (BEYOND if size > CACHED else 1.0)
     return Cost("elimination", seconds / threads, numeric * rate / threads, threads)
 
 
 def product_rate(threads: int) -> float:
-    """Floating-point operations a second of a matrix product in double precision, by the processor's instruction set.
-    """
-    return PRODUCT[instruction_set()] * threads
+    """Floating-point operations a second of a matrix product in double precision."""
+    return threads / rates().product
 
 
 def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: int, native: bool) -> float:
@@ -71,7 +69,7 @@ def neighbors_cost(points: int, columns: int, count: int, tree: bool, threads: i
     The native kernels take each pair of points once, SciPy's way twice.
     """
     if tree:
-        return points * (2e-6 + 4e-7 * count) * max(columns / 3, 1.0) * np.log2(points + 2) / 10 / threads
+        return points * (5 + count) * max(columns / 3, 1.0) * np.log2(points + 2) * rates().branch / threads
     return (1.0 if native else 2.0) * points**2 * columns / (2 * product_rate(threads)) + points**2 * 1.5e-9 / threads
 
 
@@ -81,8 +79,8 @@ def pairs_cost(points: int, columns: int, threads: int) -> float:
 
 
 def solve_cost(size: int, threads: int) -> float:
-    """Seconds of a whole symmetric eigenproblem: about 9 n³ operations, half of them bound by memory."""
-    return 9.0 * size**3 / product_rate(threads) * 2
+    """Seconds of a whole symmetric eigenproblem: about 9 n³ operations."""
+    return SPECTRUM * size**3 * rates().decomposed / (threads if size > ALONE else 1)
 
 
 def eigensolve_step(size: int, threads: int, *, whole: bool, vectors: bool, held: float, remedy: str = "",
@@ -91,18 +89,25 @@ def eigensolve_step(size: int, threads: int, *, whole: bool, vectors: bool, held
     if not whole:
         return Step("eigensolve", "block Krylov on the matrix in memory", 10 * pass_cost(size**2),
                     held + 8.0 * LANDMARKS * size, remedy=remedy, square=square)
-    return Step("eigensolve", "the whole spectrum by LAPACK", solve_cost(size, threads),
-                held + 8.0 * (LAPACK + VECTORS * vectors) * size**2, remedy=remedy, square=square)
+    few = size >= MANY and not vectors
+    return Step("eigensolve", "the whole spectrum by LAPACK", solve_cost(size, threads) * (HALVED if few else 1.0),
+                held + 8.0 * (TRIDIAGONAL if few else DIVIDED) * size**2, remedy=remedy, square=square,
+                needs=LINEAR if size >= MANY else "")
 
 
 def pass_cost(numbers: float) -> float:
     """Seconds of a pass over so many doubles, each of which little is done with."""
-    return 8.0 * numbers / MOVED
+    return 8.0 * numbers * rates().moved
 
 
-def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = False) -> list[Step]:
-    """A kernel of so many distances in memory, beside `held` bytes, themselves included, and its centering."""
-    return [Step("kernel", "-D²/2 of the distances", 2 * pass_cost(size), held, remedy=remedy, square=square),
+def gower_steps(size: float, held: float, remedy: str = "", *, square: bool = False, bent: bool = False) -> list[Step]:
+    """A kernel of so many distances in memory, beside `held` bytes, themselves included, and its centering.
+
+    A function of the distances (`bent`) takes several passes, and arrays of its own.
+    """
+    seconds, more = FIRST * pass_cost(size), 8.0 * BENDING * size * bent
+    return [Step("kernel", "a function of the distances" if bent else "-D²/2 of the distances",
+                 seconds + BENT * rates().bent * size * bent, held + more, remedy=remedy, square=square),
             centering_step(size, held, remedy, square=square)]
 
 
@@ -120,12 +125,18 @@ def together(steps: Sequence[Step]) -> Step:
 
 def kernel_cost(points: int, columns: int, threads: int) -> float:
     """Seconds of one pass over a kernel function of all pairs: a product and an exponential for each."""
-    return points**2 * (2.0 * (columns + 20) / product_rate(threads) + 2e-9 / threads)
+    return points**2 * (2.0 * columns / product_rate(threads) + rates().bent / threads)
 
 
-def singular_step(stage: str, shape: tuple[int, ...], threads: int, passes: int = 1) -> Step:
-    """The singular values and vectors of a matrix, about 14 m k² operations for sides m ≥ k; or passes of that cost."""
+def singular_cost(shape: tuple[int, ...], threads: int) -> float:
+    """Seconds of the singular values and vectors of a matrix: about 14 m k² operations for sides m ≥ k, and passes."""
     rows, columns = shape
-    operations = 14.0 * passes * rows * columns * min(rows, columns)
-    return Step(stage, f"singular values of {rows} x {columns}" if passes == 1 else f"about {passes} iterations",
-                operations / product_rate(threads), 8.0 * 3 * rows * columns)
+    return 14.0 * rows * columns * min(rows, columns) * rates().decomposed / threads + THIN * pass_cost(
+        rows * columns)
+
+
+def singular_step(stage: str, shape: tuple[int, ...], threads: int, copies: float = 4.0) -> Step:
+    """The singular values and vectors of a matrix, with so many arrays of its size at once."""
+    rows, columns = shape
+    return Step(stage, f"singular values of {rows} x {columns}", singular_cost(shape, threads),
+                8.0 * (copies * rows * columns + 4.0 * min(rows, columns) ** 2), needs=LINEAR)

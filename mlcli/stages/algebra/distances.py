@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 
+from mlcli.base.anchors import FEW_COLUMNS
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import Unit
@@ -14,7 +15,6 @@ HELD = 2**24  # numbers of a block that all threads work on together: 128 MiB of
 BLOCK = 2**20  # numbers of a block for one thread: 8 MiB of doubles
 DIGITS = 8  # binary digits of a center, from those of the farthest point's coordinates on
 CACHED = 2**15  # numbers that stay in a core's cache
-FEW_COLUMNS = 16  # up to here differences are as quick as a product
 NEAR = 1e-3  # squared distances below this share of the points' squared norms are computed again by differences
 
 

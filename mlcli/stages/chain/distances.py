@@ -11,7 +11,7 @@ from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.algebra.costs import gower_steps, solve_cost
+from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost, solve_cost
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.metrics.points import metric_of, seconds_of_squares, squares, straight, training
 from mlcli.stages.chain.scaling import fitted_by, solved
@@ -73,12 +73,13 @@ class OfPairs:
         square, remedy = 8.0 * count**2, self._instead()
         rows = 0.0 if chain.landmarks is None else 8.0 * 2 * count * len(data.values)
         held, whole = 2 * square + rows, chain.landmarks is None
-        steps = [Step("distances", f"{count} x {count}, in memory", seconds_of_squares(data, count, threads), held,
+        steps = [Step("distances", f"{count} x {count}, in memory",
+                      seconds_of_squares(data, count, threads) + FIRST * pass_cost(count**2), held,
                       remedy=remedy, square=whole)]
         if chain.correction != "none":
             steps += [Step("correction", chain.correction, SPECTRA[chain.correction] * solve_cost(count, threads),
                            COPIES[chain.correction] * square + rows, remedy=remedy, square=whole)]
-        steps += [*gower_steps(count**2, held, remedy, square=whole),
+        steps += [*gower_steps(count**2, held, remedy, square=whole, bent=chain.kernel.bent),
                   chain.eigensolve.step(count, threads, held, remedy, square=whole)]
         return uncentered_too(chain, steps if whole else [*steps, landmark_step(count, len(data.values))])
 
@@ -141,7 +142,8 @@ class OfPaths:
         return paths.plan(graph, self.chain.compute, self.chain.landmarks)
 
     def _solving(self, graph: Graph, plan: PathPlan, share: float | None = None) -> list[Step]:
-        return uncentered_too(self.chain, self.chain.geodesic.steps(graph, plan, self.chain.eigensolve, share))
+        return uncentered_too(self.chain, self.chain.geodesic.steps(graph, plan, self.chain.eigensolve, share,
+                                                                      bent=self.chain.kernel.bent))
 
     def fitted(self) -> Fitted:
         """K = -H D² H / 2 with D the shortest paths, or of a function of D."""

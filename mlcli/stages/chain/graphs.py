@@ -56,7 +56,7 @@ class OfWeights:
         return [*graph_steps(chain.data, neighbors, chain.compute),
                 Step("weights", f"{rows} systems of {count}", local,
                      8.0 * min(rows * count * (columns + count), 2**22)),
-                inverse_step(chain.eigensolve, rows, count, columns)]
+                inverse_step(chain.eigensolve, rows=rows, count=count, columns=columns, tall=rows)]
 
     def fitted(self) -> Fitted:
         """Bottom vectors of M."""
@@ -87,7 +87,8 @@ class OfLaplacian:
         chain, neighbors = self.chain, neighborhood(self.chain)
         (rows, columns), entries = chain.data.values.shape, entries_of(chain.data, neighbors)
         return [*graph_steps(chain.data, neighbors, chain.compute), weights_step(entries),
-                inverse_step(chain.eigensolve, rows, entries // rows, columns)]
+                inverse_step(chain.eigensolve, rows=rows, count=entries // rows, columns=columns,
+                             tall=entries * 2 // 3)]
 
     def fitted(self) -> Fitted:
         """The bottom vectors."""

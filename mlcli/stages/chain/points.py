@@ -3,10 +3,11 @@
 from dataclasses import replace
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rates import rates
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import uncentered
-from mlcli.stages.algebra.costs import PASSES, centering_step
+from mlcli.stages.algebra.costs import BENT, LANDMARKS, PASSES, centering_step
 from mlcli.stages.algebra.distances import BLOCK
 from mlcli.stages.algebra.metrics.costs import distances_cost
 from mlcli.stages.algebra.metrics.points import metric_of
@@ -22,6 +23,9 @@ from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.similarities import Affine, Columns, KernelValues, Projector, linear_decoder
 
+IN_MEMORY = 6  # functions of one distance that an entry of a kernel in memory is worth besides
+HALF = 0.75  # of a pass over all pairs, for one that computes each once and multiplies it twice
+
 
 @frozen
 class OfColumns:
@@ -32,7 +36,7 @@ class OfColumns:
     def steps(self, share: float | None) -> list[Step]:
         """One product and the eigenproblem of a side."""
         chain = self.chain
-        steps = side_steps(chain.data.values.shape, chain.kernel.route, chain.eigensolve, chain.compute.thread_count())
+        steps = side_steps(chain.data.values, chain.kernel.route, chain.eigensolve, chain.compute.thread_count())
         return steps if chain.centering == "columns" else [step for step in steps if step.stage != "centering"]
 
     def fitted(self) -> Fitted:
@@ -72,11 +76,12 @@ class OfFunction:
         seconds = distances_cost(metric, count, shape[1], threads)
         rate = [rate_step(metric, shape, threads)] if chain.kernel.adapts else []
         if fits_in_memory(count, chain.compute):
+            seconds += count**2 * rates().bent * (IN_MEMORY if chain.kernel.adapts else BENT)
             return [*rate, Step("kernel", f"{count} x {count}, in memory", seconds,
-                                square + 8.0 * min(count**2, BLOCK)), *whole]
-        stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * count * 128
+                                square * (1 if chain.kernel.adapts else 2) + 8.0 * min(count**2, BLOCK)), *whole]
+        stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
         return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
-                            "computed and centered", PASSES * seconds / 4, stored)]
+                            "computed and centered", PASSES * seconds * HALF, stored)]
 
     def fitted(self) -> Fitted:
         """The eigenvectors of H K H, or of K."""

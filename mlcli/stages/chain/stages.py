@@ -45,7 +45,7 @@ class Stages(Options):
 
     def searching(self, data: Any, compute: Compute) -> list[Step] | None:
         """The search for neighbors, where the graph decides on the rest; None where the data does."""
-        if self.graph is None or self.kernel.kind == "weights":
+        if self.graph is None or self.kernel.kind in ("weights", "laplacian"):
             return None
         return graph_steps(data, self.graph.neighbors.neighborhood(data), compute)
 

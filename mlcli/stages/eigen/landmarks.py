@@ -18,8 +18,8 @@ def choose_landmarks(size: int, count: int, generator: np.random.Generator) -> I
 
 def landmark_step(count: int, points: int) -> Step:
     """What placing all points by so many landmarks would cost."""
-    return Step("coordinates", f"{points} points placed by {count} landmarks", 3 * pass_cost(count * points),
-                8.0 * 2 * count * points, remedy="use fewer landmarks")
+    return Step("coordinates", f"{points} points placed by {count} landmarks", 45 * pass_cost(count * points),
+                8.0 * 3 * count * points, remedy="use fewer landmarks")
 
 
 def landmark_start(rows: RowsOf, size: int, width: int, most: int, generator: np.random.Generator) -> Array:

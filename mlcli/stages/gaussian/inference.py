@@ -6,10 +6,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from mlcli.base.compute import Compute
+from mlcli.base.footprint import OPTIMIZE
 from mlcli.base.options import Options, option
-from mlcli.base.steps import Step
-from mlcli.stages.algebra.costs import product_rate
+from mlcli.base.rates import rates
+from mlcli.base.steps import Step, repeated
+from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.gaussian.clouds import Clouds
 from mlcli.stages.gaussian.covariances import Name, started
 from mlcli.stages.gaussian.evidence import Exact, Observations
@@ -18,7 +19,10 @@ from mlcli.stages.gaussian.inducing import Sparse
 from mlcli.stages.gaussian.latents import Blurred, Latents
 
 FLOOR = 1e-6  # of the noise, as a share of the data's variance
-USUAL = 1_500  # iterations of most fits
+USUAL = 500  # iterations of many fits
+EVALUATIONS, CALLS = 1.1, 120  # of the objective in an iteration, and small calls of each
+SQUARES, PASSES = 9, 30  # arrays of the size of the covariance that are held at once, and passes over one
+CLOUD, BLOCK = 7.0, 2**20  # functions of a distance for an expectation, and numbers of a block of them
 Prior = Literal["gaussian", "none"]
 
 
@@ -40,11 +44,11 @@ class MostProbable(Options):
         covariance = started(kernel, observed.variance, FLOOR, axes)
         return Problem(Exact(observed), latents, covariance, self.normal, covariance.scales)
 
-    def step(self, rows: int, axes: int, compute: Compute) -> Step:
+    def step(self, rows: int, axes: int, limit: int) -> Step:
         """Factorizations of a matrix of all rows."""
-        return Step("iterate", f"L-BFGS on {rows} x {rows} covariances, about {USUAL} iterations",
-                    USUAL * 4.0 * rows**3 / product_rate(1), 64.0 * rows**2, square=True,
-                    remedy="use method.inference.name=sparse")
+        return repeated("iterate", f"L-BFGS on {rows} x {rows} covariances", exact_seconds(rows),
+                        8.0 * SQUARES * rows**2, usual=USUAL, most=limit, square=True, needs=OPTIMIZE,
+                        remedy="use method.inference.name=sparse")
 
 
 class Induced(Options):
@@ -66,10 +70,13 @@ class Induced(Options):
         covariance = started(kernel, observed.variance, FLOOR, axes)
         return Problem(Sparse(observed, self.inducing), latents, covariance, self.normal, covariance.scales)
 
-    def step(self, rows: int, axes: int, compute: Compute) -> Step:
+    def step(self, rows: int, axes: int, limit: int) -> Step:
         """Products with the inducing points."""
-        return Step("iterate", f"L-BFGS with {self.inducing} inducing points, about {USUAL} iterations",
-                    USUAL * 12.0 * rows * self.inducing**2 / product_rate(1), 64.0 * rows * self.inducing)
+        count = min(self.inducing, rows)
+        each = EVALUATIONS * (12.0 * rows * count**2 * rates().decomposed + 8.0 * count**3 * rates().decomposed
+                              + PASSES * pass_cost(rows * count) + CALLS * rates().called)
+        return repeated("iterate", f"L-BFGS with {count} inducing points", each, 8.0 * SQUARES * rows * count,
+                        usual=USUAL, most=limit, needs=OPTIMIZE)
 
 
 class Bayesian(Options):
@@ -87,11 +94,19 @@ class Bayesian(Options):
         first = np.arange(len(covariance.logs)) == 0  # its variance: free from the start, it leads to planes
         return Problem(Clouds(observed, self.inducing), Blurred(axes), covariance, False, first, freed=True)
 
-    def step(self, rows: int, axes: int, compute: Compute) -> Step:
+    def step(self, rows: int, axes: int, limit: int) -> Step:
         """Expectations for all pairs of inducing points."""
-        work = 12.0 * rows * self.inducing**2 * axes / product_rate(1) + 1e-8 * rows * self.inducing**2
-        return Step("iterate", f"L-BFGS with {self.inducing} inducing points, about {USUAL} iterations", USUAL * work,
-                    24.0 * 2**20 + 64.0 * rows * self.inducing)
+        count = min(self.inducing, rows)
+        each = EVALUATIONS * (rows * count**2 * (CLOUD * rates().bent + 12.0 * axes * rates().product)
+                              + CALLS * rates().called)
+        return repeated("iterate", f"L-BFGS with {count} inducing points", each,
+                        8.0 * min(rows * count**2, BLOCK) * 3 + 8.0 * SQUARES * rows * count, usual=USUAL, most=limit,
+                        needs=OPTIMIZE)
 
 
 Inference = Annotated[MostProbable | Induced | Bayesian, Field(discriminator="name")]
+
+
+def exact_seconds(rows: int) -> float:
+    """Predicted seconds of an iteration with one covariance of all rows."""
+    return EVALUATIONS * (4.0 * rows**3 * rates().decomposed + PASSES * pass_cost(rows**2) + CALLS * rates().called)

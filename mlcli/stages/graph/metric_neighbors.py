@@ -67,7 +67,10 @@ def neighbors_step(metric: Comparison, shape: tuple[int, ...], count: int, threa
     seconds = neighbors_cost(points=rows, columns=columns, count=count, tree=tree, threads=threads, native=whole)
     how = "k-d tree" if tree else "products of all pairs, refined"
     if metric.plain:
-        return Step("neighbors", how, seconds, 8.0 * (rows * (columns + 4 * count) + (0 if tree or whole else BLOCK)))
+        if not tree:
+            seconds += pass_cost(rows * columns * (count + SPARE))
+        return Step("neighbors", how, seconds, rows * (4.0 * columns * (not tree) + 8.0 * 6 * (count + SPARE))
+                    + 8.0 * (0 if tree or whole else BLOCK))
     return Step("neighbors", f"{how}, then by {metric.name}", seconds + pass_cost(rows * columns * (count + SPARE)),
                 8.0 * (rows * (2 * columns + 8 * count) + BLOCK * threads))
 

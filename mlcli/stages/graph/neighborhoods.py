@@ -16,6 +16,7 @@ from mlcli.base.steps import Step
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
+from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.metrics import EUCLIDEAN, Comparison
 from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.algebra.metrics.domain import FIRST
@@ -24,6 +25,7 @@ from mlcli.stages.graph.connecting import shortest_links
 from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step, within
 from mlcli.stages.graph.nearest import BLOCK, Lists, nearest_in_matrix, within_matrix
 
+PASSES = 20  # over a matrix of dissimilarities that a search in it takes as long as
 USUAL = 10  # neighbors of a point, where their number is not known before the search
 
 _largest: ContextVar[int] = ContextVar("largest", default=1)  # neighbors that a search is for, at least
@@ -196,7 +198,7 @@ def fewer(lists: Lists, count: int) -> Lists:
 
 def _matrix_step(rows: int) -> Step:
     """What a search in a matrix of dissimilarities would cost."""
-    return Step("neighbors", "from the dissimilarities", rows**2 * 2e-8, 8.0 * BLOCK * 3)
+    return Step("neighbors", "from the dissimilarities", PASSES * pass_cost(rows**2), 8.0 * BLOCK * 3)
 
 
 def _or_nearest(lists: Lists, nearest_one: Lists) -> Lists:

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Joined, Spatial, WeightedGraph
+from mlcli.base.rates import rates
 from mlcli.base.stage import note, running
 from mlcli.base.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
@@ -19,7 +20,7 @@ from mlcli.stages.graph.nearest import Lists
 from mlcli.stages.graph.neighborhoods import Neighborhood, fewer, nearest_lists
 from mlcli.stages.graph.weights import basins, closed_groups
 
-SORTED, WORKING = 4e-7, 12  # seconds for a neighbor in a list to become an edge, and numbers that are held for it
+WORKING = 12  # numbers that are held for a neighbor in a list while it becomes an edge
 
 Policy = Literal["error", "largest", "connect"]
 
@@ -36,7 +37,7 @@ def graph_steps(data: Joined, neighbors: Neighborhood, compute: Compute) -> list
                      float(data.bytes))]
     entries = entries_of(data, neighbors)
     return [neighbors.step(data, compute), Step("graph", f"about {entries} neighbors sorted into one graph",
-                                                entries * SORTED, 8.0 * WORKING * entries)]
+                                                entries * rates().neighbor, 8.0 * WORKING * entries)]
 
 
 def connected_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule: Literal["union", "mutual"],

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import SPARSE
 from mlcli.base.frozen import frozen
+from mlcli.base.rates import rates
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import Centering, uncentered
@@ -21,19 +23,25 @@ if TYPE_CHECKING:
     from scipy import sparse
 
 FLAT = 3  # columns up to which the factor of the costs has little fill
+USUAL, FILL, DEEP = 13.0, 30.0, 100.0  # log₂ n of the points measured, and bytes of the factor for an entry of M there
 WHOLE_SVD = 600  # size up to which the whole spectrum, by singular values of a dense R, is worth having
 LATER = 1e-9  # residual of M⁺ that is enough where rounding keeps it from becoming smaller
 CLEAR = 1e-5  # share of the largest eigenvalue of M⁺ from which on another is found together with it
 
 
-def inverse_step(demand: Demand, rows: int, count: int, columns: int) -> Step:
-    """What the spectrum of M⁺ would cost, for M of points with so many neighbors each in so many columns."""
+def inverse_step(demand: Demand, *, rows: int, count: int, columns: int, tall: int) -> Step:
+    """What the spectrum of M⁺ would cost, for M = RᵀR of points with so many neighbors each in so many columns.
+
+    `tall` is the number of rows of R.
+    """
     if demand.components == "all" or (demand.whole(rows) and rows <= WHOLE_SVD):
-        return Step("eigensolve", "the whole spectrum by singular values", 30.0 * rows**3 / 5e9, 8.0 * 6 * rows**2,
-                    remedy="ask for a count of axes, with method.eigensolve.solver=krylov")
-    return Step("eigensolve", "block Krylov on one factorization in nested-dissection order, at least",
-                rows * count**2 * 1e-7, rows * count**2 * (40.0 if columns <= FLAT else 150.0),
-                remedy="use fewer neighbors")
+        seconds = (30.0 * rows**3 + 4.0 * tall * rows**2) * rates().decomposed
+        return Step("eigensolve", "the whole spectrum by singular values", seconds, 8.0 * (8 * rows + 2 * tall) * rows,
+                    remedy="ask for a count of axes, with method.eigensolve.solver=krylov", square=True, needs=SPARSE)
+    entries = rows * count**2 * np.log2(rows) / USUAL
+    return Step("eigensolve", "block Krylov on one factorization in nested-dissection order",
+                entries * rates().factored, entries * (FILL if columns <= FLAT else DEEP), remedy="use fewer neighbors",
+                needs=SPARSE)
 
 
 @frozen

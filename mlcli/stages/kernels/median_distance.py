@@ -7,7 +7,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.stage import stage
 from mlcli.base.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.stages.algebra.costs import kernel_cost
+from mlcli.stages.algebra.costs import kernel_cost, pass_cost
 from mlcli.stages.algebra.distances import pair_distances, squared_distances
 
 FEW = 1000  # points whose distances are found all at once
@@ -37,6 +37,9 @@ def median_squared_distance(points: Array) -> float:
 def rate_step(rows: int, columns: int, threads: int) -> Step:
     """What the median would cost: a pass in single precision, and what is listed of it."""
     pairs = rows * (rows - 1) // 2
+    if rows <= FEW:
+        return Step("rate", "the median distance of all pairs", kernel_cost(rows, columns, threads) + 6 * pass_cost(
+            rows**2), 8.0 * 2.7 * rows**2)
     drawn = _drawn(pairs)
     near = min(pairs, SURE * pairs / np.sqrt(drawn))
     return Step("rate", "the median distance of all pairs, in one pass", kernel_cost(rows, columns, threads) / 2,

@@ -6,6 +6,8 @@ from typing import Protocol
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import LINEAR
+from mlcli.base.rates import rates
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.centering import uncentered
@@ -16,6 +18,8 @@ from mlcli.stages.eigen.solved import Solved, Take
 from mlcli.stages.eigen.solvers import solve_by_power, solve_symmetric
 from mlcli.stages.kernels.forms import Dense
 
+SOME = 500  # rows that a prediction looks at
+TRIANGLE = 3.0  # how much longer an operation takes in a triangle made block by block than in a decomposition
 NARROW = 1e-5  # share of the largest eigenvalue below which FᵀF leaves another fewer than ten digits
 
 
@@ -52,14 +56,34 @@ class Factor(Protocol):
         """R of F = Q R with F's columns in this order (d x d)."""
 
 
-def side_steps(shape: tuple[int, ...], route: str, demand: Demand, threads: int) -> list[Step]:
+def side_steps(points: Array, route: str, demand: Demand, threads: int) -> list[Step]:
     """What the centering of the data, the matrix of one of its sides, and its spectrum would cost."""
+    shape = points.shape
     if route == "svd":
-        whole = singular_step("eigensolve", shape, threads)
+        whole = singular_step("eigensolve", shape, threads, copies=3.4)
         return [centering_step(shape[0] * shape[1], whole.memory), whole]
     steps = product_steps(shape, route, threads)
     side = shape[1] if _by_columns(shape, route) else shape[0]
-    return [*steps, demand.step(side, threads, steps[-1].memory, steps[-1].remedy)]
+    solved = demand.step(side, threads, steps[-1].memory, steps[-1].remedy)
+    if route == "auto" and demand.solver != "krylov" and loses_digits(points):
+        again = singular_step("eigensolve", shape, threads) if shape[0] < shape[1] else singular_step(
+            "eigensolve", (side, side), threads)
+        triangle = TRIANGLE * 2.0 * shape[0] * side**2 * rates().decomposed / threads * (shape[0] >= shape[1])
+        solved = replace(solved, how=f"{solved.how}, again of the data for small eigenvalues", needs=LINEAR,
+                         seconds=solved.seconds + again.seconds + triangle, memory=solved.memory + again.memory)
+    return [*steps, solved]
+
+
+def loses_digits(points: Array) -> bool:
+    """Whether some columns vary so little beside others that products surely lose digits of reported eigenvalues.
+
+    The smallest eigenvalue is no larger than the smallest variance, the largest no smaller than the largest; both of
+    some rows only, as the answer is for predictions.
+    """
+    some = points[:: max(len(points) // SOME, 1)]
+    variances = some.var(axis=0)
+    there = variances[variances > 0]  # neither constant nor with missing cells
+    return bool(len(there) and there.min() < NARROW * there.max())
 
 
 def product_steps(shape: tuple[int, ...], route: str, threads: int) -> list[Step]:

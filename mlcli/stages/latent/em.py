@@ -8,11 +8,16 @@ missing values", 2010.
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rates import rates
 from mlcli.base.stored import result
 from mlcli.base.types import Array
+from mlcli.stages.algebra.costs import pass_cost
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import EPS, inverse, root_positive
 from mlcli.stages.latent.model import COUNT, FEWER, Grouped, Latent, Posterior, posterior
+
+EXPECTED = 6.5  # arrays of the size of the data at once
+USUAL, CALLS = 100, 60  # iterations of most fits, and small calls of each
 
 
 @result("estimate")
@@ -38,6 +43,12 @@ def expectation_maximization(data: Grouped, start: Latent, iterate: Iterate) -> 
         return Estimate(maximized(data, states, floor), states)
 
     return iterate(step, Estimate(start, Posterior(np.zeros((0, 0)), np.zeros((0, 0, 0)), -np.inf)), change)
+
+
+def em_seconds(shape: tuple[int, ...], size: int) -> float:
+    """Predicted seconds of one iteration for complete points: a dozen passes over them, and the small calls."""
+    rows, columns = shape
+    return pass_cost(rows * (12 * columns + 4 * (size + 1) ** 2)) + CALLS * rates().called
 
 
 def maximized(data: Grouped, states: Posterior, floor: float) -> Latent:

@@ -1,13 +1,15 @@
 """Scores of a factor model, and what the fit and they would cost."""
 
+from mlcli.base.footprint import LINEAR
+from mlcli.base.rates import rates
 from mlcli.base.stage import stage
-from mlcli.base.steps import Step
+from mlcli.base.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.sides import product_steps
 
-NEWTON = 20  # steps of most fits
+NEWTON, CALLS = 10, 80  # steps of most fits, and small calls of each
 
 
 @stage("coordinates")
@@ -16,12 +18,14 @@ def scored(kernel: Factored, axes: Array) -> Array:
     return kernel.lifted(axes)
 
 
-def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int, threads: int) -> list[Step]:
+def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int, threads: int, most: int,
+                 ) -> list[Step]:
     """What the moments of points, the fit, in closed form for equal noise, and scores would cost."""
     size, side = shape[0] * shape[1], min(shape)
-    seconds, memory, remedy = solve_cost(side, threads), 48.0 * side**2, "leave columns out"
+    seconds, memory, remedy = solve_cost(side, threads), 8.0 * 9 * side**2, "leave columns out"
+    newton = CALLS * rates().called + 2 * seconds + shape[1] ** 3 / product_rate(threads)
     fit = (Step("eigensolve", "in closed form", seconds, memory, remedy=remedy) if equal else
-           Step("iterate", f"about {NEWTON} Newton steps", NEWTON * seconds, memory, remedy=remedy))
+           repeated("iterate", "Newton's method", newton, memory, usual=NEWTON, most=most, remedy=remedy, needs=LINEAR))
     if not points:
         return [fit]
     scores = Step("coordinates", f"scores on {factors} factors", 2.0 * size * factors / product_rate(threads),

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.quantity import Quantity
+from mlcli.base.rates import rates
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note, running
 from mlcli.base.stored import result
@@ -23,7 +24,7 @@ FAINT = 2.0**-400  # of the largest number: shares of the squares of smaller col
 MEMORY = 10  # steps that bend the next one
 NEAR = 1e-10  # to which mean squares are one
 STEADY = 10  # steps considered for convergence
-STEP = 6e-5  # seconds of the smoother for a row
+USUAL, CALLS = 100, 3.4  # iterations of most fits; small calls of the smoother for a row
 
 
 @result("state-space-fit")
@@ -119,7 +120,7 @@ def centered_sequence(points: Array) -> tuple[Array, Array]:
 
 def seconds_of(rows: int, size: int) -> float:
     """Predicted seconds of one pass of the smoother."""
-    return rows * STEP * (1 + size**3 / 1000)
+    return rows * CALLS * rates().called * (1 + size**3 / 1000)
 
 
 def first_guess(sequence: Sequence, size: int) -> StateSpace:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rates import rates
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.iterate import Iterate, Iterated
@@ -15,6 +16,8 @@ from mlcli.stages.algebra.linalg import singular
 Contrast = Literal["logcosh", "exp", "cube"]
 Order = Literal["symmetric", "deflation"]
 Values = tuple[Array, Array, Array]  # G, its derivative and its second derivative
+USUAL = 20  # steps of most fits
+CONTRAST, CALLS = 20, 60  # a contrast and its derivatives, in functions of one distance; small calls of a step
 
 
 @result("unmixing")
@@ -109,6 +112,11 @@ def stepped(white: Array, directions: Array, contrast: Contrast) -> Array:
     """One step of the fixed point for each direction (p x r) of white points (n x r), not yet orthogonal."""
     _, first, second = CONTRASTS[contrast](white @ directions.T)
     return first.T @ white / len(white) - second.mean(axis=0)[:, None] * directions
+
+
+def seconds_of(rows: int, count: int) -> float:
+    """Predicted seconds of one step: the contrast of all points twice, and the small calls."""
+    return rows * count * (CONTRAST * rates().bent + 8 * count * rates().product) + CALLS * rates().called
 
 
 def symmetric(directions: Array) -> Array:

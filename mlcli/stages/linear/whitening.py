@@ -10,6 +10,7 @@ from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import EPS, orthonormal, require_finite, singular
 
 SLACK = 10.0  # multiples of the rounding error below which a direction counts as constant
+WHITE = 8.0  # arrays of the size of the points that are held at once
 FAINT = 2.0**-900  # of the largest number: what smaller ones are divided by leaves the range of doubles
 
 

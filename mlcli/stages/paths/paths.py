@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.blocks import AHEAD, each, in_order, one_by_one, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.options import Options, option
+from mlcli.base.rates import rates
 from mlcli.base.recall import recalled
 from mlcli.base.stage import note, running, stage
 from mlcli.base.steps import Step
@@ -38,7 +39,6 @@ FEW = 1000  # points whose distances are kept for those who ask again: 8 MB
 FEWER = "use fewer landmarks"
 REMEDY = "set method.paths.store to streamed or disk, or use landmarks"
 OF_LANDMARKS = ("paths.algorithm=dijkstra", "paths.store=memory", "paths.precision=float64")  # the one way from them
-ORDERED = 1.2e-6  # seconds for an edge while the order of elimination is found
 BESIDE = 9  # blocks of vectors that the eigensolver holds beside its basis and their images, as measured
 TOLERANCE = {"float32": 1e-6, "float64": 1e-9}  # of the eigensolver, where distances are found in every pass
 
@@ -84,20 +84,21 @@ class Paths(Options):
         with running("kernel"):
             return gower(np.square(paths.T))
 
-    def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None) -> list[Step]:
+    def steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, share: float | None = None, *,
+              bent: bool = False) -> list[Step]:
         """What `kernel` by a plan and its spectrum would cost; with a share, so many blocks of a pass are timed."""
         if plan.store == "landmarks":
-            return self._from_landmarks_steps(graph, plan, eigensolve)
+            return self._from_landmarks_steps(graph, plan, eigensolve, bent=bent)
         measured = None if share is None or plan.algorithm == "floyd" else _measured(_source(graph, plan), share)
         stored = plan.store != "streamed"
-        chosen = 0.0 if plan.elimination is None else ORDERED * graph.edges
+        chosen = 0.0 if plan.elimination is None else rates().ordered * graph.edges
         steps = [Step("paths", plan.reason, chosen + (plan.cost.seconds if stored else 0.0), plan.memory,
                       measured if stored else None, REMEDY, square=stored)]
         if plan.elimination is not None:
             steps += [Step("elimination", "in nested-dissection order", plan.cost.preparation, plan.memory,
                            remedy=REMEDY, square=stored)]
         if stored:
-            return [*steps, *gower_steps(graph.size**2, plan.memory, REMEDY, square=True),
+            return [*steps, *gower_steps(graph.size**2, plan.memory, REMEDY, square=True, bent=bent),
                     eigensolve.step(graph.size, allowed(), plan.memory, remedy=REMEDY, square=True)]
         held = WIDTH * (2.0 * (PASSES + 1) + BESIDE) + LANDMARKS + (WIDTH + 1) * (allowed() + AHEAD + 1)
         whole = 3.0 * graph.size if eigensolve.components == "all" else 0.0
@@ -106,9 +107,10 @@ class Paths(Options):
                              plan.memory + 8.0 * graph.size * max(held, whole),
                              None if measured is None else plan.passes * measured, REMEDY)]
 
-    def _from_landmarks_steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve) -> list[Step]:
+    def _from_landmarks_steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, *, bent: bool,
+                              ) -> list[Step]:
         return [Step("paths", plan.reason, plan.seconds, 3 * plan.memory, remedy=FEWER),
-                *gower_steps(plan.landmarks * graph.size, 3 * plan.memory, FEWER),
+                *gower_steps(plan.landmarks * graph.size, 3 * plan.memory, FEWER, bent=bent),
                 eigensolve.step(plan.landmarks, allowed(), plan.memory + 8.0 * plan.landmarks**2, remedy=FEWER),
                 landmark_step(plan.landmarks, graph.size)]
 

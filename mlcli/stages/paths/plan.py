@@ -5,11 +5,11 @@ from typing import Literal
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.rates import going_by
 from mlcli.base.threads import allowed
 from mlcli.errors import ConfigError
 from mlcli.native import Precision as Kind
 from mlcli.native import available as native_available
-from mlcli.native import describe
 from mlcli.stages.algebra import ordering
 from mlcli.stages.algebra.costs import PASSES, WHOLE, Cost, dijkstra_cost, elimination_cost, floyd_cost
 from mlcli.stages.graph.graph import Graph
@@ -54,7 +54,8 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
     if precision == "float32":
         algorithm = _in_single_precision(algorithm)
     elimination = _elimination(graph, algorithm)
-    costs = _costs(graph, elimination)
+    with going_by(None):  # so that no file with rates changes the choice
+        costs = _costs(graph, elimination)
     chosen = min(costs.values(), key=lambda c: c.preparation + c.seconds) if algorithm == "auto" else costs[algorithm]
     stored = _store(graph.size, store, chosen, compute)
     narrow = precision == "float32" or (precision == "auto" and stored == "streamed")
@@ -66,7 +67,8 @@ def plan_paths(graph: Graph, algorithm: Algorithm, store: Store, precision: Prec
     reason = (f"{chosen.algorithm}, {stored}{held}, {kind}: a pass over {graph.size} points and {graph.edges} "
               f"edges is predicted at {chosen.seconds + chosen.preparation:.2g} s" + (f" ({others})" if others else ""))
     memory = _memory(graph, stored, kind, eliminated, keep)
-    return PathPlan(chosen.algorithm, stored, kind, chosen, memory, reason, eliminated, keep)
+    expected = _costs(graph, elimination)[chosen.algorithm]
+    return PathPlan(chosen.algorithm, stored, kind, expected, memory, reason, eliminated, keep)
 
 
 def _in_single_precision(algorithm: Algorithm) -> Algorithm:
@@ -111,7 +113,7 @@ def _costs(graph: Graph, elimination: Analysis | None) -> dict[str, Cost]:
              "floyd": floyd_cost(graph.size, threads, native)}
     if elimination is not None:
         work = elimination.native
-        costs["elimination"] = elimination_cost(graph.size, work.relaxations("float32"), work.work, describe(), threads)
+        costs["elimination"] = elimination_cost(graph.size, work.relaxations("float32"), work.work, threads)
     return costs
 
 

@@ -5,6 +5,7 @@ from typing import Protocol
 
 import numpy as np
 
+from mlcli.base.anchors import FEW_COLUMNS
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
@@ -14,7 +15,6 @@ from mlcli.base.scaling import Unit, constant
 from mlcli.base.stage import unheard
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.stages.algebra.distances import (
-    FEW_COLUMNS,
     Moved,
     between,
     by_differences,

@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import SPARSE
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Joined
+from mlcli.base.rates import rates
 from mlcli.base.stage import note, stage
-from mlcli.base.steps import Step
+from mlcli.base.steps import Step, repeated
 from mlcli.base.stored import result
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array, Indices
@@ -45,6 +47,7 @@ UNBOUNDED = ", which could drift apart without end: the unfolding is unbounded"
 GIVE = 0.1  # share of the tolerance that distances may give way by where they are kept
 SOFTNESS = 0.03  # by default
 USUAL = 25  # iterations of most programs
+SYSTEMS, CALLS = 5.0, 200  # systems that are factored in an iteration, and its small calls
 
 
 @result("unfold")
@@ -105,12 +108,14 @@ class Unfolding:
         count = self._vectors(pairs)
         if count:
             unknowns = count * (count + 1) / 2
-            return Step("unfold", f"semidefinite program over {count} vectors, {pairs} pairs, about {USUAL} iterations",
-                        USUAL * (pairs * unknowns**2 + unknowns**3 / 3) / rate, _basis_memory(pairs, count),
-                        remedy="set method.basis lower")
-        work = pairs**3 / 3 + 2.0 * pairs**2 * size + 20.0 * size**3
-        return Step("unfold", f"semidefinite program over {pairs} pairs, about {USUAL} iterations", USUAL * work / rate,
-                    _whole_memory(pairs, size), remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
+            each = (pairs * unknowns**2 + unknowns**3 / 3) / rate + CALLS * rates().called
+            return repeated("unfold", f"semidefinite program over {count} vectors, {pairs} pairs", each,
+                            _basis_memory(pairs, count), usual=USUAL, most=self.limit, needs=SPARSE,
+                            remedy="set method.basis lower")
+        work = SYSTEMS * pairs**3 / 3 + 4.0 * pairs**2 * size + 60.0 * size**3
+        return repeated("unfold", f"semidefinite program over {pairs} pairs", work / rate + CALLS * rates().called,
+                        _whole_memory(pairs, size), usual=USUAL, most=self.limit, needs=SPARSE,
+                        remedy=f"use fewer neighbors, or set method.basis={VECTORS}")
 
     def _vectors(self, pairs: int) -> int:
         """How many vectors the basis has, 0 for none."""

@@ -1,0 +1,25 @@
+"""What a process uses before it holds any data: the program, its libraries, its threads. Imports nothing heavy.
+
+Sizes are resident memory, measured in fresh processes (`benchmarks/plan.py`).
+"""
+
+import sys
+from collections.abc import Iterable
+
+MIB = 2**20
+PROGRAM = 64 * MIB  # the interpreter, NumPy, the options and the stages
+CHECKS = 8 * MIB  # what measures, draws and certifies, with its small arrays
+THREAD = 3 * MIB  # a further thread, with its share of OpenBLAS's buffers
+LINEAR, SPARSE, OPTIMIZE = "scipy.linalg", "scipy.sparse", "scipy.optimize"  # each loads the ones before it
+ALL = "scipy"  # what is loaded with the optimizers
+ARROW, JAX = "pyarrow", "jax"
+LIBRARIES = {LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
+BESIDE = {ARROW: 36 * MIB, JAX: 280 * MIB}
+LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0}  # of the seconds of a start
+
+
+def resident(threads: int, needs: Iterable[str] = ()) -> int:
+    """The bytes that a run without data uses: with so many threads, what is loaded, and what its stages will load."""
+    names = {*needs, *(name for name in (*LIBRARIES, *BESIDE) if name in sys.modules)}
+    scipy = max((LIBRARIES[name] for name in names & LIBRARIES.keys()), default=0)
+    return PROGRAM + CHECKS + THREAD * (threads - 1) + scipy + sum(BESIDE[name] for name in names & BESIDE.keys())
