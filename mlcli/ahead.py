@@ -129,7 +129,7 @@ class Start:
 
     def finished(self, input: Input, embedding: Table, projector: Projector | None) -> Finished:
         """What a run from here holds for later use: new rows are read as those of the first input were."""
-        here = Finished(kind=input.kind, id_name=text_names(embedding)[0],
+        here = Finished(kind=input.gives, id_name=text_names(embedding)[0],
                         trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
                         categories=self.source.categories, reductions=self.reductions,
                         preparation=self.prepared.preparation, projector=projector)

@@ -19,9 +19,9 @@ class Input(Options):
 
     path: str = option(
         ..., "The file to read, or the directory of a finished run; - is CSV on standard input.", min_length=1)
-    kind: Literal["features", "dissimilarities", "kernel", "covariance", "graph"] = option(
-        "features", "What the numbers are: coordinates of points, one number for every two points, the covariance "
-        "(or correlation) of every two columns, or one for every two points that an edge joins.")
+    kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
+        "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
+        "how every two columns vary together, or one number for every two points that an edge joins.")
     format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip", "mtx"] = option(
         "auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows.")
@@ -66,6 +66,11 @@ class Input(Options):
         """Whether the numbers stand for pairs of points, or of columns."""
         return self.kind not in ("features", "graph")
 
+    @property
+    def gives(self) -> str:
+        """The kind of table that methods are given: a correlation matrix is the covariance of standardized columns."""
+        return "covariance" if self.kind == "correlation" else self.kind
+
 
 def require_bare(input: Input) -> None:
     """Refuses all options but the path, for a run says itself how it is read; raises ConfigError."""
@@ -88,7 +93,7 @@ def check(input: Input) -> None:
         _refuse("the decimal point and the separator are the same character", "input.decimal")
     if input.squared and input.kind != "dissimilarities":
         _refuse(f"squared has no use with kind {input.kind}", "input.squared")
-    if input.observations is not None and input.kind != "covariance":
+    if input.observations is not None and input.gives != "covariance":
         _refuse(f"observations has no use with kind {input.kind}", "input.observations")
     if input.edges != "lengths" and input.kind != "graph":
         _refuse(f"edges has no use with kind {input.kind}", "input.edges")
