@@ -39,6 +39,7 @@ FLAGS = {
     "graph": Flag("input.kind", ("--graph",), "graph", "DATA holds the edges of a graph."),
     "id_column": Flag("input.id_column", ("--id-column",)),
     "label_column": Flag("input.label_columns", ("--label-column",)),
+    "labels": Flag("input.labels.path", ("--labels",)),
     "view": Flag("input.view.path", ("--view",)),
     "columns": Flag("input.columns", ("--columns",)),
     "transpose": Flag("input.transpose", ("--transpose",), True),

@@ -16,6 +16,7 @@ from mlcli.data.formats import format_of, separator_of
 from mlcli.data.graphs import graph_table
 from mlcli.data.header import Head
 from mlcli.data.input import Input, check
+from mlcli.data.labels import labeled
 from mlcli.data.layout import Layout, crossed_layout, features_layout, square_layout
 from mlcli.data.match import matched_columns, matched_points
 from mlcli.data.npy import read_npy
@@ -61,10 +62,11 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
         format = format_of(file, input)
         source = Source(input.path, file.digest, file.size, format)
         if input.kind == "graph":
-            return graph_table(file, input, source, compute)
+            return labeled(graph_table(file, input, source, compute), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
-        return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
+        table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
+        return labeled(table, input, compute)
 
 
 def _with_categories(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
@@ -98,9 +100,11 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
         sheet = coded(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
         source = Source(input.path, file.digest, file.size, format)
         if input.square:
-            return _table(sheet, matched_points(sheet, points, input), points, input, source)
-        wanted = tuple(columns)
-        return _table(sheet, matched_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+            values, wanted = matched_points(sheet, points, input), points
+        else:
+            wanted = tuple(columns)
+            values = matched_columns(sheet, wanted, input.path, "column")
+        return labeled(_table(sheet, values, wanted, input, source), input, compute)
 
 
 @stage("read")

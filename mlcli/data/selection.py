@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
-from mlcli.data.input import Input, WithCategories
+from mlcli.data.input import AllTexts, Input, WithCategories
 from mlcli.data.wording import duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
 
@@ -50,6 +50,8 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
 
     Columns of `words` that nothing names are labels, unless columns are chosen or words stand for categories.
     """
+    if isinstance(input, AllTexts):
+        return _all_texts(names, input)
     _require_names(names, row_names, input.path)
     positions = {name: column for column, name in enumerate(names)}
     id = row_names if input.id_column is None else _position(input.id_column, positions, "input.id_column")
@@ -64,6 +66,13 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
     categories = tuple(_position(name, positions, "input.columns") for name in texts)
     return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories), categories,
                   unnamed)
+
+
+def _all_texts(names: Sequence[str], input: Input) -> Choice:
+    """Every column as text; the one without a name, where there is one, is called id."""
+    names = tuple(name or "id" for name in names)
+    _require_names(names, None, input.path)
+    return Choice(names, None, (), (), tuple(range(len(names))))
 
 
 def _require_names(names: Sequence[str], row_names: int | None, path: str) -> None:
