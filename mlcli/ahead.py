@@ -129,7 +129,7 @@ class Start:
 
     def finished(self, input: Input, embedding: Table, projector: Projector | None) -> Finished:
         """What a run from here holds for later use: new rows are read as those of the first input were."""
-        here = Finished(kind=input.kind, id_name=text_names(embedding)[0],
+        here = Finished(kind=input.gives, id_name=text_names(embedding)[0],
                         trained=() if input.kind == "features" else embedding.ids, transpose=input.transpose,
                         categories=self.source.categories, reductions=self.reductions,
                         preparation=self.prepared.preparation, projector=projector)
@@ -191,7 +191,7 @@ def remembered(config: RunConfig, reader: Reader) -> Table:
 def state_of(input: Input) -> tuple[tuple[int, ...] | None, ...]:
     """What changes when the files of an input do; None for one that is not a regular file."""
     states: list[tuple[int, ...] | None] = []
-    for path in map(Path, filter(None, (input.path, input.view.path))):
+    for path in map(Path, filter(None, (input.path, input.view.path, input.labels.path))):
         known = path.stat() if is_there(path) and path.is_file() else None
         states.append(known and (known.st_dev, known.st_ino, known.st_size, known.st_mtime_ns, known.st_ctime_ns))
     return tuple(states)

@@ -11,17 +11,21 @@ from mlcli.base.threads import threads_limited
 from mlcli.base.types import Indices
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.errors import ConfigError, DataError
-from mlcli.readback import finished
+from mlcli.readback import finished, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, aligned, side_by_side
 from mlcli.report.contents import Contents
 
 FEWEST = 2  # rows that a comparison needs
 
 
-def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: int) -> Comparison:
-    """Compares finished runs over the rows that all of them have; raises what `finished` does, and DataError."""
+def compare(folders: Sequence[str], *, neighbors: int, label: str | None, seed: int,
+            labels: str | None = None) -> Comparison:
+    """Compares finished runs over the rows that all of them have; raises what `finished` does, and DataError.
+
+    With `labels`, those of a file stand before the first run's own.
+    """
     with threads_limited(Compute().thread_count()):
-        return side_by_side(*sides_of(folders, folders, label), neighbors, np.random.default_rng(seed))
+        return side_by_side(*sides_of(folders, folders, label, labels), neighbors, np.random.default_rng(seed))
 
 
 def align(folders: Sequence[str], names: Sequence[str], label: str | None) -> Comparison:
@@ -31,9 +35,10 @@ def align(folders: Sequence[str], names: Sequence[str], label: str | None) -> Co
 
 
 def sides_of(folders: Sequence[str], names: Sequence[str], label: str | None,
-             ) -> tuple[list[Side], list[str], dict[str, list[str]]]:
+             labels: str | None = None) -> tuple[list[Side], list[str], dict[str, list[str]]]:
     """Finished runs over the rows that all have: each under its name, the rows' ids, and the first run's labels."""
     runs = [finished(Path(folder)) for folder in folders]
+    runs[0] = with_labels(runs[0], labels)
     first = runs[0].embedding
     if label is not None and label not in first.labels:
         raise ConfigError("COMPARE-LABEL", f"the first run has no label column {label[:80]!r}",

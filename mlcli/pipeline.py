@@ -211,6 +211,8 @@ def certificate_text(result: Run, certificate: Certificate, files: dict[str, dic
                               "files": {name: known for name, known in files.items() if name != names.CONFIG}}
     if other := result.source.view and result.source.view.source:
         hashes["input"]["view"] = {"sha256": other.sha256}
+    if labels := result.source.labels_source:
+        hashes["input"]["labels"] = {"sha256": labels.sha256}
     return json_text({**document, "facts": {**document["facts"], **hashes}})
 
 

@@ -1,6 +1,7 @@
 """A run directory read back: what its report shows, and what `compare` sets side by side."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from mlcli.config.layers import from_file
 from mlcli.config.report_options import Report
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
+from mlcli.data.label_file import LabelFile
+from mlcli.data.labels import labels_of, read_labels
 from mlcli.data.read import read
 from mlcli.data.table import Table
 from mlcli.errors import ConfigError
@@ -122,14 +125,25 @@ def finished(folder: Path) -> Contents:
     return contents(folder, manifest, config, table)
 
 
-def render_again(folder: Path, *, title: str | None, label: str | None, image: str | None = None) -> Path:
-    """Writes a finished run's report.html anew and returns its path.
+def with_labels(run: Contents, path: str | None) -> Contents:
+    """A finished run with the labels of a file before its own, where one is given."""
+    if path is None:
+        return run
+    table = run.embedding
+    found = labels_of(table.ids, "", read_labels(LabelFile(path=path)))
+    others = {name: texts for name, texts in table.labels.items() if name not in found}
+    return replace(run, embedding=replace(table, labels={**found, **others}))
 
-    Raises ConfigError for an unknown label or a shape that no row has, and OutputRefused where another run takes its
-    place meanwhile.
+
+def render_again(folder: Path, *, title: str | None, label: str | None, image: str | None = None,
+                 labels: str | None = None) -> Path:
+    """Writes a finished run's report.html anew and returns its path; with `labels`, colored by those of a file.
+
+    Raises ConfigError for an unknown label or a shape that no row has, what reading the file does, and OutputRefused
+    where another run takes its place meanwhile.
     """
     listed = manifest_bytes(folder)
-    run = finished(folder)
+    run = with_labels(finished(folder), labels)
     if label is not None and label not in run.embedding.labels:
         known = ", ".join(list(run.embedding.labels)[:10]) or "none"
         raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",

@@ -113,7 +113,10 @@ def moved(config: RunConfig, known: dict[str, Any], given: str | None, view: str
     first = found(first, known) if given is None else given
     if other.path is not None:
         other = other.replace(path=found(other.path, known.get("view") or {}) if view is None else view)
-    return config.replace(input=config.input.replace(path=first, view=other))
+    labels = config.input.labels
+    if labels.path is not None:
+        labels = labels.replace(path=found(labels.path, known.get("labels") or {}))
+    return config.replace(input=config.input.replace(path=first, view=other, labels=labels))
 
 
 def found(path: str, known: dict[str, Any]) -> str:
@@ -121,16 +124,13 @@ def found(path: str, known: dict[str, Any]) -> str:
     return path if path == "-" or is_there(Path(path)) else known.get("absolute") or path
 
 
-def lay(path: str, known: dict[str, Any]) -> str:
-    """Where a file lay whose path was given relative to another directory; earlier runs have it in config.yaml."""
-    return path if Path(path).is_absolute() else str(known.get("path", path))
-
-
 def input_state(config: RunConfig, known: dict[str, Any]) -> str:
-    """Whether the input, with its second view, is still what the run read."""
+    """Whether the input, with its second view and its labels, is still what the run read."""
     states = [file_state(config.input.path, known)]
     if config.input.view.path is not None:
         states.append(file_state(config.input.view.path, known.get("view") or {}))
+    if config.input.labels.path is not None:
+        states.append(file_state(config.input.labels.path, known.get("labels") or {}))
     return next((state for state in ("missing", "changed") if state in states), "unchanged")
 
 

@@ -9,7 +9,7 @@ from mlcli.ahead import reduced, source_of
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.inputs import Features as Points
-from mlcli.base.stage import running
+from mlcli.base.stage import note, running
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.checkup.concentration import concentration_of
@@ -25,6 +25,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.categories import require_unchanged
 from mlcli.data.prepare import Prepare
 from mlcli.data.read import as_found
+from mlcli.data.resemblance import resemblance
 from mlcli.data.square import look_like_similarities
 from mlcli.data.symmetry import merge
 from mlcli.data.table import Table
@@ -44,7 +45,7 @@ def check(config: RunConfig) -> Report:
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
-        table, _ = source_of(config, as_found)
+        config, table = as_what_it_is(config, source_of(config, as_found)[0])
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
         if table.graph is not None:
             config.prepare.apply(table)  # refuses options without a use
@@ -57,6 +58,17 @@ def check(config: RunConfig) -> Report:
             report = (_of_dissimilarities(report, table, config, neighbors) if table.kind == "dissimilarities"
                       else replace(report, kernel=kernel_of(table.values, table.ids)))
     return replace(report, findings=tuple(findings_of(report, config, table)))
+
+
+def as_what_it_is(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
+    """The table as the matrix of pairs that it looks like, where no kind was said; with the options that say so."""
+    looks = None if config.input.chosen("kind") or config.input.transpose else resemblance(table)
+    if looks is None:
+        return config, table
+    note("N-KIND", f"the table looks like {looks.what} and is examined as one; give --kind features if its rows are "
+         "points all the same", kind=looks.kind)
+    config = config.replace(input=config.input.replace(kind=looks.kind))
+    return config, source_of(config, as_found)[0]
 
 
 def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:

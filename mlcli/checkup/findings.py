@@ -32,7 +32,7 @@ def _of_metric(report: Report, table: Table) -> Iterator[Finding]:
         yield _of_unknown(metric.missing)
     elif look_like_similarities(table.values):
         yield Finding("C-SIMILARITIES", "error", "these look like similarities: every row has its largest number on "
-                      "the diagonal", "give --set input.kind=kernel, or turn them into dissimilarities")
+                      "the diagonal", "give --kind kernel, or turn them into dissimilarities")
         return
     if metric.nonnegative.violations:
         yield Finding("C-NEGATIVE", "error", f"{counted(metric.nonnegative.violations, 'pair')} below zero, "

@@ -20,14 +20,16 @@ Output = Annotated[str | None, typer.Option("-o", "--output", metavar="FILE", sh
 Neighbors = Annotated[int, typer.Option("-k", "--neighbors", min=1, help="Size of the neighborhoods compared.")]
 Label = Annotated[str | None, typer.Option("--label-column", show_default=False, help=(
     "The first run's label column that colors the page (default: its first)."))]
+Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
+    "A file with labels of the rows, joined by id, or row by row."))]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of the samples taken of many rows.")]
 LEADING = 5  # eigenvalues in the table
 HEAD = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
 
 
 def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, label_column: Label = None,
-            seed: Seed = 0, force: behavior.Force = False, quiet: behavior.Quiet = False, json: behavior.Json = False,
-            progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
+            labels: Labels = None, seed: Seed = 0, force: behavior.Force = False, quiet: behavior.Quiet = False,
+            json: behavior.Json = False, progress: behavior.Progress = None, debug: behavior.Debug = False) -> None:
     """Compare finished runs: shapes, spans, neighbors, spectra.
 
     \b
@@ -47,7 +49,7 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
     if output is not None:
         refuse_existing(output, force)
     with watching(mode_of(progress), quiet, tell=not json):
-        comparison = comparing.compare(runs, neighbors=neighbors, label=label_column, seed=seed)
+        comparison = comparing.compare(runs, neighbors=neighbors, label=label_column, labels=labels, seed=seed)
         document = comparison.document()
     if output is not None:
         from mlcli.readback import encoded

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from mlcli.exploring.examine import Examined
     from mlcli.report.exploration.contents import Exploration
 
-FLAGS = ("dissimilarities", "graph", "id_column", "label_column", "columns", "transpose", "transform", "top_variance",
+FLAGS = ("kind", "dissimilarities", "graph", "id_column", "label_column", "labels", "columns", "transpose", "transform",
          "scale", "reduce", "metric", "output", "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows

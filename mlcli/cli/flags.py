@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.config.describe import LIST, TAG, Row, unique
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import described
+from mlcli.errors import UsageError
 from mlcli.methods import METHODS
 
 
@@ -32,11 +33,13 @@ FLAGS = {
     "paths": Flag("method.paths.algorithm", ("--paths",)),
     "metric": Flag("method.metric.name", ("--metric",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
+    "kind": Flag("input.kind", ("--kind",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
                             "DATA holds one number for every two points."),
     "graph": Flag("input.kind", ("--graph",), "graph", "DATA holds the edges of a graph."),
     "id_column": Flag("input.id_column", ("--id-column",)),
     "label_column": Flag("input.label_columns", ("--label-column",)),
+    "labels": Flag("input.labels.path", ("--labels",)),
     "view": Flag("input.view.path", ("--view",)),
     "columns": Flag("input.columns", ("--columns",)),
     "transpose": Flag("input.transpose", ("--transpose",), True),
@@ -120,12 +123,16 @@ def metavar(described: list[Row]) -> str:
 
 def layer_of(values: Mapping[str, Any]) -> Layer:
     """What the flags that were given say."""
-    layer = Layer()
+    layer, set_by = Layer(), dict[str, tuple[str, Any]]()
     for name, given in values.items():
         if given is None or given is False:
             continue
         flag = FLAGS[name]
         given = value_for(flag, given)
+        other, same = set_by.setdefault(flag.path, (flag.names[0], given))
+        if same != given:
+            raise UsageError("FLAGS-DIFFER", f"{other} asks for {same}, and {flag.names[0]} for {given}",
+                             where=flag.path, hint="leave one of the two out")
         whole = isinstance(given, dict)  # a section in full, whose name alone the flag takes otherwise
         path = flag.path.removesuffix(f".{TAG}") if whole else flag.path
         layer = assignment(path, given, flag.names[0], other=flag.also).over(layer)

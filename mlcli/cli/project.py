@@ -11,7 +11,7 @@ from mlcli.cli.reuse_options import Assignments, Format, Output, Run, put_to_use
 New = Annotated[str, typer.Argument(metavar="NEW", show_default=False, help="The new points; - is standard input.")]
 
 
-@with_flags("id_column", "label_column", "threads", "memory_limit")
+@with_flags("id_column", "label_column", "labels", "threads", "memory_limit")
 def project(run: Run, new: New, *, output: Output = "-", format: Format = None, assignments: Assignments = None,
             force: behavior.Force = False, quiet: behavior.Quiet = False, progress: behavior.Progress = None,
             debug: behavior.Debug = False, **flags: Any) -> None:

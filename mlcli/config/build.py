@@ -25,8 +25,8 @@ from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
 
-UNASKED = ("output", "input.path", "input.view.path", "compute.threads", "compute.memory_limit", "compute.cache",
-           "compute.cache_limit")
+UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "compute.threads", "compute.memory_limit",
+           "compute.cache", "compute.cache_limit")
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
 

@@ -10,7 +10,7 @@ from mlcli.config.report_options import Report
 from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
 from mlcli.errors import ConfigError
-from mlcli.methods import AnyMethod
+from mlcli.methods import AnyMethod, accepting
 from mlcli.methods.pca import PCA
 
 
@@ -27,25 +27,34 @@ class RunConfig(Options):
 
     def require_fitting(self) -> None:
         """Raises ConfigError where the method does not accept what input and preparation give."""
-        self.method.require_kind(self.input.kind, self.prepare.missing)
-        self.method.require_products(self.report.keep, self.input.kind, "report.keep")
+        self._require_kind()
+        self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
-        self.method.require_products(drawn, self.input.kind, "report.draw_graph")
+        self.method.require_products(drawn, self.input.gives, "report.draw_graph")
         if self.report.image is not None:
-            self.method.require_decoder(self.input.kind, "report.image")
+            self.method.require_decoder(self.input.gives, "report.image")
         written = [f"report.{name}" for name in ("keep", "draw_graph", "image") if getattr(self.report, name)]
         written += [f"method.{name}" for name in self.method.tables()]
         if self.output == "-" and written:
             name = written[0].partition(".")[2]
             raise ConfigError("UNUSED", f"{name} was chosen and standard output takes the embedding alone",
                               where=written[0], hint="leave it out, or give a directory (-o)")
-        if self.output == "-" and self.input.kind == "covariance":
+        if self.output == "-" and self.input.gives == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")
 
+    def _require_kind(self) -> None:
+        """Raises ConfigError where the method does not take this kind of input, with the methods that do."""
+        try:
+            self.method.require_kind(self.input.gives, self.prepare.missing)
+        except ConfigError as error:
+            if error.code == "E-KIND":
+                error = error.changed(hint=f"choose a method that does: {', '.join(accepting(self.input.gives))}")
+            raise error from None
+
     def draws_decoder(self, columns: int) -> bool:
         """Whether the report shows what the method's decoder makes of coordinates, for so many features."""
-        return self.method.leads_back(self.input.kind) and self.report.draws(columns)
+        return self.method.leads_back(self.input.gives) and self.report.draws(columns)
 
 
 @cache

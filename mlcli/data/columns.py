@@ -105,7 +105,7 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     labels = {choice.names[column]: tuple(taken.texts[choice.names[column]]) for column in choice.texts}
     ids = None if choice.id is None else tuple(taken.texts[choice.id_name])
     id_name = "" if choice.id_name == PANDAS_INDEX else choice.id_name
-    return Sheet(taken.values, choice.columns, True, ids, id_name, labels)
+    return Sheet(taken.values, choice.columns, True, ids, id_name, labels, words=choice.word_names)
 
 
 def choose_columns(file: Columnar, input: Input) -> Choice:
@@ -114,7 +114,8 @@ def choose_columns(file: Columnar, input: Input) -> Choice:
     row_names = names.index(PANDAS_INDEX) if names.count(PANDAS_INDEX) == 1 else None
     if row_names is None and input.square and names and is_text(file.types[0]):
         row_names = 0
-    return choose(names, input, row_names)
+    words = [] if input.square else [column for column, kind in enumerate(file.types) if is_text(kind)]
+    return choose(names, input, row_names, words)
 
 
 def _wanted(choice: Choice) -> list[str]:

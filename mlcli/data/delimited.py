@@ -137,4 +137,5 @@ def _sheet(layout: Layout, filled: Rows) -> Sheet:
     labels = {name: tuple(texts) for name, texts in filled.labels.items()}
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,
                  None if layout.choice.id is None else tuple(filled.ids),
-                 layout.choice.id_name if layout.named else "", labels)
+                 layout.choice.id_name if layout.named else "", labels,
+                 words=layout.choice.word_names)

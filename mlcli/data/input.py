@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Strict, field_validator
 
 from mlcli.base.options import Options, option
+from mlcli.data.label_file import LabelFile
 from mlcli.data.views import View
 from mlcli.data.wording import duplicates, listed
 from mlcli.errors import ConfigError
@@ -19,9 +20,9 @@ class Input(Options):
 
     path: str = option(
         ..., "The file to read, or the directory of a finished run; - is CSV on standard input.", min_length=1)
-    kind: Literal["features", "dissimilarities", "kernel", "covariance", "graph"] = option(
-        "features", "What the numbers are: coordinates of points, one number for every two points, the covariance "
-        "(or correlation) of every two columns, or one for every two points that an edge joins.")
+    kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
+        "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
+        "how every two columns vary together, or one number for every two points that an edge joins.")
     format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip", "mtx"] = option(
         "auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows.")
@@ -41,6 +42,7 @@ class Input(Options):
         None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
     transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
     squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
+    labels: LabelFile = LabelFile()
     view: View = View()
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
     decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
@@ -59,12 +61,17 @@ class Input(Options):
         """How to read the second view: in the conventions of the first."""
         view = self.view
         return self.replace(path=view.path, format=view.format, id_column=view.id_column or self.id_column,
-                            label_columns=(), columns=view.columns, key=view.key, view=View())
+                            label_columns=(), columns=view.columns, key=view.key, view=View(), labels=LabelFile())
 
     @property
     def square(self) -> bool:
         """Whether the numbers stand for pairs of points, or of columns."""
         return self.kind not in ("features", "graph")
+
+    @property
+    def gives(self) -> str:
+        """The kind of table that methods are given: a correlation matrix is the covariance of standardized columns."""
+        return "covariance" if self.kind == "correlation" else self.kind
 
 
 def require_bare(input: Input) -> None:
@@ -73,6 +80,10 @@ def require_bare(input: Input) -> None:
         if name != "path" and getattr(input, name) != field.default:
             raise ConfigError("INPUT-OPTION", f"{name} has no use with a run directory, whose embedding is the input",
                               where=f"input.{name}", hint="leave it out, or give a file")
+
+
+class AllTexts(Input):
+    """An input all of whose columns are read as text."""
 
 
 class WithCategories(Input):
@@ -88,7 +99,7 @@ def check(input: Input) -> None:
         _refuse("the decimal point and the separator are the same character", "input.decimal")
     if input.squared and input.kind != "dissimilarities":
         _refuse(f"squared has no use with kind {input.kind}", "input.squared")
-    if input.observations is not None and input.kind != "covariance":
+    if input.observations is not None and input.gives != "covariance":
         _refuse(f"observations has no use with kind {input.kind}", "input.observations")
     if input.edges != "lengths" and input.kind != "graph":
         _refuse(f"edges has no use with kind {input.kind}", "input.edges")
@@ -104,6 +115,7 @@ def check(input: Input) -> None:
     if input.transpose and input.label_columns:
         _refuse("label columns have no use with transpose, where columns are points", "input.label_columns")
     _check_view(input)
+    _check_labels(input)
     again = duplicates(input.label_columns)
     if again:
         _refuse(f"label columns are named more than once: {listed(again)}", "input.label_columns")
@@ -130,6 +142,16 @@ def _check_view(input: Input) -> None:
         _refuse(f"a second view has no use with kind {input.kind}", "input.view.path")
     if input.view.path == input.path == "-":
         _refuse("both views are standard input", "input.view.path")
+
+
+def _check_labels(input: Input) -> None:
+    """Refuses labels of columns that are no points, and options of a file of labels without the file."""
+    if input.labels.path is None and input.labels != LabelFile():
+        _refuse("options of a file of labels are given, and no file: input.labels.path is missing", "input.labels")
+    if input.labels.path is not None and input.gives == "covariance":
+        _refuse(f"labels have no use with kind {input.kind}, which holds no points", "input.labels.path")
+    if input.labels.path == "-":
+        _refuse("a file of labels is not read from standard input", "input.labels.path")
 
 
 def _check_encoding(input: Input) -> None:

@@ -11,6 +11,7 @@ from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import numbered
 from mlcli.data.text import Text
 from mlcli.data.wording import place
+from mlcli.data.words import records_below, recurs, word_columns
 from mlcli.errors import DataError
 
 
@@ -32,12 +33,16 @@ class Layout:
 def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout:
     """The layout of points with coordinates; `known` are columns that a header must have, numbers or not."""
     expected = text.input.header == "auto" and bool(known) and set(known) <= set(head.cells)
-    if not expected and not holds_names(text, head.cells):
+    below = records_below(text, head)
+    words = word_columns(below, text.input.decimal)
+    named = holds_names(text, head.cells) and not (
+        text.input.header == "auto" and head.cells[0] and recurs(head.cells, below, words))
+    if not expected and not named:
         if not known:
             tell_of_no_header(text, head.cells)
-        return _headless(head, choose(numbered("x", len(head.cells)), text.input))
+        return _headless(head, choose(numbered("x", len(head.cells)), text.input, words=words))
     row_names = 0 if head.cells[0] == "" and len(head.cells) > 1 else None
-    choice = choose(head.cells, text.input, row_names)
+    choice = choose(head.cells, text.input, row_names, words)
     if not expected:
         warn_of_numbers(text, head.cells)
     if row_names is not None and choice.id != row_names:

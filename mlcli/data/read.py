@@ -16,18 +16,21 @@ from mlcli.data.formats import format_of, separator_of
 from mlcli.data.graphs import graph_table
 from mlcli.data.header import Head
 from mlcli.data.input import Input, check
+from mlcli.data.labels import labeled
 from mlcli.data.layout import Layout, crossed_layout, features_layout, square_layout
 from mlcli.data.match import matched_columns, matched_points
 from mlcli.data.npy import read_npy
 from mlcli.data.npz import read_npz
 from mlcli.data.parquet import read_parquet
 from mlcli.data.phylip import read_phylip
+from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.source import Opened, opened
 from mlcli.data.square import checked, square_matrix
 from mlcli.data.table import Source, Table
 from mlcli.data.text import Text
 from mlcli.data.views import of_second_view
+from mlcli.data.words import with_row_names
 from mlcli.errors import ConfigError, DataError
 
 ARRAYS = ("npy", "npz")  # formats without names of columns
@@ -40,12 +43,14 @@ READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
 def read(input: Input, compute: Compute | None = None, categories: bool = False) -> Table:
     """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched.
 
-    With `categories`, columns of text that the input names stand for categories.
+    With `categories`, columns of text that the input names stand for categories. Raises DataError also for a matrix
+    of pairs that nobody said to be one.
     """
     table = as_found(input, compute, categories)
     if input.view.path is not None:
         with of_second_view():
             return replace(table, view=as_found(input.second(), compute))
+    refuse_resemblance(table, input)
     return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
 
 
@@ -57,16 +62,17 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
         format = format_of(file, input)
         source = Source(input.path, file.digest, file.size, format)
         if input.kind == "graph":
-            return graph_table(file, input, source, compute)
+            return labeled(graph_table(file, input, source, compute), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
-        return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
+        table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
+        return labeled(table, input, compute)
 
 
 def _with_categories(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
     """What the file holds, with chosen columns of text as categories."""
     try:
-        return read_sheet(file, input, format, compute, layout)
+        return read_sheet(file, as_texts(input, ()), format, compute, layout)
     except DataError as error:
         if not error.columns or input.transpose:
             raise
@@ -94,9 +100,11 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
         sheet = coded(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
         source = Source(input.path, file.digest, file.size, format)
         if input.square:
-            return _table(sheet, matched_points(sheet, points, input), points, input, source)
-        wanted = tuple(columns)
-        return _table(sheet, matched_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+            values, wanted = matched_points(sheet, points, input), points
+        else:
+            wanted = tuple(columns)
+            values = matched_columns(sheet, wanted, input.path, "column")
+        return labeled(_table(sheet, values, wanted, input, source), input, compute)
 
 
 @stage("read")
@@ -126,8 +134,8 @@ def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, co
 def read_sheet(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
     """What the file of a format holds."""
     if format in READERS:
-        return READERS[format](file, input, compute)
-    return read_delimited(file, input, separator_of(input, format), compute, layout)
+        return with_row_names(READERS[format](file, input, compute))
+    return with_row_names(read_delimited(file, input, separator_of(input, format), compute, layout))
 
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
@@ -149,7 +157,7 @@ def _points_as_rows(sheet: Sheet, input: Input) -> Sheet:
 def square_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of one number for every two points."""
     values, ids = square_matrix(sheet, input)
-    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.kind, source,
+    return Table(values, ids, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
                  observations=input.observations)
 
 
@@ -157,7 +165,7 @@ def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, 
     """The table with the rows' own ids, which must be unique."""
     ids = sheet.row_names()
     require_unique_ids(ids, input.path)
-    return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.kind, source,
+    return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
                  categories=sheet.categories)
 
 

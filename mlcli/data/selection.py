@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from mlcli.base.frozen import frozen
-from mlcli.data.input import Input
+from mlcli.data.input import AllTexts, Input, WithCategories
 from mlcli.data.wording import duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
 
@@ -17,6 +17,7 @@ class Choice:
     labels: tuple[int, ...]
     values: tuple[int, ...]
     categories: tuple[int, ...] = ()  # columns of text that are as good as numbers
+    words: tuple[int, ...] = ()  # those of the labels that no option names
 
     @property
     def width(self) -> int:
@@ -29,6 +30,11 @@ class Choice:
         return (*self.labels, *self.categories)
 
     @property
+    def word_names(self) -> tuple[str, ...]:
+        """The names of the labels that no option names."""
+        return tuple(self.names[column] for column in self.words)
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The names of the numeric columns."""
         return tuple(self.names[column] for column in self.values)
@@ -39,18 +45,34 @@ class Choice:
         return "" if self.id is None else self.names[self.id]
 
 
-def choose(names: Sequence[str], input: Input, row_names: int | None = None) -> Choice:
-    """Sorts the columns by what `input` says; `row_names` is a column that the file itself marks as ids."""
+def choose(names: Sequence[str], input: Input, row_names: int | None = None, words: Sequence[int] = ()) -> Choice:
+    """Sorts the columns by what `input` says; `row_names` is a column that the file itself marks as ids.
+
+    Columns of `words` that nothing names are labels, unless columns are chosen or words stand for categories.
+    """
+    if isinstance(input, AllTexts):
+        return _all_texts(names, input)
     _require_names(names, row_names, input.path)
     positions = {name: column for column, name in enumerate(names)}
     id = row_names if input.id_column is None else _position(input.id_column, positions, "input.id_column")
     labels = tuple(_position(name, positions, "input.label_columns") for name in input.label_columns)
+    free = not (input.columns or input.transpose or isinstance(input, WithCategories))
+    unnamed = tuple(column for column in words if free and column not in (id, row_names, *labels))
+    labels = (*labels, *unnamed)
     others = {column for column in (id, row_names, *labels) if column is not None}
     values = (_listed_columns(input.columns, names, positions, others) if input.columns
               else tuple(column for column in range(len(names)) if column not in others))
     texts = getattr(input, "categories", ())
     categories = tuple(_position(name, positions, "input.columns") for name in texts)
-    return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories), categories)
+    return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories), categories,
+                  unnamed)
+
+
+def _all_texts(names: Sequence[str], input: Input) -> Choice:
+    """Every column as text; the one without a name, where there is one, is called id."""
+    names = tuple(name or "id" for name in names)
+    _require_names(names, None, input.path)
+    return Choice(names, None, (), (), tuple(range(len(names))))
 
 
 def _require_names(names: Sequence[str], row_names: int | None, path: str) -> None:

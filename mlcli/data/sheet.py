@@ -23,6 +23,7 @@ class Sheet:
     id_name: str = ""
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts of columns that stand for them
+    words: tuple[str, ...] = ()  # those of the labels that no option names
 
     def row_names(self) -> Sequence[str]:
         """The ids, or the rows' numbers from 1."""

@@ -19,6 +19,7 @@ from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
 ROUNDING = 1e-12  # of the largest entry: a diagonal this small is zero
+UNIT = 1e-6  # how far from one the diagonal of correlations may be, which are often rounded when they are written
 INDEFINITE = 1e-8  # of the largest eigenvalue: one this far below zero is not rounding
 
 
@@ -47,9 +48,24 @@ def checked(values: Array, ids: tuple[str, ...], input: Input) -> Array:
     if input.kind == "dissimilarities":
         return checked_dissimilarities(values, ids, input)
     values = symmetric(values, ids, input)
-    if input.kind == "covariance":
+    if input.kind == "correlation":
+        require_correlation(values, ids, place(input.path))
+    if input.gives == "covariance":
         require_covariance(values, place(input.path))
     return values
+
+
+def require_correlation(values: Array, ids: tuple[str, ...], where: str) -> None:
+    """Refuses a matrix without ones on its diagonal, or with a number beyond one."""
+    off = np.flatnonzero(np.abs(np.diag(values) - 1) > UNIT)
+    if len(off):
+        raise DataError("NOT-CORRELATION", f"{counted(len(off), 'column')} without a correlation of one with itself: "
+                        + joined([f"{values[row, row]:.17g} at {shown(ids[row])}" for row in off[:LISTED]], len(off)),
+                        where=where, hint="give --kind covariance for a matrix of variances and covariances")
+    row, column = np.unravel_index(int(np.abs(values).argmax()), values.shape)
+    if abs(values[row, column]) > 1 + UNIT:
+        raise DataError("NOT-CORRELATION", f"between {shown(ids[row])} and {shown(ids[column])} it holds "
+                        f"{values[row, column]:.17g}", where=where, hint="correlations lie between -1 and 1")
 
 
 def require_covariance(values: Array, where: str) -> None:
@@ -140,7 +156,7 @@ def refuse_similarities(values: Array, where: str) -> None:
     """Refuses a matrix whose diagonal holds the largest entry of every row."""
     if look_like_similarities(values):
         raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
-                        where=where, hint="turn them into dissimilarities, or give input.kind=kernel")
+                        where=where, hint="turn them into dissimilarities, or give --kind kernel")
 
 
 def look_like_similarities(values: Array) -> bool:

@@ -33,6 +33,11 @@ class Source:
         """The sha256 of the file's bytes; raises StorageError where the file changed before it was known."""
         return self.digest()
 
+    def facts(self) -> dict[str, Any]:
+        """Where the file lies, and its content's hash, as plain values."""
+        return {"path": self.path, "absolute": str(Path(self.path).absolute()), "format": self.format,
+                "bytes": self.bytes, "sha256": self.sha256}
+
 
 @frozen
 class Table:
@@ -45,6 +50,7 @@ class Table:
     labels: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # label column -> n texts
     kind: str = "features"
     source: Source | None = None
+    labels_source: Source | None = None  # of labels that lie in a second file
     view: "Table | None" = None  # a second view of the same rows, in the same order
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
     observations: int | None = None  # behind a covariance matrix
@@ -64,7 +70,8 @@ class Table:
         return {"path": path, "absolute": absolute, "kind": self.kind, "rows": self.rows, "columns": len(self.columns),
                 **joined, "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
                 "sha256": origin.sha256 if origin else None,
-                **({"files": dict(origin.files)} if origin and origin.files else {})}
+                **({"files": dict(origin.files)} if origin and origin.files else {}),
+                **({} if self.labels_source is None else {"labels": self.labels_source.facts()})}
 
     def data(self) -> MethodInput:
         """What a method takes, with everything that the table has for it: labels or a second view."""

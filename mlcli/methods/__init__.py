@@ -48,7 +48,12 @@ if TYPE_CHECKING:
 else:
     AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
 
-__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "decoding"]
+__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "accepting", "decoding"]
+
+
+def accepting(kind: str) -> list[str]:
+    """The methods that take input of a kind."""
+    return [name for name, method in METHODS.items() if any(accepted.kind == kind for accepted in method.accepts)]
 
 
 def decoding() -> str:

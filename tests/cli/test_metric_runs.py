@@ -91,8 +91,7 @@ def test_other_names_of_metrics(mlcli: Caller, alias: str) -> None:
 
 def test_columns_of_text_that_are_not_named_are_refused_with_what_would_make_them_categories(mlcli: Caller) -> None:
     table({"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"]})
-    for metric, told in (("gower", True), ("cityblock", False)):
-        called = mlcli("embed", "data.csv", "-m", "mds", "--metric", metric)
-        assert (called.code, "E-TEXT-COLUMN" in called.err) == (65, True)
-        assert ("that --columns names is a category" in called.err) is told
+    called = mlcli("embed", "data.csv", "-m", "mds", "--metric", "gower")
+    assert (called.code, "E-TEXT-COLUMN" in called.err) == (65, True)
+    assert "that --columns names is a category" in called.err
     certified(mlcli, "-m", "mds", "--metric", "gower", "--columns", "a,b", "-p", "1")

@@ -68,7 +68,7 @@ def test_text_is_for_ids_and_labels_only(tmp_path: Path, form: str, kind: pa.Dat
     names, kinds = pa.array(["x", "y"]).cast(kind), pa.array(["u", None]).cast(kind)
     table = pa.table({"a": [1.5, 2.5], "name": names, "kind": kinds})
     path = written(tmp_path, stored(table, form), name(form))
-    error = refused(path, DataError, "TEXT-COLUMN")
+    error = refused(path, DataError, "TEXT-COLUMN", columns=["a", "name", "kind"])
     assert "'name'" in error.what and "'kind'" in error.what
     found = table_of(tmp_path, stored(table, form), name(form), id_column="name", label_columns=["kind"])
     assert (found.ids, found.id_name, found.columns) == (("x", "y"), "name", ("a",))

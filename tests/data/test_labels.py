@@ -1,0 +1,89 @@
+"""Labels of a second file reach the rows that they belong to, in any order of rows and any format."""
+
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from mlcli.data.input import Input
+from mlcli.data.read import read
+from mlcli.data.table import Table
+from mlcli.errors import ConfigError, DataError, MlcliError
+from tests.data.helpers import noted, written
+from tests.data.test_columnar import FORMS, name, stored
+
+NAMED, PLAIN = "site,a,b\nu,1,2\nv,3,4\nw,5,7\n", "a,b\n1,2\n3,4\n5,7\n"
+META = "kind,place\nmoor,w\nmill,u\nmoor,v\n"
+
+
+def joined(folder: Path, table: str, labels: str | bytes, name: str = "labels.csv", **options: Any) -> Table:
+    """A table with the labels of a second file."""
+    path = written(folder, labels, name)
+    return read(Input(path=written(folder, table), labels={"path": path, **options}))  # type: ignore[arg-type]
+
+
+def test_rows_are_joined_by_id_in_any_order(tmp_path: Path) -> None:
+    assert dict(joined(tmp_path, NAMED, META).labels) == {"kind": ("mill", "moor", "moor")}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_columnar_files_of_labels(tmp_path: Path, form: str) -> None:
+    table = pa.table({"site": ["w", "u", "v"], "count": [3, 1, 2]})
+    assert dict(joined(tmp_path, NAMED, stored(table, form), name(form)).labels) == {"count": ("1", "2", "3")}
+
+
+@pytest.mark.parametrize("values", [np.array([2, 0, 1]), np.array(["2", "0", "1"]), np.array([[2.0], [0], [1]])])
+def test_arrays_have_one_label_for_each_row(tmp_path: Path, values: Any) -> None:
+    stream = io.BytesIO()
+    np.save(stream, values)
+    with noted() as notes:
+        table = joined(tmp_path, PLAIN, stream.getvalue(), "y.npy")
+    assert dict(table.labels) == {"label": ("2", "0", "1")}
+    assert "N-LABELS-IN-ORDER" in notes.codes
+
+
+@pytest.mark.parametrize(("content", "column"), [("x\ny\nx\n", "label"), ("group\nx\ny\nx\n", "group"),
+                                                 ("1\n2\n1\n", "label")])
+def test_a_single_column_with_or_without_a_name_is_joined_row_by_row(tmp_path: Path, content: str,
+                                                                     column: str) -> None:
+    assert list(joined(tmp_path, PLAIN, content).labels) == [column]
+    assert list(joined(tmp_path, NAMED, content).labels) == [column]
+
+
+def test_rows_without_labels_are_told_and_labels_without_rows_are_not_used(tmp_path: Path) -> None:
+    with noted() as notes:
+        table = joined(tmp_path, NAMED, META.replace(",v", ",x"))
+    assert dict(table.labels) == {"kind": ("mill", "", "moor")}
+    assert "1 row without labels" in notes.message("W-UNLABELED") and "'v'" in notes.message("W-UNLABELED")
+
+
+def test_they_stand_before_the_labels_of_the_table(tmp_path: Path) -> None:
+    table = joined(tmp_path, "site,a,soil\nu,1,peat\nv,3,peat\nw,5,sand\n", META)
+    assert list(table.labels) == ["kind", "soil"]
+
+
+@pytest.mark.parametrize(("table", "labels", "options", "code"), [
+    (PLAIN, "group\nx\ny\n", {}, "LABELS-DIFFER"),
+    (NAMED, META, {"id_column": "kind"}, "LABELS-DIFFER"),
+    (NAMED, META, {"id_column": "nowhere"}, "UNKNOWN-COLUMN"),
+    (NAMED, META, {"columns": ["nowhere"]}, "UNKNOWN-COLUMN"),
+    (NAMED, "site\nu\nv\nw\n", {}, "NO-LABELS"),
+    (NAMED, "site,kind\nu,1\nv,2\nw,3\nu,4\n", {}, "DUPLICATE-IDS"),
+    ("site,kind,a\nu,x,1\nv,y,2\nw,z,4\n", META, {}, "DUPLICATE-LABELS"),
+    (NAMED, b"\x93NUMPY", {"format": "npy"}, "CORRUPT"),
+])
+def test_what_does_not_fit_is_refused(tmp_path: Path, table: str, labels: str, options: dict[str, Any],
+                                      code: str) -> None:
+    with pytest.raises(MlcliError) as caught:
+        joined(tmp_path, table, labels, **options)
+    assert caught.value.code == f"E-{code}"
+    assert isinstance(caught.value, (ConfigError, DataError)) and caught.value.hint
+
+
+def test_columns_of_a_covariance_have_no_labels(tmp_path: Path) -> None:
+    path = written(tmp_path, META, "labels.csv")
+    with pytest.raises(ConfigError):
+        read(Input(path=path, kind="covariance", labels={"path": path}))  # type: ignore[arg-type]

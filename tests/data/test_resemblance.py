@@ -1,0 +1,59 @@
+"""A matrix of pairs is not read as a table of points unless that is said."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlcli.base.types import Array
+from mlcli.data.input import Input
+from mlcli.data.read import as_found
+from mlcli.data.resemblance import resemblance
+from mlcli.errors import DataError
+from tests.data.helpers import refused, table_of, written
+
+POINTS = np.random.default_rng(0).normal(size=(12, 5))
+APART = np.sqrt(((POINTS[:, None] - POINTS) ** 2).sum(axis=2))
+
+
+def content(values: Array, *, ids: bool = True, names: bool = True) -> str:
+    """A square matrix as text, with or without names on either side."""
+    labels = [f"p{place}" for place in range(len(values))]
+    rows = [",".join([label] * ids + [f"{value:.17g}" for value in row])
+            for label, row in zip(labels, values, strict=True)]
+    return "\n".join([",".join([""] * ids + labels)] * names + rows) + "\n"
+
+
+@pytest.mark.parametrize(("ids", "names"), [(True, True), (False, True), (False, False)])
+@pytest.mark.parametrize(("values", "kind"), [
+    (np.corrcoef(POINTS.T), "correlation"), (APART, "dissimilarities"), (np.exp(-APART**2), "correlation"),
+    (1 + 3 * (1 - np.eye(4)), "kernel")])
+def test_a_matrix_is_recognized_by_its_diagonal(tmp_path: Path, values: Array, kind: str, ids: bool,
+                                                names: bool) -> None:
+    error = refused(written(tmp_path, content(values, ids=ids, names=names)), DataError, "LOOKS-LIKE-MATRIX")
+    assert error.hint.startswith(f"give --kind {kind}")
+    said = table_of(tmp_path, content(values, ids=ids, names=names), kind="features")
+    assert np.array_equal(said.values, values)
+
+
+def test_variances_count_where_both_sides_have_the_same_names(tmp_path: Path) -> None:
+    spread = np.cov(POINTS.T)
+    error = refused(written(tmp_path, content(spread)), DataError, "LOOKS-LIKE-MATRIX")
+    assert error.hint.startswith("give --kind covariance")
+    assert table_of(tmp_path, content(spread, ids=False)).kind == "features"
+
+
+@pytest.mark.parametrize("values", [
+    np.eye(5), np.zeros((4, 4)), np.array([[0.0, 1], [1, 0]]), POINTS[:5], np.triu(APART), APART * np.nan,
+    np.where(np.eye(5) > 0, 0, -1.0)])
+def test_points_are_not_taken_for_a_matrix(tmp_path: Path, values: Array) -> None:
+    assert resemblance(as_found(Input(path=written(tmp_path, content(values))))) is None
+
+
+def test_a_correlation_has_ones_and_nothing_beyond(tmp_path: Path) -> None:
+    table = table_of(tmp_path, content(np.corrcoef(POINTS.T)), kind="correlation")
+    assert (table.kind, table.rows) == ("covariance", 0)
+    beyond = np.array([[1, 1.5], [1.5, 1]])
+    for values, part in ((np.cov(POINTS.T), "with itself"), (beyond, "between 'p0' and 'p1'")):
+        error = refused(written(tmp_path, content(values)), DataError, "NOT-CORRELATION", kind="correlation")
+        assert part in error.what
