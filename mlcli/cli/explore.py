@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from mlcli.report.exploration.contents import Exploration
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "label_column", "labels", "columns", "transpose", "transform",
-         "scale", "reduce", "metric", "output", "seed", "threads", "memory_limit", "time_limit")
+         "top_variance", "scale", "reduce", "metric", "output", "seed", "threads", "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
 LEAST = 20.0  # seconds that the first trial has, whatever the budget
