@@ -83,7 +83,7 @@ def _settings(exploration: Exploration) -> Part:
     return section("Settings", figure(drawn.of_counts(exploration.candidates, exploration.entries),
                                       "The level line is the linear method, which needs no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
-                         (1, 2, 3, 4), (0, 6)))
+                         (1, 2, 3, 4), (0, 5)))
 
 
 def _agreement(exploration: Exploration) -> Part:

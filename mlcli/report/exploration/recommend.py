@@ -7,7 +7,8 @@ from mlcli.report.exploration.ranking import ENOUGH, Place, gain
 from mlcli.report.exploration.scores import Judged
 
 CALLED = {"pca": "PCA", "mds": "MDS"}
-LOOSE = 0.1  # Procrustes m² between fits to parts of the rows from which the picture depends on the sample
+# Procrustes m² between fits to parts of the rows, up to which a picture is stable, and beyond which it depends on them
+TIGHT, LOOSE = 0.02, 0.1
 
 
 @frozen
@@ -136,7 +137,8 @@ def of_stability(fits: int, m2: float | None, overlap: float | None, reason: str
     """How much of it fits to parts of the rows repeat."""
     if m2 is None or overlap is None:
         return f"How stable it is was not examined: {reason}." if reason else ""
-    word = "The picture depends on which rows are there" if m2 > LOOSE else "It is stable"
+    word = ("It is stable" if m2 <= TIGHT else "It is fairly stable" if m2 <= LOOSE else
+            "The picture depends on which rows are there")
     made = "one fit" if fits == 1 else f"{fits} fits"
     return (f"{word}: {made} to four fifths of the rows differ{'s' * (fits == 1)} from it by Procrustes m² {m2:.2g}, "
             f"and {overlap:.0%} of the neighbors stay.")
