@@ -7,14 +7,13 @@ from dataclasses import replace
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
-from mlcli.data.delimited import read_delimited
-from mlcli.data.formats import format_of, separator_of
+from mlcli.data.formats import format_of
 from mlcli.data.input import AllTexts, Input
 from mlcli.data.label_file import LabelFile
 from mlcli.data.layout import features_layout
 from mlcli.data.npy import broken, read_header, read_values, require_size
 from mlcli.data.row_numbers import RowNumbers
-from mlcli.data.sheet import Sheet
+from mlcli.data.sheets import read_sheet
 from mlcli.data.source import Opened, opened
 from mlcli.data.table import Source, Table
 from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
@@ -62,19 +61,14 @@ def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | 
                    decompress_limit=given.decompress_limit)
     with opened(own.path, compute) as there:
         format = format_of(there, own)
-        columns = _of_array(there) if format == "npy" else _of_table(there, own, format, compute).labels
+        columns = _of_array(there) if format == "npy" else _of_table(there, own, format, compute)
         return Labels(columns, file, Source(own.path, there.digest, there.size, format))
 
 
-def _of_table(there: Opened, own: Input, format: str, compute: Compute) -> Sheet:
+def _of_table(there: Opened, own: Input, format: str, compute: Compute) -> Texts:
     """All columns of a table as texts."""
-    from mlcli.data.read import READERS
-
-    if format in READERS:
-        return READERS[format](there, own, compute)
-    sheet = read_delimited(there, own, separator_of(own, format), compute, features_layout)
-    return sheet if sheet.named or len(sheet.labels) > 1 else replace(
-        sheet, labels={LABEL: next(iter(sheet.labels.values()))})
+    sheet = read_sheet(there, own, format, compute, features_layout)
+    return sheet.labels if sheet.named or len(sheet.labels) > 1 else {LABEL: next(iter(sheet.labels.values()))}
 
 
 def _of_array(there: Opened) -> Texts:

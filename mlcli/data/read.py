@@ -1,6 +1,6 @@
 """Reads a table: features, dissimilarities, a kernel, a covariance or a graph, from any of the formats."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -10,33 +10,22 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.data.categories import Categories, as_texts, categories_of, coded
-from mlcli.data.columns import read_arrow
-from mlcli.data.delimited import read_delimited
-from mlcli.data.formats import format_of, separator_of
+from mlcli.data.formats import format_of
 from mlcli.data.graphs import graph_table
-from mlcli.data.header import Head
 from mlcli.data.input import Input, check
 from mlcli.data.labels import labeled
-from mlcli.data.layout import Layout, crossed_layout, features_layout, square_layout
+from mlcli.data.layout import crossed_layout, features_layout, square_layout
 from mlcli.data.match import matched_columns, matched_points
-from mlcli.data.npy import read_npy
-from mlcli.data.npz import read_npz
-from mlcli.data.parquet import read_parquet
-from mlcli.data.phylip import read_phylip
 from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
+from mlcli.data.sheets import LayoutOf, read_sheet
 from mlcli.data.source import Opened, opened
 from mlcli.data.square import checked, square_matrix
 from mlcli.data.table import Source, Table
-from mlcli.data.text import Text
 from mlcli.data.views import of_second_view
-from mlcli.data.words import with_row_names
 from mlcli.errors import ConfigError, DataError
 
 ARRAYS = ("npy", "npz")  # formats without names of columns
-LayoutOf = Callable[[Text, Head], Layout]
-READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
-    "parquet": read_parquet, "arrow": read_arrow, "npy": read_npy, "npz": read_npz, "phylip": read_phylip}
 
 
 @stage("read")
@@ -129,13 +118,6 @@ def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, co
             if (error.code, error.where) != ("E-UNKNOWN-COLUMN", "input.id_column"):
                 raise
     return read_sheet(file, input, format, compute, features_layout)
-
-
-def read_sheet(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
-    """What the file of a format holds."""
-    if format in READERS:
-        return with_row_names(READERS[format](file, input, compute))
-    return with_row_names(read_delimited(file, input, separator_of(input, format), compute, layout))
 
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:

@@ -11,6 +11,7 @@ from mlcli.data.wording import place
 from mlcli.errors import DataError
 
 SMALLEST = 3  # rows; a smaller table is symmetric by chance
+KERNEL = "--kind kernel for similarities of points"
 
 
 @frozen
@@ -23,10 +24,10 @@ class Resemblance:
     otherwise: str = ""  # what else it may be
 
 
-CORRELATION = Resemblance("correlation", "a correlation matrix", "ones", "--kind kernel for similarities of points")
-SIMILARITIES = Resemblance("kernel", "a matrix of similarities", "ones")
-DISSIMILARITIES = Resemblance("dissimilarities", "a matrix of dissimilarities", "zeros")
-COVARIANCE = Resemblance("covariance", "a covariance matrix", "variances", "--kind kernel for similarities of points")
+CORRELATION = Resemblance("correlation", "a correlation matrix", sign="ones", otherwise=KERNEL)
+SIMILARITIES = Resemblance("kernel", "a matrix of similarities", sign="ones")
+DISSIMILARITIES = Resemblance("dissimilarities", "a matrix of dissimilarities", sign="zeros")
+COVARIANCE = Resemblance("covariance", "a covariance matrix", sign="variances", otherwise=KERNEL)
 
 
 def resemblance(table: Table) -> Resemblance | None:

@@ -64,15 +64,15 @@ def choose(names: Sequence[str], input: Input, row_names: int | None = None, wor
               else tuple(column for column in range(len(names)) if column not in others))
     texts = getattr(input, "categories", ())
     categories = tuple(_position(name, positions, "input.columns") for name in texts)
-    return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories), categories,
-                  unnamed)
+    return Choice(tuple(names), id, labels, tuple(column for column in values if column not in categories),
+                  categories=categories, words=unnamed)
 
 
 def _all_texts(names: Sequence[str], input: Input) -> Choice:
     """Every column as text; the one without a name, where there is one, is called id."""
     names = tuple(name or "id" for name in names)
     _require_names(names, None, input.path)
-    return Choice(names, None, (), (), tuple(range(len(names))))
+    return Choice(names, None, labels=(), values=(), categories=tuple(range(len(names))))
 
 
 def _require_names(names: Sequence[str], row_names: int | None, path: str) -> None:

@@ -43,7 +43,7 @@ def test_text_says_what_embed_would_refuse_and_the_rest(mlcli: Caller) -> None:
 
 
 def test_files_that_cannot_be_read_keep_their_errors(mlcli: Caller) -> None:
-    Path("text.csv").write_text("a,b\n1,x\n2,y\n", encoding="utf-8")
+    Path("text.csv").write_text("a,b\n1,1-1\n2,2-1\n", encoding="utf-8")
     Path("wide.csv").write_text("0,1,2\n1,0,3\n", encoding="utf-8")
     assert (mlcli("check", "nowhere.csv").code, mlcli("check", "text.csv").code) == (66, 65)
     wide = mlcli("check", "--dissimilarities", "wide.csv")

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from re import sub
 
 import numpy as np
 import pytest
@@ -111,6 +112,8 @@ def test_what_is_wrong_with_the_second_view_is_mended_by_its_own_options(mlcli: 
     text = Path("y.csv").read_text(encoding="utf-8")
     Path("renamed.csv").write_text(text.replace("id", "name", 1), encoding="utf-8")
     write("labeled.csv", SECOND, list(range(30)), label=True)
+    Path("labeled.csv").write_text(sub(r",([ab]),", r",1\1,", Path("labeled.csv").read_text(encoding="utf-8")),
+                                   encoding="utf-8")
     first = ("embed", "x.csv", "--id-column", "id", "--label-column", "kind", "-m", "cca", "--view")
     renamed, labeled = mlcli(*first, "renamed.csv"), mlcli(*first, "labeled.csv")
     assert renamed.code == 78 and "input.view.id_column" in renamed.err

@@ -92,7 +92,7 @@ FAULTS = [  # content, options, code, part
     (",a,b\na,0,1\nb,1.0000001,0\n", {}, "ASYMMETRIC", "symmetrize"),
     (",a,b\na,0,-1\nb,-1,0\n", {}, "NEGATIVE", "row 1 ('a'), column 'b'"),
     (",a,b,c\na,0,1,2\nb,1,0.5,3\nc,2,3,0\n", {}, "DIAGONAL", "0.5 at 'b'"),
-    (",a,b\na,1,0.5\nb,0.5,1\n", {}, "LOOKS-LIKE-SIMILARITY", "input.kind=kernel"),
+    (",a,b\na,1,0.5\nb,0.5,1\n", {}, "LOOKS-LIKE-SIMILARITY", "--kind kernel"),
     (",a,b\na,1,-0.5\nb,-0.5,1\n", {}, "LOOKS-LIKE-SIMILARITY", "diagonal"),
     (",a,b\na,0,1\nc,1,0\n", {}, "IDS-DIFFER", "'c' only among the rows, 'b' only among the columns"),
     (",a,b\na,0,1\na,1,0\n", {}, "DUPLICATE-IDS", "'a'"),
