@@ -63,7 +63,7 @@ def _rows(subject: Subject) -> Indices:
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
     marked = np.zeros(subject.size, dtype=bool)
-    marked[subject.plan.sample(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)] = marked[[0, -1]] = True
+    marked[subject.plan.held(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)] = marked[[0, -1]] = True
     rows = np.flatnonzero(marked)
     correction = getattr(subject.base, "correction", None)
     if correction is None or correction.constant == 0:

@@ -23,6 +23,7 @@ from mlcli.checkup.metric import metric_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
 from mlcli.data.categories import require_unchanged
+from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
 from mlcli.data.read import as_found
 from mlcli.data.square import look_like_similarities
@@ -44,7 +45,7 @@ def check(config: RunConfig) -> Report:
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
-        table, _ = source_of(config, as_found)
+        table, _ = source_of(config, _whole)
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
         if table.graph is not None:
             config.prepare.apply(table)  # refuses options without a use
@@ -57,6 +58,11 @@ def check(config: RunConfig) -> Report:
             report = (_of_dissimilarities(report, table, config, neighbors) if table.kind == "dissimilarities"
                       else replace(report, kernel=kernel_of(table.values, table.ids)))
     return replace(report, findings=tuple(findings_of(report, config, table)))
+
+
+def _whole(input: Input, compute: Compute, categories: bool, streams: bool) -> Table:
+    """The table as the file holds it, in memory."""
+    return as_found(input, compute, categories)
 
 
 def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:

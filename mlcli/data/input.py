@@ -42,6 +42,9 @@ class Input(Options):
     transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
     squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
     view: View = View()
+    stream: Literal["auto", "always", "never"] = option(
+        "auto", "Whether the table is read in blocks of rows and never held whole: where memory does not hold it "
+        "(auto), always, or never. Of features in Parquet, Arrow IPC and NPY files.")
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
     decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
 

@@ -25,6 +25,7 @@ from mlcli.data.phylip import read_phylip
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.source import Opened, opened
 from mlcli.data.square import checked, square_matrix
+from mlcli.data.streamed import found_in, in_blocks, streamed_table
 from mlcli.data.table import Source, Table
 from mlcli.data.text import Text
 from mlcli.data.views import of_second_view
@@ -37,19 +38,20 @@ READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
 
 
 @stage("read")
-def read(input: Input, compute: Compute | None = None, categories: bool = False) -> Table:
+def read(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
     """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched.
 
-    With `categories`, columns of text that the input names stand for categories.
+    With `categories`, columns of text that the input names stand for categories. Where what follows `streams`, a table
+    that memory does not hold is read in blocks.
     """
-    table = as_found(input, compute, categories)
+    table = as_found(input, compute, categories, streams)
     if input.view.path is not None:
         with of_second_view():
             return replace(table, view=as_found(input.second(), compute))
     return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
 
 
-def as_found(input: Input, compute: Compute | None = None, categories: bool = False) -> Table:
+def as_found(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
     """The table as the file holds it, with ids; no condition on its numbers is checked yet."""
     compute = compute or Compute()
     check(input)
@@ -58,6 +60,10 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
         source = Source(input.path, file.digest, file.size, format)
         if input.kind == "graph":
             return graph_table(file, input, source, compute)
+        blocks = found_in(file, input, format) if streams or input.stream == "always" else None
+        if in_blocks(blocks, input, compute):
+            assert blocks is not None
+            return streamed_table(blocks, input, compute, source)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)

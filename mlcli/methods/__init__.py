@@ -48,10 +48,15 @@ if TYPE_CHECKING:
 else:
     AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
 
-__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "decoding"]
+__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "decoding", "streaming"]
 
 
 def decoding() -> str:
     """The methods whose coordinates lead back to features, each with its condition."""
     return ", ".join(f"{name} ({kind.decodes})" if kind.decodes else name
                      for name, kind in METHODS.items() if kind.decodes is not None)
+
+
+def streaming() -> tuple[str, ...]:
+    """The methods that take a table which is read in blocks."""
+    return tuple(name for name, kind in METHODS.items() if kind.streams)

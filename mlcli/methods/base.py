@@ -36,6 +36,7 @@ class Method(Options):
     # the data most likely; or only what `identities` says.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
+    streams: ClassVar[bool] = False  # whether it takes a table that is read in blocks
     ranked_by: ClassVar[str | None] = "eigenvalues"  # what spectrum.csv holds; None: there is no spectrum
     decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type

@@ -35,6 +35,7 @@ class PCA(Method):
 
     accepts: ClassVar = (Features, Covariance)
     proof: ClassVar = "kernel"
+    streams: ClassVar = True
     unscaled: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick")
     columns_model: ClassVar = "equal noise"

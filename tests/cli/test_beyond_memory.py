@@ -1,0 +1,190 @@
+"""A table that is read in blocks of rows gives what it gives in memory, and nothing holds it whole."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+from mlcli.base.types import Array
+from mlcli.stages.algebra import gathering
+from tests.cli.support import Caller
+from tests.processes import call
+
+ROWS, COLUMNS = 3000, 12
+BLOCKS = ("--set", "input.stream=always")
+FILES = ("t.parquet", "t.arrow", "t.npy")
+
+
+def numbers() -> Array:
+    """Rows of rank four and noise, far from the origin."""
+    generator = np.random.default_rng(1)
+    plane = generator.standard_normal((ROWS, 4)) * [9, 5, 3, 2] @ generator.standard_normal((4, COLUMNS))
+    return plane + 0.3 * generator.standard_normal((ROWS, COLUMNS)) + 1000 * np.arange(COLUMNS)
+
+
+def table(values: Array) -> pa.Table:
+    columns = {f"x{place + 1}": column for place, column in enumerate(values.T)}
+    return pa.table({"name": [f"r{row}" for row in range(len(values))],
+                     "kind": [f"k{row % 3}" for row in range(len(values))], **columns})
+
+
+@pytest.fixture(autouse=True)
+def files() -> Array:
+    values = numbers()
+    parquet.write_table(table(values), "t.parquet", row_group_size=700)
+    with ipc.new_file("t.arrow", table(values).schema) as file:
+        file.write_table(table(values), max_chunksize=450)
+    np.save("t.npy", values)
+    return values
+
+
+def made(mlcli: Caller, path: str, output: str, *more: str) -> dict[str, object]:
+    """The run of a file, which must succeed."""
+    called = mlcli("embed", path, "-o", output, "-q", "--force", *named(path), *more)
+    assert called.code == 0, called.err
+    return json.loads(Path(output, "run.json").read_text())
+
+
+def named(path: str) -> list[str]:
+    return [] if path.endswith("npy") else ["--id-column", "name", "--label-column", "kind"]
+
+
+def spectrum(folder: str) -> Array:
+    with Path(folder, "spectrum.csv").open(encoding="utf-8") as file:
+        return np.array([float(row["eigenvalue"]) for row in csv.DictReader(file)])
+
+
+def embedded(folder: str) -> tuple[list[list[str]], Array]:
+    """Ids and labels, and coordinates."""
+    with Path(folder, "embedding.csv").open(encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    axes = [place for place, name in enumerate(header) if name.startswith("y")]
+    return [row[: axes[0]] for row in rows], np.array([[float(row[axis]) for axis in axes] for row in rows])
+
+
+def same(one: str, other: str) -> None:
+    """Two runs have one spectrum and one embedding, to the rounding of their sums."""
+    top = spectrum(other)[0]
+    assert np.abs(spectrum(one) - spectrum(other)).max() <= 1e-12 * top
+    (texts, found), (expected_texts, expected) = embedded(one), embedded(other)
+    assert texts == expected_texts
+    assert np.abs(found - expected).max() <= 1e-10 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_blocks_of_any_format_give_the_embedding_of_the_whole_table(mlcli: Caller, path: str) -> None:
+    told = made(mlcli, path, "blocks", *BLOCKS)
+    made(mlcli, path, "whole")
+    same("blocks", "whole")
+    assert told["certificate"] == "pass"
+    assert "N-STREAMED" in {note["code"] for note in told["notes"]}
+    assert mlcli("verify", "blocks").code == 0
+    called = mlcli("verify", "--full", "blocks")
+    assert called.code == 0 and "residual" in called.out
+    new = mlcli("project", "blocks", path, *named(path), "-o", "new.csv")
+    assert new.code == 0, new.err
+    with Path("new.csv").open(encoding="utf-8") as file:
+        placed = np.array([[float(cell) for cell in row[-2:]] for row in list(csv.reader(file))[1:]])
+    assert np.abs(placed - embedded("blocks")[1]).max() <= 1e-9 * np.abs(placed).max()
+
+
+@pytest.mark.parametrize("options", [
+    ("--scale", "standard"), ("--scale", "range", "--set", "prepare.top_variance=5"), ("--scale", "center"),
+    ("--set", "prepare.transform=[log1p, unit]"), ("--components", "0.9"), ("--set", "method.divisor=n-1")],
+    ids=lambda options: " ".join(options[-1:]))
+def test_preparation_follows_from_sums_or_from_another_pass(mlcli: Caller, options: tuple[str, ...]) -> None:
+    np.save("t.npy", numbers() + 100)
+    made(mlcli, "t.npy", "blocks", *BLOCKS, *options)
+    made(mlcli, "t.npy", "whole", *options)
+    same("blocks", "whole")
+
+
+@pytest.mark.parametrize("policy", ["drop", "mean"])
+def test_gaps_are_dropped_or_filled_as_in_memory(mlcli: Caller, files: Array, policy: str) -> None:
+    holes = files.copy()
+    holes[5, 3], holes[2999, 7], holes[1500, 1] = np.nan, np.inf, np.nan
+    parquet.write_table(table(holes), "t.parquet", row_group_size=700)
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.parquet", output, "--set", f"prepare.missing={policy}", *more)
+    same("blocks", "whole")
+    assert mlcli("verify", "blocks").code == 0
+    if policy == "drop":
+        assert Path("blocks/dropped.csv").read_text() == Path("whole/dropped.csv").read_text()
+    told = [mlcli("embed", "t.parquet", *named("t.parquet"), "-o", "none", *more) for more in ((), BLOCKS)]
+    assert told[0].code == told[1].code == 65
+    assert told[0].err == told[1].err
+    assert "row 6 ('r5'), column 'x4'" in told[1].err
+
+
+def test_the_bytes_do_not_depend_on_threads(mlcli: Caller) -> None:
+    for threads in ("1", "2", "3"):
+        made(mlcli, "t.parquet", threads, *BLOCKS, "--threads", threads)
+    for name in ("embedding.csv", "spectrum.csv", "quality.json", "dimension.json"):
+        assert len({Path(threads, name).read_bytes() for threads in "123"}) == 1
+
+
+@pytest.mark.parametrize("axes", ["2", "0.9"])
+def test_many_columns_are_solved_by_passes(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, axes: str) -> None:
+    generator = np.random.default_rng(2)
+    np.save("t.npy", generator.standard_normal((600, 80)) * np.linspace(3, 1, 80) ** 2 + 50)
+    made(mlcli, "t.npy", "whole", "--components", axes)
+    monkeypatch.setattr(gathering, "WIDE", 10)
+    told = made(mlcli, "t.npy", "passes", *BLOCKS, "--components", axes)
+    count = len(spectrum("passes"))
+    assert np.abs(spectrum("passes") - spectrum("whole")[:count]).max() <= 1e-12 * spectrum("whole")[0]
+    assert np.abs(embedded("passes")[1] - embedded("whole")[1]).max() <= 1e-8
+    assert ("F-KRYLOV" in {fact["code"] for fact in told["facts"]}) == (axes == "2")
+    assert mlcli("verify", "passes").code == 0
+
+
+def test_pca_ahead_of_any_method_is_read_in_blocks(mlcli: Caller, files: Array) -> None:
+    np.save("t.npy", files[:400])
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.npy", output, "-m", "isomap", "--reduce", "3", *more)
+    assert np.abs(embedded("blocks")[1] - embedded("whole")[1]).max() <= 1e-8 * np.abs(embedded("whole")[1]).max()
+    assert mlcli("verify", "blocks").code == 0
+
+
+def test_what_needs_the_whole_table_is_refused_with_a_remedy(mlcli: Caller) -> None:
+    for options, remedy in ((("-m", "isomap"), "--reduce"), (("--scale", "robust"), "standard"),
+                            (("--set", "method.route=svd"), "--memory-limit"),
+                            (("--set", "prepare.missing=model"), "")):
+        called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS, *options)
+        assert called.code in (64, 78), called.err
+        assert remedy in called.err and "Traceback" not in called.err
+    called = mlcli("embed", "t.csv", "-o", "none", *BLOCKS)
+    assert called.code != 0
+
+
+def test_a_file_that_changes_between_passes_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = gathering.gathered
+
+    def changed(*arguments: object, **options: object) -> object:
+        found = solve(*arguments, **options)  # type: ignore[arg-type]
+        np.save("t.npy", numbers() + 1)
+        return found
+
+    monkeypatch.setattr("mlcli.data.streamed.gathered", changed)
+    called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
+    assert "E-CHANGED" in called.err
+    assert not Path("none").exists()
+
+
+def test_memory_decides_where_nothing_is_said(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).standard_normal((120_000, 100)) * np.linspace(2, 1, 100)  # 96 MB
+    np.save("large.npy", values)
+    done = call("embed", "large.npy", "-o", "run", "--memory-limit", "260M", "--threads", "2")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(Path("run/run.json").read_text())
+    assert "N-STREAMED" in {note["code"] for note in told["notes"]}
+    assert max(stage["peak_memory_mib"] for stage in told["stages"]) <= 260
+    exact = np.linalg.eigvalsh(np.cov(values.T, bias=True))[::-1]
+    assert np.abs(spectrum("run") - exact).max() <= 1e-12 * exact[0]
+    refused = call("embed", "large.npy", "-o", "none", "--memory-limit", "90M", "-m", "lle")
+    assert refused.returncode == 82 and "--reduce" in refused.stderr
+    never = call("embed", "large.npy", "-o", "none", "--memory-limit", "260M", "--set", "input.stream=never")
+    assert never.returncode == 82
