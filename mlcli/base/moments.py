@@ -27,8 +27,9 @@ class Moments:
 
     def __add__(self, other: "Moments") -> "Moments":
         """Those of both, about the same shift."""
-        return Moments(self.rows + other.rows, self.shift, self.sums + other.sums, self.products + other.products,
-                       np.minimum(self.least, other.least), np.maximum(self.most, other.most))
+        return Moments(self.rows + other.rows, self.shift, sums=self.sums + other.sums,
+                       products=self.products + other.products, least=np.minimum(self.least, other.least),
+                       most=np.maximum(self.most, other.most))
 
     @property
     def whole(self) -> bool:
@@ -77,11 +78,11 @@ class Moments:
         """Those of (x - center) factor, for a factor of zero or more for each column."""
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             products = self.products * (np.outer(factor, factor) if self.whole else factor**2)
-            return Moments(self.rows, (self.shift - center) * factor, self.sums * factor, products,
-                           (self.least - center) * factor, (self.most - center) * factor)
+            return Moments(self.rows, (self.shift - center) * factor, sums=self.sums * factor, products=products,
+                           least=(self.least - center) * factor, most=(self.most - center) * factor)
 
     def of_columns(self, chosen: AnyArray) -> "Moments":
         """Those of some of the columns."""
         products = self.products[np.ix_(chosen, chosen)] if self.whole else self.products[chosen]
-        return Moments(self.rows, self.shift[chosen], self.sums[chosen], products, self.least[chosen],
-                       self.most[chosen])
+        return Moments(self.rows, self.shift[chosen], sums=self.sums[chosen], products=products,
+                       least=self.least[chosen], most=self.most[chosen])

@@ -32,10 +32,10 @@ def refuse_nonfinite(values: Array, ids: Sequence[str], columns: Sequence[str], 
     first = [(row, column, bool(infinite)) for infinite, mask in enumerate(masks)
              for row, column in np.argwhere(mask)[:LISTED].tolist()]
     missing, infinite = (int(np.count_nonzero(mask)) for mask in masks)
-    refuse_cells(first, (missing, infinite), ids, columns, where, hint)
+    refuse_gaps(first, (missing, infinite), ids, columns, where, hint)
 
 
-def refuse_cells(first: Sequence[tuple[int, int, bool]], totals: tuple[int, int], ids: Sequence[str],
+def refuse_gaps(first: Sequence[tuple[int, int, bool]], totals: tuple[int, int], ids: Sequence[str],
                  columns: Sequence[str], where: str, hint: str) -> None:
     """Refuses cells that are missing, and others that are infinite, so many of each; raises DataError.
 

@@ -1,7 +1,7 @@
 """Prepares features for a method: missing cells, transforms, columns, scales; new rows as the first ones were."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Strict
@@ -109,6 +109,10 @@ class Preparation:
     def invertible(self) -> bool:
         """Whether prepared values lead back to all columns as they were."""
         return self.chosen is None and all(TRANSFORMS[name].inverse is not None for name in self.transform)
+
+    def parts(self) -> tuple[Any, ...]:
+        """What distinguishes it from others of the same columns."""
+        return (self.missing, self.fill, self.exponent, self.center, self.spread, self.transform, self.chosen)
 
     @property
     def unscaled(self) -> bool:

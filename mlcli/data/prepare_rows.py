@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from mlcli.base.rows import NO_GAPS, Rows, as_array
 from mlcli.base.stage import note, unheard
 from mlcli.base.types import Array, Indices
 from mlcli.data import missing
-from mlcli.data.cells import refuse_cells
+from mlcli.data.cells import refuse_gaps
 from mlcli.data.row_numbers import RowNumbers, taken
 from mlcli.data.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
 from mlcli.data.table import Table
@@ -21,15 +21,53 @@ from mlcli.data.wording import counted
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.algebra.gathering import gathered
 
-if TYPE_CHECKING:
-    from mlcli.data.prepare import Preparation, Prepare
+
+class Treatment(Protocol):
+    """How rows are prepared: a `Preparation`."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the input."""
+
+    def apply(self, table: Table) -> Table:
+        """New rows, treated as the first ones were."""
+
+    def parts(self) -> tuple[Any, ...]:
+        """What distinguishes it."""
+
+
+class Asked(Protocol):
+    """What is asked for: a `Prepare`."""
+
+    @property
+    def missing(self) -> str:
+        """The policy for missing cells."""
+
+    @property
+    def transform(self) -> tuple[Any, ...]:
+        """Transforms before the scale."""
+
+    @property
+    def top_variance(self) -> int | None:
+        """How many columns are kept."""
+
+    @property
+    def scale(self) -> str:
+        """The scale of columns."""
+
+    @property
+    def divisor(self) -> str:
+        """That of the standard deviation."""
+
+
+T = TypeVar("T", bound=Treatment)
 
 
 @frozen
 class PreparedRows:
     """Rows prepared as they are read, exactly as new rows are."""
 
-    preparation: "Preparation"
+    preparation: Treatment
     source: Any  # of the table
 
     def __call__(self, first: int, rows: Array) -> Array:
@@ -39,8 +77,7 @@ class PreparedRows:
 
     def key(self) -> Any:
         """All that it does."""
-        return ("prepared", *(getattr(self.preparation, name) for name in (
-            "missing", "fill", "exponent", "center", "spread", "transform", "chosen")))
+        return ("prepared", self.preparation.parts())
 
 
 def completed_rows(table: Table, rows: Rows, policy: str) -> tuple[Rows, Array, list[tuple[int, str]]]:
@@ -52,7 +89,7 @@ def completed_rows(table: Table, rows: Rows, policy: str) -> tuple[Rows, Array, 
     if rows.finite:
         return rows, _means(rows) if policy == "mean" else missing.NO_FILL, []
     if policy == "error":
-        refuse_cells(gaps.first, (gaps.missing, gaps.infinite), table.ids, table.columns, missing.where_of(table),
+        refuse_gaps(gaps.first, (gaps.missing, gaps.infinite), table.ids, table.columns, missing.where_of(table),
                      missing.REMEDY)
     if policy == "mean":
         return rows, _means(rows), []
@@ -80,8 +117,8 @@ def _means(rows: Rows) -> Array:
     return np.asarray(moments.shift + (moments.sums + gaps.sums) / count)
 
 
-def prepared_rows(options: "Prepare", table: Table, rows: Rows, make: Callable[..., "Preparation"]
-                  ) -> "tuple[Table, Preparation, list[tuple[int, str]]]":
+def prepared_rows(options: Asked, table: Table, rows: Rows, make: Callable[[Array, Scale | None, Indices | None], T],
+                  ) -> tuple[Table, T, list[tuple[int, str]]]:
     """The table with its rows prepared, how that is done, and the rows that were dropped.
 
     `make` makes the preparation of columns, what fills cells, a scale and a choice of columns.
@@ -119,7 +156,7 @@ def _without(table: Table, gaps: Indices) -> Table:
     return replace(table, ids=taken(table.ids, left), labels=labels, places=left)
 
 
-def _chosen(options: "Prepare", moments: Moments) -> Indices | None:
+def _chosen(options: Asked, moments: Moments) -> Indices | None:
     """The columns of the largest variances; None for all."""
     count = options.top_variance
     if count is None or count >= len(moments.sums):

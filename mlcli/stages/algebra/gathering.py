@@ -47,8 +47,8 @@ class Gathering:
         """What a block adds."""
         size = len(self.shift)
         zeros = np.zeros((size, size) if self.products else size)
-        total = Gathered(Moments(0, self.shift, np.zeros(size), zeros, np.full(size, np.inf), np.full(size, -np.inf)),
-                         NO_GAPS)
+        total = Gathered(Moments(0, self.shift, sums=np.zeros(size), products=zeros, least=np.full(size, np.inf),
+                                 most=np.full(size, -np.inf)), NO_GAPS)
         return reduce(Gathered.__add__, self._parts(number), total)
 
     def stop(self) -> None:
@@ -65,7 +65,8 @@ class Gathering:
                 rows = np.delete(rows, gaps.rows - first, axis=0)
                 least, most = rows.min(axis=0, initial=np.inf), rows.max(axis=0, initial=-np.inf)
             sums, products = self._sums(rows)
-            yield Gathered(Moments(len(rows), self.shift, sums, products, least, most), gaps, sampled)
+            yield Gathered(Moments(len(rows), self.shift, sums=sums, products=products, least=least, most=most), gaps,
+                           sampled)
 
     def _sums(self, rows: Array) -> tuple[Array, Array]:
         """Sums of deviations from the shift, and of their products or squares."""
