@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.moments import Moments
 from mlcli.base.types import AnyArray, Array, Indices
@@ -34,6 +35,13 @@ class RowSource(Protocol):
     @property
     def part(self) -> int:
         """Rows that are read together, at most."""
+
+    @property
+    def direct(self) -> bool:
+        """Whether single rows can be read alone."""
+
+    def take(self, chosen: Indices) -> Array:
+        """Single rows (m x d), where these can be read alone."""
 
     def parts(self, number: int) -> Iterator[Part]:
         """The rows of a block, a few at a time; raises DataError and StorageError."""
@@ -94,6 +102,8 @@ class Sample:
 
     def find(self, chosen: Indices) -> Indices | None:
         """Where some rows are among these; None where one is not."""
+        if not len(self.values):
+            return None  # rows of which only the places are known
         found = np.searchsorted(self.places, chosen)
         there = found < len(self.places)
         return found if there.all() and np.array_equal(self.places[found], chosen) else None
@@ -162,7 +172,9 @@ class Rows:
 
     def mapped(self, change: RowMap, moments: Moments | None = None, width: int = 0) -> "Rows":
         """These rows, each changed as it is read; the moments are those of the new ones, where they are known."""
-        sample = self.sample and Sample(self.sample.places, change(0, self.sample.values))
+        sample = self.sample
+        if sample is not None and len(sample.values):
+            sample = Sample(sample.places, change(0, sample.values))
         return Rows(self.source, (*self.maps, change), self.left_out, width or self.width, moments, sample)
 
     def without(self, gaps: Indices) -> "Rows":
@@ -185,8 +197,12 @@ class Rows:
         count = len(self.at_hand) if most is None else min(most, len(self.at_hand))
         return self.at_hand[np.linspace(0, len(self.at_hand) - 1, count).astype(np.int64)]
 
-    def __getitem__(self, chosen: AnyArray | slice) -> Array:
-        """Some rows (m x d): those in memory, or read again."""
+    def __getitem__(self, chosen: AnyArray | slice | tuple[AnyArray, ...]) -> Array:
+        """Some rows (m x d): those in memory, or read again; or some of their columns, as `np.ix_` asks for them."""
+        if isinstance(chosen, tuple):
+            wanted, columns = chosen[0].ravel(), chosen[1].ravel()
+            blocks = row_blocks(len(wanted), 1 << 22, self.shape[1])
+            return np.concatenate([self[wanted[block]][:, columns] for block in blocks])
         if isinstance(chosen, slice):
             return self.read(np.arange(*chosen.indices(len(self))))
         chosen = np.flatnonzero(chosen) if chosen.dtype == bool else np.asarray(chosen, dtype=np.int64)
@@ -195,6 +211,11 @@ class Rows:
 
     def read(self, chosen: Indices) -> Array:
         """Some rows (m x d) from the file, whose blocks that hold none of them are passed over."""
+        if self.source.direct and not len(self.left_out):
+            rows = self.source.take(chosen)
+            for change in self.maps:
+                rows = change(0, rows)
+            return rows
         found, order = np.empty((len(chosen), self.shape[1])), np.argsort(chosen, kind="stable")
         wanted = chosen[order]
         bounds = np.asarray(self.source.bounds)
@@ -244,5 +265,6 @@ def in_unit(rows: Rows, exponent: int) -> Rows:
     """2**exponent times the rows."""
     if exponent == 0:
         return rows
-    moments = rows.moments and rows.moments.scaled(np.full(rows.shape[1], 2.0**exponent), np.zeros(rows.shape[1]))
+    size = 0 if rows.moments is None else len(rows.moments.sums)
+    moments = rows.moments and rows.moments.scaled(np.full(size, 2.0**exponent), np.zeros(size))
     return rows.mapped(Measured(exponent), moments)

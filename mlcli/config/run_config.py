@@ -50,7 +50,7 @@ class RunConfig(Options):
     @property
     def streams(self) -> bool:
         """Whether what comes first, the method or PCA ahead of it, takes a table that is read in blocks."""
-        return self.method.streams or self.prepare.reduce is not None
+        return self.method.streams(self.input.kind) or self.prepare.reduce is not None
 
     def draws_decoder(self, columns: int) -> bool:
         """Whether the report shows what the method's decoder makes of coordinates, for so many features."""

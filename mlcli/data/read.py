@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.rows import rows_of
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.data.categories import Categories, as_texts, categories_of, coded
@@ -48,7 +49,9 @@ def read(input: Input, compute: Compute | None = None, categories: bool = False,
     if input.view.path is not None:
         with of_second_view():
             return replace(table, view=as_found(input.second(), compute))
-    return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
+    if not input.square or rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
+        return table
+    return replace(table, values=checked(table.values, tuple(table.ids), input))
 
 
 def as_found(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:

@@ -108,6 +108,8 @@ class ParquetRows:
         """Numbers in a row."""
         return len(self.names)
 
+    direct = False
+
     @property
     def part(self) -> int:
         """Rows that are read together."""
@@ -145,6 +147,10 @@ class ParquetRows:
         if end != self.bounds[number + 1]:
             raise corrupt(self.groups[number][0].path, "Parquet", ValueError("rows are missing that it announces"))
 
+    def take(self, chosen: Indices) -> Array:
+        """Row groups are read as a whole."""
+        raise NotImplementedError
+
     def key(self) -> str:
         """The files, and the columns."""
         return repr(([(id.key, group) for id, group, _ in self.groups], self.names))
@@ -170,6 +176,8 @@ class ArrowRows:
         """Numbers in a row."""
         return len(self.names)
 
+    direct = False
+
     @property
     def part(self) -> int:
         """Rows that are read together."""
@@ -193,6 +201,10 @@ class ArrowRows:
         if batch.num_rows != self.bounds[number + 1] - self.bounds[number]:
             raise corrupt(self.id.path, "Arrow", ValueError("rows are missing that it announces"))
         return batch
+
+    def take(self, chosen: Indices) -> Array:
+        """Record batches are read as a whole."""
+        raise NotImplementedError
 
     def key(self) -> str:
         """The file, and the columns."""
@@ -223,6 +235,8 @@ class NpyRows:
         """Numbers in a row."""
         return self.header.shape[1] if self.chosen is None else len(self.chosen)
 
+    direct = True
+
     @property
     def part(self) -> int:
         """Rows that are read together."""
@@ -236,6 +250,10 @@ class NpyRows:
     def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
         """An array has no texts."""
         raise NotImplementedError
+
+    def take(self, chosen: Indices) -> Array:
+        """Single rows (m x d)."""
+        return np.concatenate([self.span(row, row + 1) for row in chosen.tolist()] or [np.empty((0, self.columns))])
 
     def span(self, start: int, stop: int) -> Array:
         """Rows that follow each other (m x d)."""

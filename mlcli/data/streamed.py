@@ -31,6 +31,7 @@ from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import numbered, require_content, require_unique_ids
 from mlcli.data.source import Opened
+from mlcli.data.streamed_square import streamed_square
 from mlcli.data.table import Source, Table
 from mlcli.data.wording import counted, place
 from mlcli.engine.executor import results
@@ -40,7 +41,7 @@ from mlcli.stages.algebra.gathering import gathered, sample_of
 SAMPLED, NUMBERS = 4096, 1 << 23  # rows of the sample, at most, and numbers of it
 FEWEST = 64  # rows of it at least
 FARTHEST = 2.0**400  # size of numbers whose squares are summed
-WHOLE = 2  # arrays of the size of a table that a run holds which has it in memory
+WHOLE, SQUARE = 2, 4  # arrays of the size of a table, and of a matrix, that a run holds which has it in memory
 
 
 @frozen
@@ -79,8 +80,8 @@ class Texts:
 
 def found_in(opened: Opened, input: Input, format: str) -> Found | None:
     """The file as it can be read in blocks; None where its format, or the way it is read, does not allow that."""
-    if (format not in FINDERS or input.kind != "features" or input.transpose or input.view.path is not None
-            or opened.content is not None):
+    kinds = ("npy",) if input.kind == "dissimilarities" else tuple(FINDERS) if input.kind == "features" else ()
+    if format not in kinds or input.transpose or input.view.path is not None or opened.content is not None:
         return None
     with arrow_faults(opened.path, format):
         return FINDERS[format](opened, input)
@@ -95,15 +96,19 @@ def in_blocks(found: Found | None, input: Input, compute: Compute) -> bool:
         return False
     if input.stream == "always":
         if found is None:
-            raise ConfigError("STREAM", "only features in Parquet, Arrow IPC or NPY files are read in blocks",
+            raise ConfigError("STREAM", "only features in Parquet, Arrow IPC and NPY files, and "
+                              "dissimilarities in square NPY files, are read in blocks",
                               where="input.stream", hint="convert the file, or leave input.stream out")
         return True
-    needed = 0.0 if found is None else resident(compute.thread_count()) + WHOLE * found.bytes
+    copies = SQUARE if input.square else WHOLE
+    needed = 0.0 if found is None else resident(compute.thread_count()) + copies * found.bytes
     return found is not None and needed > compute.memory_bytes()
 
 
 def streamed_table(found: Found, input: Input, compute: Compute, source: Source) -> Table:
     """The table of a file, by one pass over it."""
+    if input.square:
+        return streamed_square(found.file, input, compute, source)
     file, choice, chosen = found.file, found.choice, _sampled(found.file, compute)
     rows = Rows(file)
     compute.require(resident(compute.thread_count()) + compute.thread_count() * rows.nbytes, "a block of the table",
@@ -225,7 +230,7 @@ def _npy(opened: Opened, input: Input) -> Found | None:
         header = read_header(stream, opened.path)
     require_kind(header, input, opened.path)
     require_size(header, opened.size, opened.path)
-    if header.fortran or header.dtype.itemsize > 8:
+    if header.fortran or header.dtype.itemsize > 8 or len(header.shape) != 2:
         return None
     require_content(header.shape[0], header.shape[1], opened.path)
     choice = choose(numbered("x", header.shape[1]), input)

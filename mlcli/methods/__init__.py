@@ -58,5 +58,5 @@ def decoding() -> str:
 
 
 def streaming() -> tuple[str, ...]:
-    """The methods that take a table which is read in blocks."""
-    return tuple(name for name, kind in METHODS.items() if kind.streams)
+    """The methods that take a table of features which is read in blocks."""
+    return tuple(name for name, kind in METHODS.items() if kind(name=name).streams("features"))

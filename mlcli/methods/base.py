@@ -36,7 +36,6 @@ class Method(Options):
     # the data most likely; or only what `identities` says.
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
-    streams: ClassVar[bool] = False  # whether it takes a table that is read in blocks
     ranked_by: ClassVar[str | None] = "eigenvalues"  # what spectrum.csv holds; None: there is no spectrum
     decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
@@ -147,6 +146,10 @@ class Method(Options):
             condition = f"; {self.name} has one with: {self.decodes}" if self.decodes else ""
             raise ConfigError("NO-DECODER", f"{self.name} has no way from coordinates back to features here",
                               where=where, hint=f"leave it out{condition}")
+
+    def streams(self, kind: str) -> bool:
+        """Whether it takes such an input where that is read in blocks of rows."""
+        return False
 
     def requires(self) -> Mapping[str, str]:
         """The extras that these options need, each with the module that it brings."""

@@ -40,6 +40,10 @@ class MDS(Method):
     landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
 
+    def streams(self, kind: str) -> bool:
+        """Dissimilarities, whose kernel is then only applied."""
+        return kind == "dissimilarities" and self.correction == "none" and self.landmarks is None
+
     def chain(self, kind: str = "features") -> Stages:
         """Distances, -δ²/2, centered."""
         return Stages(metric=self.metric, correction=self.correction, landmarks=self.landmarks,

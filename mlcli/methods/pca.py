@@ -35,7 +35,6 @@ class PCA(Method):
 
     accepts: ClassVar = (Features, Covariance)
     proof: ClassVar = "kernel"
-    streams: ClassVar = True
     unscaled: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
     rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick")
     columns_model: ClassVar = "equal noise"
@@ -54,6 +53,10 @@ class PCA(Method):
     def eigenvalues(self, data: Input) -> int:
         """The smaller of n and d."""
         return min(data.values.shape)
+
+    def streams(self, kind: str) -> bool:
+        """Features, by passes over them."""
+        return kind == "features"
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""

@@ -188,3 +188,30 @@ def test_memory_decides_where_nothing_is_said(tmp_path: Path) -> None:
     assert refused.returncode == 82 and "--reduce" in refused.stderr
     never = call("embed", "large.npy", "-o", "none", "--memory-limit", "260M", "--set", "input.stream=never")
     assert never.returncode == 82
+
+
+def test_dissimilarities_in_a_file_are_only_applied(mlcli: Caller) -> None:
+    generator = np.random.default_rng(4)
+    points = generator.standard_normal((300, 4)) * [5, 3, 2, 1]
+    lengths = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2)) + 0.3
+    np.fill_diagonal(lengths, 0)
+    np.save("d.npy", lengths.astype(np.float32))
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        called = mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", output, "-q", *more)
+        assert called.code == 0, called.err
+    top = spectrum("whole")
+    count = len(spectrum("blocks"))
+    assert np.abs(spectrum("blocks") - top[:count]).max() <= 1e-12 * top[0]
+    assert np.abs(embedded("blocks")[1] - embedded("whole")[1]).max() <= 1e-7
+    assert mlcli("verify", "blocks").code == mlcli("verify", "--full", "blocks").code == 0
+    for broken, code in ((np.nan, "E-MISSING"), (-1.0, "E-NEGATIVE"), (9.0, "E-ASYMMETRIC")):
+        wrong = lengths.copy()
+        wrong[3, 4] = broken
+        np.save("d.npy", wrong)
+        called = mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS)
+        assert called.code == 65 and code in called.err, called.err
+    wrong = lengths + np.eye(300)
+    np.save("d.npy", wrong)
+    assert "E-DIAGONAL" in mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS).err
+    np.save("d.npy", lengths[:, :200])
+    assert "E-NOT-SQUARE" in mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS).err
