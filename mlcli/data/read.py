@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
@@ -22,6 +23,7 @@ from mlcli.data.match import matched_columns, matched_points
 from mlcli.data.npy import read_npy
 from mlcli.data.npz import read_npz
 from mlcli.data.parquet import read_parquet
+from mlcli.data.parts import found_parts, parts_of, sheet_of_parts
 from mlcli.data.phylip import read_phylip
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.source import Opened, opened
@@ -58,6 +60,8 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
     """The table as the file holds it, with ids; no condition on its numbers is checked yet."""
     compute = compute or Compute()
     check(input)
+    if files := parts_of(input.path):
+        return _of_parts(files, input, compute)
     with opened(input.path, compute) as file:
         format = format_of(file, input)
         source = Source(input.path, file.digest, file.size, format)
@@ -70,6 +74,14 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
         return square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
+
+
+def _of_parts(files: list[Path], input: Input, compute: Compute) -> Table:
+    """The table of a directory of files, in memory where that holds it."""
+    found, source = found_parts(files, input)
+    if in_blocks(found, input, compute):
+        return streamed_table(found, input, compute, source)
+    return features_table(sheet_of_parts(found, input, compute), input, source)
 
 
 def _with_categories(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:

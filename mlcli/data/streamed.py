@@ -116,7 +116,7 @@ def streamed_table(found: Found, input: Input, compute: Compute, source: Source)
     sums = gathered(rows, chosen)
     _require_range(sums.moments, input.path)
     _warn_inexact(found, sums.moments)
-    names, labels = _texts(found, input)
+    names, labels = texts_of(found, input)
     sample = sample_of(sums, chosen, file.columns)
     if names is None and not input.columns:
         _warn_of_ids(choice, sums.moments, sample)
@@ -137,7 +137,7 @@ def _sampled(file: RowFile, compute: Compute) -> Indices:
     return np.unique(np.concatenate([drawn, [0, rows - 1]]))
 
 
-def _texts(found: Found, input: Input) -> tuple[tuple[str, ...] | None, dict[str, tuple[str, ...]]]:
+def texts_of(found: Found, input: Input) -> tuple[tuple[str, ...] | None, dict[str, tuple[str, ...]]]:
     """The ids, where the file has any, and the labels."""
     choice = found.choice
     wanted = [column for column in (choice.id, *choice.labels) if column is not None]
@@ -194,8 +194,8 @@ def _parquet(opened: Opened, input: Input) -> Found:
         texts = sum(map(is_text, schema.types))
         columnar = Columnar(schema.names, schema.types, data.num_rows, lambda names: iter(()),
                             partial(require_modest_texts, file, opened.size, input, texts))
-        choice = _chosen(columnar, opened, input)
-        return Found(ParquetRows(groups, firsts[-1], choice.columns, large), choice, _types(schema, choice))
+        choice = chosen_columns(columnar, input)
+        return Found(ParquetRows(groups, firsts[-1], choice.columns, large), choice, types_of(schema, choice))
 
 
 def _arrow(opened: Opened, input: Input) -> Found | None:
@@ -207,21 +207,22 @@ def _arrow(opened: Opened, input: Input) -> Found | None:
         sizes = [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
         bounds = np.cumsum([0, *sizes]).tolist()
         schema = reader.schema
-        choice = _chosen(Columnar(schema.names, schema.types, bounds[-1], lambda names: iter(())), opened, input)
+        choice = chosen_columns(Columnar(schema.names, schema.types, bounds[-1], lambda names: iter(())), input)
         id = FileId(opened.path, state(opened.descriptor))
-        return Found(ArrowRows(id, tuple(bounds), choice.columns), choice, _types(schema, choice))
+        return Found(ArrowRows(id, tuple(bounds), choice.columns), choice, types_of(schema, choice))
 
 
-def _chosen(file: Columnar, opened: Opened, input: Input) -> Choice:
+def chosen_columns(file: Columnar, input: Input) -> Choice:
     """The columns of a columnar file, checked as where it is read whole."""
     choice = choose_columns(file, input)
-    require_numeric(file.types, choice, opened.path)
-    require_content(file.rows, choice.width, opened.path)
+    require_numeric(file.types, choice, input.path)
+    require_content(file.rows, choice.width, input.path)
     file.require([choice.names[column] for column in (choice.id, *choice.texts) if column is not None])
     return choice
 
 
-def _types(schema: Any, choice: Choice) -> list[Any]:
+def types_of(schema: Any, choice: Choice) -> list[Any]:
+    """The types of the columns of numbers."""
     return [schema.types[column] for column in choice.values]
 
 

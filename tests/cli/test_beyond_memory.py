@@ -215,3 +215,22 @@ def test_dissimilarities_in_a_file_are_only_applied(mlcli: Caller) -> None:
     assert "E-DIAGONAL" in mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS).err
     np.save("d.npy", lengths[:, :200])
     assert "E-NOT-SQUARE" in mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS).err
+
+
+def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Array) -> None:
+    Path("parts").mkdir()
+    whole = table(files)
+    for number, first in enumerate(range(0, ROWS, 800)):
+        parquet.write_table(whole.slice(first, 800), f"parts/part-{number:03}.parquet", row_group_size=300)
+    Path("parts/_SUCCESS").touch()
+    made(mlcli, "t.parquet", "one")
+    made(mlcli, "parts", "memory")
+    made(mlcli, "parts", "blocks", *BLOCKS)
+    assert Path("memory/embedding.csv").read_bytes() == Path("one/embedding.csv").read_bytes()
+    same("blocks", "one")
+    assert "unchanged" in mlcli("verify", "blocks").out
+    parquet.write_table(whole.slice(0, 700), "parts/part-000.parquet")
+    assert "changed" in mlcli("verify", "blocks").out
+    parquet.write_table(whole.drop_columns(["x3"]), "parts/part-004.parquet")
+    called = mlcli("embed", "parts", "-o", "none", "--id-column", "name")
+    assert called.code == 65 and "part-004" in called.err
