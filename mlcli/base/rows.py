@@ -148,6 +148,16 @@ class Rows:
         assert self.moments is not None
         return self.moments.largest
 
+    def max(self, axis: int) -> Array:
+        """The largest number of each column."""
+        assert axis == 0 and self.moments is not None
+        return self.moments.most
+
+    def min(self, axis: int) -> Array:
+        """The smallest number of each column."""
+        assert axis == 0 and self.moments is not None
+        return self.moments.least
+
     @property
     def finite(self) -> bool:
         """Whether every number is finite."""

@@ -125,7 +125,7 @@ def by_columns(subject: Subject, rows: Indices) -> Array | float:
 
 def by_scores(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of columns times weights."""
-    sizes = np.fmax.reduce(np.abs(subject.data.values), axis=0, initial=0.0)
+    sizes = subject.sizes
     rounding = EPS * float((sizes @ np.abs(subject.projector.axes)).max())
     return OWN * most(subject.embedding) + rounding
 

@@ -7,6 +7,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option
+from mlcli.base.rows import rows_of
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
@@ -16,6 +17,7 @@ from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
 from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.row_factor import RowFactor, factor_of
 from mlcli.stages.latent.factor_model import Observed, Scores, fit_factors, most_factors, of_covariance, of_points
 from mlcli.stages.latent.factor_scores import factor_steps, scored
 from mlcli.stages.latent.rotations import Rotation, Unrotated
@@ -55,6 +57,10 @@ class FA(Method):
         """As many factors as the columns can determine, and fewer than there are points."""
         return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
 
+    def streams(self, kind: str) -> bool:
+        """Features, from the products of their columns."""
+        return kind == "features"
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but with one noise for all columns there is a closed form."""
         return self.refuse_unused("equal noise has a closed form", "lower", "iterate") if self.noise == "equal" else {}
@@ -68,10 +74,10 @@ class FA(Method):
         """Λ and Ψ of the largest likelihood; coordinates are scores."""
         if isinstance(data, Covariance):
             return self.explained(data, of_covariance(data.values, data.observations, self.noise == "equal"), None)
-        kernel = Factored.of(data.values)
+        kernel = Factored.of(data.values) if rows_of(data.values) is None else factor_of(data.values)
         return self.explained(data, of_points(kernel, self.noise == "equal"), kernel)
 
-    def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | None) -> Model:
+    def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | RowFactor | None) -> Model:
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
         found = fit_factors(observed, count=self.axes.components, lower=self.lower, rotation=self.rotation,
                             scores=self.scores, iterate=self.iterate, names=data.columns)

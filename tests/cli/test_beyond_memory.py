@@ -128,6 +128,18 @@ def test_the_bytes_do_not_depend_on_threads(mlcli: Caller) -> None:
 
 
 @pytest.mark.parametrize("axes", ["2", "0.9"])
+@pytest.mark.parametrize("method", [("ppca",), ("fa", "--scale", "standard"), ("fa", "--set", "method.noise=equal")],
+                         ids=" ".join)
+def test_models_of_the_covariance_need_the_products_only(mlcli: Caller, method: tuple[str, ...]) -> None:
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.npy", output, "-m", *method, *more)
+    same("blocks", "whole")
+    blocks, whole = (json.loads(Path(output, "run.json").read_text()) for output in ("blocks", "whole"))
+    assert blocks["certificate"] == "pass"
+    assert blocks["fit"]["log_likelihood"] == pytest.approx(whole["fit"]["log_likelihood"], rel=1e-9)
+    assert mlcli("verify", "blocks").code == 0
+
+
 def test_many_columns_are_solved_by_passes(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, axes: str) -> None:
     generator = np.random.default_rng(2)
     np.save("t.npy", generator.standard_normal((600, 80)) * np.linspace(3, 1, 80) ** 2 + 50)

@@ -14,12 +14,11 @@ from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.chain.scaling import fitted_by, solved, stretches
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Function
 from mlcli.stages.kernels.products import distances_product, kernel_product
 from mlcli.stages.kernels.radial import rate_step
-from mlcli.stages.kernels.row_factor import RowFactor, row_steps
+from mlcli.stages.kernels.row_factor import factor_of, row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.similarities import Affine, Columns, KernelValues, Projector, linear_decoder
@@ -42,9 +41,7 @@ class OfColumns:
     def fitted(self) -> Fitted:
         """Scores on the directions of the columns."""
         chain, points = self.chain, self.chain.data.values
-        rows = rows_of(points)
-        kernel = (Factored.of(points, chain.kernel.route, chain.centering == "columns").with_products()
-                  if rows is None else RowFactor.of(rows, chain.kernel.route))
+        kernel = factor_of(points, chain.kernel.route, chain.centering == "columns")
         spectrum = solved(chain, kernel, limit_of_columns(points, chain.centering == "columns"))
         directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
         projector = Projector(Columns(), kernel.centering, directions * stretch,

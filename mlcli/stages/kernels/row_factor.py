@@ -14,7 +14,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.moments import Moments
-from mlcli.base.rows import Rows, as_array
+from mlcli.base.rows import Rows, as_array, rows_of
 from mlcli.base.stage import part, running
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
@@ -29,6 +29,7 @@ from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.eigensolve import ROOM, SHOWN
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import tell
+from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import square_memory
 from mlcli.stages.kernels.pairwise import Route
 from mlcli.stages.kernels.sides import from_directions, solve_factor
@@ -124,8 +125,9 @@ class RowFactor:
 
     @cached_property
     def side(self) -> Array:
-        """FᵀF."""
-        return self.moments.covariance
+        """FᵀF, by another pass where the columns are many."""
+        whole = self.moments if self.moments.whole else gathered(self.rows, products=True).moments
+        return whole.covariance
 
     @property
     def rank(self) -> int | None:
@@ -150,7 +152,6 @@ class RowFactor:
         counted = isinstance(demand.components, int) and demand.solver != "dense"
         if not counted or demand.wanted(size) + SPARE > size // 4:
             square_memory(compute, size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
-            self.moments = gathered(self.rows, products=True).moments
             return solve_factor(self, demand, compute)
         tolerance, count = demand.tolerance or TOLERANCE, demand.wanted(size)
         ritz = krylov(self.applied, self._start(max(count + SPARE, WIDTH), compute), count, tolerance)
@@ -217,6 +218,12 @@ class RowFactor:
     def _pass(self) -> AbstractContextManager[None]:
         self.passes += 1
         return part(f"pass {self.passes}")
+
+
+def factor_of(points: Array, route: Route = "auto", centered: bool = True) -> Factored | RowFactor:
+    """The kernel of points in memory, or of rows that are read in blocks."""
+    rows = rows_of(points)
+    return Factored.of(points, route, centered).with_products() if rows is None else RowFactor.of(rows, route)
 
 
 def row_steps(rows: Rows, demand: Demand, threads: int) -> list[Step]:
