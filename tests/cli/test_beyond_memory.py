@@ -103,6 +103,24 @@ def test_preparation_follows_from_sums_or_from_another_pass(mlcli: Caller, optio
     same("blocks", "whole")
 
 
+def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array) -> None:
+    holes = files.copy()
+    holes[2100, 3] = np.nan
+    parquet.write_table(table(holes).select([1, 0, *range(13, 1, -1)]), "new.parquet", row_group_size=700)
+    made(mlcli, "t.parquet", "run", "--scale", "standard", "--set", "prepare.missing=drop", *BLOCKS)
+    for output, more in (("blocks.csv", BLOCKS), ("whole.csv", ())):
+        called = mlcli("project", "run", "new.parquet", *named("t.parquet"), "-o", output, *more)
+        assert called.code == 0, called.err
+        assert "1 row" in called.err and "'r2100'" in called.err
+    blocks, whole = (list(csv.reader(Path(name).read_text().splitlines())) for name in ("blocks.csv", "whole.csv"))
+    assert [row[:2] for row in blocks] == [row[:2] for row in whole] and len(blocks) == ROWS
+    gaps = np.array([row[2:] for row in blocks[1:]], float) - np.array([row[2:] for row in whole[1:]], float)
+    assert np.abs(gaps).max() <= 1e-10
+    parquet.write_table(table(files).drop_columns(["x7"]), "new.parquet")
+    called = mlcli("project", "run", "new.parquet", *named("t.parquet"), "-o", "none.csv", *BLOCKS)
+    assert called.code == 65 and "'x7'" in called.err
+
+
 @pytest.mark.parametrize("policy", ["drop", "mean"])
 def test_gaps_are_dropped_or_filled_as_in_memory(mlcli: Caller, files: Array, policy: str) -> None:
     holes = files.copy()
@@ -127,7 +145,6 @@ def test_the_bytes_do_not_depend_on_threads(mlcli: Caller) -> None:
         assert len({Path(threads, name).read_bytes() for threads in "123"}) == 1
 
 
-@pytest.mark.parametrize("axes", ["2", "0.9"])
 @pytest.mark.parametrize("method", [("ppca",), ("fa", "--scale", "standard"), ("fa", "--set", "method.noise=equal")],
                          ids=" ".join)
 def test_models_of_the_covariance_need_the_products_only(mlcli: Caller, method: tuple[str, ...]) -> None:
@@ -140,6 +157,7 @@ def test_models_of_the_covariance_need_the_products_only(mlcli: Caller, method: 
     assert mlcli("verify", "blocks").code == 0
 
 
+@pytest.mark.parametrize("axes", ["2", "0.9"])
 def test_many_columns_are_solved_by_passes(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, axes: str) -> None:
     generator = np.random.default_rng(2)
     np.save("t.npy", generator.standard_normal((600, 80)) * np.linspace(3, 1, 80) ** 2 + 50)
