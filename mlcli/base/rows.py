@@ -43,6 +43,10 @@ class RowSource(Protocol):
     def take(self, chosen: Indices) -> Array:
         """Single rows (m x d), where these can be read alone."""
 
+    @property
+    def held(self) -> int:
+        """Bytes that a thread holds of the file beside these rows."""
+
     def parts(self, number: int) -> Iterator[Part]:
         """The rows of a block, a few at a time; raises DataError and StorageError."""
 
@@ -140,7 +144,7 @@ class Rows:
     @property
     def nbytes(self) -> int:
         """The bytes that a pass over them holds for each thread."""
-        return 8 * WORKING * min(self.source.part, max(len(self), 1)) * self.shape[1]
+        return 8 * WORKING * min(self.source.part, max(len(self), 1)) * self.shape[1] + self.source.held
 
     @property
     def largest(self) -> float:

@@ -27,6 +27,7 @@ PART = 1 << 19  # numbers read together: 4 MiB
 FEWEST = 256  # rows read together of a columnar file, where each column costs a call
 BLOCK = 1 << 23  # numbers of a block of an NPY file: 64 MiB
 BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
+PAGE = 1 << 20  # bytes of a page of a column, as most writers have it
 BUFFER = 1 << 16  # bytes of such a buffer
 
 R = TypeVar("R")
@@ -97,6 +98,12 @@ class ParquetRows:
     rows: int
     names: tuple[str, ...]  # of columns of numbers
     large: bool  # whether a row group is too large to be held compressed
+
+    @cached_property
+    def held(self) -> int:
+        """Bytes that a thread holds while it decodes: a page of every column, and its buffer."""
+        most = int(np.diff(self.bounds).max(initial=0))
+        return self.columns * (min(8 * most, PAGE) + BUFFER * self.large)
 
     @cached_property
     def bounds(self) -> tuple[int, ...]:
@@ -172,6 +179,11 @@ class ArrowRows:
     names: tuple[str, ...]
 
     @property
+    def held(self) -> int:
+        """Bytes that a thread holds while it decodes: a record batch."""
+        return 8 * self.columns * int(np.diff(self.bounds).max(initial=0))
+
+    @property
     def columns(self) -> int:
         """Numbers in a row."""
         return len(self.names)
@@ -235,7 +247,7 @@ class NpyRows:
         """Numbers in a row."""
         return self.header.shape[1] if self.chosen is None else len(self.chosen)
 
-    direct = True
+    direct, held = True, 0
 
     @property
     def part(self) -> int:

@@ -38,7 +38,7 @@ from mlcli.engine.executor import results
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.algebra.gathering import gathered, sample_of
 
-SAMPLED, NUMBERS = 4096, 1 << 23  # rows of the sample, at most, and numbers of it
+SAMPLED, NUMBERS = 4096, 1 << 21  # rows of the sample, at most, and numbers of it
 FEWEST = 64  # rows of it at least
 FARTHEST = 2.0**400  # size of numbers whose squares are summed
 WHOLE, SQUARE = 2, 4  # arrays of the size of a table, and of a matrix, that a run holds which has it in memory

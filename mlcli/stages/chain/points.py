@@ -41,7 +41,7 @@ class OfColumns:
     def fitted(self) -> Fitted:
         """Scores on the directions of the columns."""
         chain, points = self.chain, self.chain.data.values
-        kernel = factor_of(points, chain.kernel.route, chain.centering == "columns")
+        kernel = factor_of(points, chain.kernel.route, chain.centering == "columns").with_products()
         spectrum = solved(chain, kernel, limit_of_columns(points, chain.centering == "columns"))
         directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
         projector = Projector(Columns(), kernel.centering, directions * stretch,

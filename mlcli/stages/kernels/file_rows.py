@@ -59,6 +59,6 @@ def _halved(lengths: Array) -> Array:
 def file_steps(rows: Rows, threads: int) -> list[Step]:
     """What the passes over the file would cost."""
     size = len(rows)
-    held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * threads
+    held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * (threads - 1)
     return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a file of {size:,} x {size:,} numbers",
                  PASSES * READ * size**2 / threads, held)]

@@ -98,6 +98,10 @@ class RowFactor:
         with running("covariance"):
             return cls(rows, rows.moments, route)
 
+    def with_products(self) -> "RowFactor":
+        """Itself: the first pass has summed what is needed."""
+        return self
+
     @property
     def factor(self) -> Array:
         """What stands for F."""
@@ -220,17 +224,20 @@ class RowFactor:
         return part(f"pass {self.passes}")
 
 
-def factor_of(points: Array, route: Route = "auto", centered: bool = True) -> Factored | RowFactor:
+AnyFactor = Factored | RowFactor
+
+
+def factor_of(points: Array, route: Route = "auto", centered: bool = True) -> AnyFactor:
     """The kernel of points in memory, or of rows that are read in blocks."""
     rows = rows_of(points)
-    return Factored.of(points, route, centered).with_products() if rows is None else RowFactor.of(rows, route)
+    return Factored.of(points, route, centered) if rows is None else RowFactor.of(rows, route)
 
 
 def row_steps(rows: Rows, demand: Demand, threads: int) -> list[Step]:
     """What the passes over a file would cost: of one that sums products, reading them is a part."""
     count, columns = rows.shape
     kept = demand.wanted(columns)
-    held = float(rows.nbytes * threads + 8 * COPIES * count * kept)
+    held = float(rows.nbytes * (threads - 1) + 8 * COPIES * count * kept)
     if columns <= WIDE:
         whole = demand.step(columns, threads, 8.0 * 3 * columns**2 + held)
         scores = count * columns * (READ + 4e-11 * kept) / threads

@@ -4,15 +4,14 @@ from mlcli.base.stage import stage
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.stages.algebra.costs import product_rate, solve_cost
-from mlcli.stages.kernels.factored import Factored
-from mlcli.stages.kernels.row_factor import RowFactor
+from mlcli.stages.kernels.row_factor import AnyFactor
 from mlcli.stages.kernels.sides import product_steps
 
 NEWTON = 20  # steps of most fits
 
 
 @stage("coordinates")
-def scored(kernel: Factored | RowFactor, axes: Array) -> Array:
+def scored(kernel: AnyFactor, axes: Array) -> Array:
     """The scores (n x q) of centered points on axes (d x q)."""
     return kernel.lifted(axes)
 

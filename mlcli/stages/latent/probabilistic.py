@@ -44,7 +44,7 @@ class Fitted:
 
 def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: Compute) -> Fitted:
     """W = U (Λ - σ²)^½ from the eigenpairs of the covariance."""
-    kernel = factor_of(points)
+    kernel = factor_of(points).with_products()
     rows, columns = points.shape
     spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
     noise, variances = mean_of_discarded(spectrum, columns), spectrum.kept / rows
