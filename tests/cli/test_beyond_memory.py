@@ -220,6 +220,21 @@ def test_memory_decides_where_nothing_is_said(tmp_path: Path) -> None:
     assert never.returncode == 82
 
 
+def test_the_checkup_counts_gaps_in_all_rows(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, files: Array) -> None:
+    monkeypatch.setattr("mlcli.data.streamed.SAMPLED", 200)
+    files[[5, 1500, 2998], 3] = np.nan
+    files[7, 1] = -np.inf
+    np.save("t.npy", files)
+    called = mlcli("check", "t.npy", "--json", *BLOCKS)
+    assert called.code == 0, called.err
+    told = json.loads(called.out)
+    missing = told["features"]["missing"]
+    assert (missing["cells"], missing["infinite"], missing["rows"]) == (4, 1, 4)
+    assert missing["worst"][0] == ["x4", 3]
+    assert told["rows"] == ROWS and told["features"]["rows"] <= 202
+    assert "C-MISSING" in called.out and "N-CHECK-ROWS" in called.out
+
+
 def test_dissimilarities_in_a_file_are_only_applied(mlcli: Caller) -> None:
     generator = np.random.default_rng(4)
     points = generator.standard_normal((300, 4)) * [5, 3, 2, 1]
