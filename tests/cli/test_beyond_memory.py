@@ -2,6 +2,8 @@
 
 import csv
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +14,8 @@ from pyarrow import ipc, parquet
 from mlcli.base.types import Array
 from mlcli.stages.algebra import gathering
 from tests.cli.support import Caller
-from tests.processes import call
+from tests.cli.test_going_on import SLOW, after_steps
+from tests.processes import call, neutral
 
 ROWS, COLUMNS = 3000, 12
 BLOCKS = ("--set", "input.stream=always")
@@ -279,3 +282,33 @@ def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Ar
     parquet.write_table(whole.drop_columns(["x3"]), "parts/part-004.parquet")
     called = mlcli("embed", "parts", "-o", "none", "--id-column", "name")
     assert called.code == 65 and "part-004" in called.err
+
+
+def interrupted(arguments: list[str]) -> dict[str, object]:
+    """The run of a command that was killed after two of its passes, given again."""
+    command = [sys.executable, "-P", "-c", SLOW.format(pause=0.2), *arguments]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, env=neutral())
+    after_steps(child, 3)
+    child.kill()
+    child.communicate()
+    assert not Path("out/run.json").exists()
+    assert call(*arguments).returncode == 0
+    return json.loads(Path("out/run.json").read_text())
+
+
+@pytest.mark.parametrize("what", ["table", "matrix"])
+def test_passes_go_on_after_a_kill(what: str) -> None:
+    generator = np.random.default_rng(5)
+    if what == "table":
+        np.save("d.npy", generator.standard_normal((1300, 1100)).astype(np.float32))
+        method = ["-m", "pca"]
+    else:
+        points = generator.standard_normal((500, 40))
+        np.save("d.npy", np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2)))
+        method = ["-m", "mds", "--dissimilarities"]
+    quick = ["-q", "--threads", "1", "--set", "report.quality=null", "--set", "report.dimension=false"]
+    assert call("embed", "d.npy", "-o", "undisturbed", *method, *quick, *BLOCKS).returncode == 0
+    told = interrupted(["embed", "d.npy", "-o", "out", *method, *quick, *BLOCKS])
+    assert told["resumed"] == {"eigensolve": 1}
+    for name in ("embedding.csv", "spectrum.csv"):
+        assert Path("out", name).read_bytes() == Path("undisturbed", name).read_bytes()

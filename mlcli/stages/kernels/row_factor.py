@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing
 from dataclasses import replace
 from functools import cached_property, reduce
+from typing import Any
 
 import numpy as np
 
@@ -97,6 +98,10 @@ class RowFactor:
         assert rows.moments is not None
         with running("covariance"):
             return cls(rows, rows.moments, route)
+
+    def state(self) -> dict[str, Any]:
+        """What distinguishes it: checkpoints of its passes are kept under that."""
+        return {"rows": self.rows, "route": self.route}
 
     def with_products(self) -> "RowFactor":
         """Itself: the first pass has summed what is needed."""
