@@ -189,8 +189,12 @@ def test_what_needs_the_whole_table_is_refused_with_a_remedy(mlcli: Caller) -> N
         called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS, *options)
         assert called.code in (64, 78), called.err
         assert remedy in called.err and "Traceback" not in called.err
+    np.save("t.npy", numbers() * 1e200)
+    called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
+    assert called.code == 65 and "E-OVERFLOW" in called.err and "Warning" not in called.err
+    Path("t.csv").write_text("a,b\n1,2\n3,5\n")
     called = mlcli("embed", "t.csv", "-o", "none", *BLOCKS)
-    assert called.code != 0
+    assert called.code == 78 and "Parquet" in called.err
 
 
 def test_a_file_that_changes_between_passes_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,6 +219,9 @@ def test_memory_decides_where_nothing_is_said(tmp_path: Path) -> None:
     told = json.loads(Path("run/run.json").read_text())
     assert "N-STREAMED" in {note["code"] for note in told["notes"]}
     assert max(stage["peak_memory_mib"] for stage in told["stages"]) <= 260
+    planned = call("plan", "large.npy", "--memory-limit", "260M", "--threads", "2", "--json")
+    predicted = json.loads(planned.stdout)["memory"] / 2**20
+    assert 0.5 * predicted <= max(stage["peak_memory_mib"] for stage in told["stages"]) <= 1.2 * predicted
     exact = np.linalg.eigvalsh(np.cov(values.T, bias=True))[::-1]
     assert np.abs(spectrum("run") - exact).max() <= 1e-12 * exact[0]
     refused = call("embed", "large.npy", "-o", "none", "--memory-limit", "90M", "-m", "lle")

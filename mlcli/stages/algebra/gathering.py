@@ -14,6 +14,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results
 
 WIDE = 1000  # columns up to which all products are summed: above, blocks would take too much memory
+CENTERED = 0.1  # the size of a mean, as a share of the deviation, up to which no shift is needed
 TOGETHER = 1 << 19  # numbers multiplied by themselves at once
 
 
@@ -119,9 +120,6 @@ def _near(rows: Rows) -> Array:
         near = np.divide(filled.sum(axis=0), count, out=np.zeros(rows.shape[1]), where=count > 0)
         spread = np.where(np.isnan(known), 0.0, known - near).std(axis=0)
     near = np.where(filled.min(axis=0) == filled.max(axis=0), filled.max(axis=0), near)
-    if np.all(near**2 <= TRIFLE_OF_SAMPLE * spread**2):
+    if np.all(np.abs(near) <= CENTERED * spread):
         return np.zeros(rows.shape[1])
     return np.where(np.isfinite(near), near, 0.0)
-
-
-TRIFLE_OF_SAMPLE = 0.01  # the square of a mean, as a share of the variance, up to which no shift is needed
