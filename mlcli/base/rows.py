@@ -14,7 +14,7 @@ from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.moments import Moments
 from mlcli.base.types import AnyArray, Array, Indices
-from mlcli.errors import RefusedByPlan
+from mlcli.errors import MlcliError, RefusedByPlan
 
 Part = tuple[int, Array]  # the number of its first row, and some rows in their order (m x d)
 LISTED = 5  # cells named in messages
@@ -188,7 +188,10 @@ class Rows:
         """These rows, each changed as it is read; the moments are those of the new ones, where they are known."""
         sample = self.sample
         if sample is not None and len(sample.values):
-            sample = Sample(sample.places, change(0, sample.values))
+            try:
+                sample = Sample(sample.places, change(0, sample.values))
+            except MlcliError:  # which the next pass raises for the row by its place in the file
+                sample = None
         return Rows(self.source, (*self.maps, change), self.left_out, width or self.width, moments, sample)
 
     def without(self, gaps: Indices) -> "Rows":

@@ -71,9 +71,10 @@ class PreparedRows:
     source: Any  # of the table
 
     def __call__(self, first: int, rows: Array) -> Array:
-        ids = RowNumbers(range(first + 1, first + 1 + len(rows)))
+        ids, places = RowNumbers(range(first + 1, first + 1 + len(rows))), np.arange(first, first + len(rows))
         with unheard():  # what there is to say of all rows was said once
-            return self.preparation.apply(Table(rows, self.preparation.columns, ids, source=self.source)).values
+            return self.preparation.apply(
+                Table(rows, self.preparation.columns, ids, source=self.source, places=places)).values
 
     def key(self) -> Any:
         """All that it does."""

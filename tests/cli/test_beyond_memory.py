@@ -106,6 +106,15 @@ def test_preparation_follows_from_sums_or_from_another_pass(mlcli: Caller, optio
     same("blocks", "whole")
 
 
+def test_a_transform_names_the_row_for_which_it_is_undefined(mlcli: Caller, files: Array) -> None:
+    files[:] = np.abs(files) + 1
+    files[2345, 4] = -5
+    np.save("t.npy", files)
+    told = [mlcli("embed", "t.npy", "-o", "none", "--set", "prepare.transform=[log1p]", *more) for more in ((), BLOCKS)]
+    assert told[0].code == told[1].code == 65
+    assert told[0].err == told[1].err and "2346" in told[1].err
+
+
 def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array) -> None:
     holes = files.copy()
     holes[2100, 3] = np.nan
