@@ -67,7 +67,8 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
         source = Source(input.path, file.digest, file.size, format)
         if input.kind == "graph":
             return graph_table(file, input, source, compute)
-        blocks = found_in(file, input, format) if streams or input.stream == "always" else None
+        blocks = found_in(file, input, format) if input.stream == "always" or (
+            streams and not categories) else None
         if in_blocks(blocks, input, compute):
             assert blocks is not None
             return streamed_table(blocks, input, compute, source)
