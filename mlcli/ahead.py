@@ -36,7 +36,7 @@ from mlcli.rundir.reduction import Reduction
 from mlcli.stages.eigen.axes import Count, Share
 from mlcli.stages.eigen.eigensolve import Eigensolve
 
-Reader = Callable[[Input, Compute, bool], Table]
+Reader = Callable[[Input, Compute, bool, bool], Table]
 
 # what was read last, how, and the notes of that; None where nothing is remembered
 _last: ContextVar[list[tuple[Any, Table, list[Note]]] | None] = ContextVar("last", default=None)
@@ -175,14 +175,14 @@ def reading_once() -> Iterator[None]:
 def remembered(config: RunConfig, reader: Reader) -> Table:
     """The table of a file; where it is the one that was read last, with the notes of that time."""
     last, state = _last.get(), state_of(config.input)
-    asked = reader, config.input, config.method.distance.categories, state
+    asked = reader, config.input, config.method.distance.categories, config.streams, state
     for known, table, notes in last or ():
         if known == asked and None not in state:
             for repeated in notes:
                 tell(repeated)
             return table
     with running("read"), recording() as journal:
-        table = reader(config.input, config.compute, config.method.distance.categories)
+        table = reader(config.input, config.compute, config.method.distance.categories, config.streams)
     if last is not None:
         last[:] = [(asked, table, journal.notes)]
     return table

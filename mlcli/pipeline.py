@@ -1,6 +1,7 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -8,6 +9,7 @@ import numpy as np
 
 from mlcli import native
 from mlcli.ahead import begin
+from mlcli.base.anchors import EXACT
 from mlcli.base.inputs import Input
 from mlcli.base.publish import writing
 from mlcli.base.recall import recalling
@@ -27,6 +29,7 @@ from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
 from mlcli.report.decoder.decode import decoded
+from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.dimension import dimension, dimension_table
 from mlcli.report.findings import Findings
 from mlcli.report.fit_tables import forecast_table, loadings_table, posterior_table, trace_table
@@ -119,9 +122,20 @@ def assess(result: Run) -> Findings:
     """What the run directory says of the embedding besides the embedding itself."""
     config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
     axes = dimension(config.method, model, compared(result, table), config.compute) if config.report.rules else None
-    shown = (decoded(model, table, result.start.undone, result.start.features, config)
-             if config.report.writes("report") else None)
+    shown = drawn(result) if config.report.writes("report") else None
     return Findings(dimension=axes, decoded=shown, quality=measured(result))
+
+
+def drawn(result: Run) -> Decoded | None:
+    """What the report shows of the decoder; of a table read in blocks from the rows that are in memory."""
+    model, table, start, sample = result.model, result.prepared, result.start, result.sample()
+    if not result.source.rows:
+        table = result.given
+    if sample is None:
+        return decoded(model, table, start.undone, start.features, result.config)
+    shown = decoded(replace(model, embedding=model.embedding[sample]), table.take(sample), start.undone, start.features,
+                    result.config)
+    return shown and replace(shown, rows=sample[shown.rows])
 
 
 def measured(result: Run) -> Measured | None:
@@ -130,6 +144,10 @@ def measured(result: Run) -> Measured | None:
     if asked is None or projector is None or not table.data().apart:
         return None
     embedding = result.model.embedding
+    if (sample := result.sample(EXACT)) is not None:
+        note("N-QUALITY-ROWS", f"quality is measured among {len(sample):,} of {table.rows:,} rows, as the table is "
+             "read in blocks")
+        table, embedding = table.take(sample), embedding[sample]
     if not all_finite(table.values):
         whole = np.flatnonzero(np.isfinite(table.values).all(axis=1))
         note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")

@@ -6,6 +6,8 @@ import numpy as np
 
 from mlcli.ahead import Start
 from mlcli.base.frozen import frozen
+from mlcli.base.rows import rows_of
+from mlcli.base.types import Indices
 from mlcli.certify.certificate import Certificate
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Dropped
@@ -39,6 +41,11 @@ class Run:
     def given(self) -> Table:
         """All rows that the method was given."""
         return self.start.prepared.table
+
+    def sample(self, most: int | None = None) -> Indices | None:
+        """The rows of a table read in blocks that are in memory, or so many of them; None where all are."""
+        rows = rows_of(self.prepared.values)
+        return None if rows is None else rows.some(most)
 
 
 def facts(result: Run, journal: Journal, certificate: Certificate) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.data.input import Input
+from mlcli.data.new_rows import blockwise, new_in_blocks
 from mlcli.data.read import read_coordinates, read_new
 from mlcli.data.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
@@ -20,11 +21,18 @@ def project(folder: Path, new: Input, compute: Compute) -> Table:
     run = finished(folder)
     for step in run.steps:
         step.projector.require_places()
-    table = read_new(new.replace(kind=run.kind, transpose=run.transpose), run.steps[0].preparation.columns,
-                     run.trained, compute, run.categories)
-    for step in run.steps:
-        table = step.place(table)
-    return table
+    new = new.replace(kind=run.kind, transpose=run.transpose)
+    columns, alone = run.steps[0].preparation.columns, all(step.projector.similarity.alone for step in run.steps)
+    table = new_in_blocks(new, columns, compute) if alone and run.kind == "features" and not run.categories else None
+    if table is None:
+        table = read_new(new, columns, run.trained, compute, run.categories)
+
+    def place(some: Table) -> Table:
+        for step in run.steps:
+            some = step.place(some)
+        return some
+
+    return blockwise(table, place)
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:

@@ -141,7 +141,8 @@ def file_state(path: str, known: dict[str, Any]) -> str:
     """
     if files := known.get("files"):
         folder = Path(path)
-        there = all(is_there(folder / name) and (folder / name).is_file() for name in (names.MANIFEST, *files))
+        wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts
+        there = all(is_there(folder / name) and (folder / name).is_file() for name in wanted)
         intact = there and all(is_intact(folder / name, entry) for name, entry in files.items())
         return "unchanged" if intact else "changed" if there else "missing"
     if path == "-" or not (is_there(Path(path)) and Path(path).is_file()):

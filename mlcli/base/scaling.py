@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.recall import recalled
+from mlcli.base.rows import as_array, in_unit, rows_of
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import NumericalError
@@ -40,6 +41,8 @@ def all_finite(values: AnyArray) -> bool:
 
 def extent_of(values: AnyArray) -> Extent:
     """The extent of an array of any size; that of a constant array is computed once."""
+    if (rows := rows_of(values)) is not None:
+        return Extent(rows.largest, rows.finite)
     if values.flags.writeable:
         return _extent(values)
     key = id(values)
@@ -50,7 +53,7 @@ def extent_of(values: AnyArray) -> Extent:
 
 def constant(values: AnyArray) -> AnyArray:
     """The same numbers as an array that cannot be written to."""
-    if values.flags.writeable:
+    if rows_of(values) is None and values.flags.writeable:
         values = values.view()
         values.flags.writeable = False
     return values
@@ -143,12 +146,15 @@ def _scaled(values: Array, exponent: int) -> Array:
     """2**exponent * values; of a large constant array the same constant one, where it is asked for again."""
     if exponent == 0:
         return values
+    if (rows := rows_of(values)) is not None:
+        return as_array(in_unit(rows, exponent))
     if values.flags.writeable or values.size <= BLOCK:
         return _multiplied(values, exponent)
     return recalled("scaled", (values, exponent), lambda: constant(_multiplied(values, exponent)))
 
 
 def _multiplied(values: Array, exponent: int) -> Array:
+    """2**exponent * values, another array."""
     found = np.empty(values.shape)
 
     def fill(rows: slice | EllipsisType) -> None:

@@ -64,7 +64,7 @@ def _rows(subject: Subject) -> Indices:
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
     marked = np.zeros(subject.size, dtype=bool)
-    marked[subject.plan.sample(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)] = marked[[0, -1]] = True
+    marked[subject.plan.held(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)] = marked[[0, -1]] = True
     rows = np.flatnonzero(marked)
     correction = getattr(subject.base, "correction", None)
     if correction is None or correction.constant == 0:
@@ -126,7 +126,7 @@ def by_columns(subject: Subject, rows: Indices) -> Array | float:
 
 def by_scores(subject: Subject, rows: Indices) -> Array | float:
     """To the rounding of columns times weights."""
-    sizes = np.fmax.reduce(np.abs(subject.data.values), axis=0, initial=0.0)
+    sizes = subject.sizes
     rounding = EPS * float((sizes @ np.abs(subject.projector.axes)).max())
     return OWN * most(subject.embedding) + rounding
 

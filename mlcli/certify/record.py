@@ -10,6 +10,7 @@ import numpy as np
 from mlcli.ahead import Start
 from mlcli.base.check import Check, count
 from mlcli.base.frozen import frozen
+from mlcli.base.rows import rows_of
 from mlcli.base.stage import stage, unheard
 from mlcli.base.threads import single_threaded_blas
 from mlcli.base.types import Array, Indices
@@ -44,7 +45,8 @@ class Record:
 @stage("certify")
 def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certificate:
     """The certificate of a run, by the model that lies in its folder where it has been written."""
-    config, plan = record.config, Plan(full or record.config.report.certify == "full", record.config.compute.seed)
+    config, rows = record.config, None if record.start is None else rows_of(record.start.prepared.table.values)
+    plan = Plan(full or config.report.certify == "full", config.compute.seed, rows)
     with unheard(), single_threaded_blas():  # the pieces of work are too small to be shared
         stored = record.stored or ({} if folder is None else archive.load(folder, finite=False))
         model = replace(record.model, embedding=record.embedding.values,
@@ -115,7 +117,7 @@ def rows_left(source: Table, dropped: Sequence[Dropped]) -> Indices:
 
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, plan: Plan) -> Check:
     """Prepared numbers lead back to the input's, transformed where a run transforms them."""
-    chosen = plan.sample(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
+    chosen = plan.held(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
     (original, errors), exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)
     stated = data[chosen]
     back, there = preparation.undo(stated), np.isfinite(original) & (preparation.spread != 0)

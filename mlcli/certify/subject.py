@@ -10,6 +10,7 @@ import numpy as np
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
+from mlcli.base.rows import rows_of
 from mlcli.base.scaling import Unit, largest_of
 from mlcli.base.types import Array, Indices
 from mlcli.certify.plan import Plan
@@ -107,6 +108,14 @@ class Subject:
     def largest(self) -> float:
         """The size of the largest number of the data."""
         return largest_of(self.data.values)
+
+    @cached_property
+    def sizes(self) -> Array:
+        """The largest size of a number in each column (d), NaN left out."""
+        rows = rows_of(self.data.values)
+        if rows is not None:
+            return np.maximum(rows.max(axis=0), -rows.min(axis=0))
+        return np.asarray(np.fmax.reduce(np.abs(self.data.values), axis=0, initial=0.0))
 
     @cached_property
     def values(self) -> Array:

@@ -9,13 +9,14 @@ from mlcli.ahead import reduced, source_of
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Dissimilarities, Spatial
 from mlcli.base.inputs import Features as Points
+from mlcli.base.rows import rows_of
 from mlcli.base.stage import note, running
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Array
 from mlcli.checkup.concentration import concentration_of
 from mlcli.checkup.edges import edges_of
 from mlcli.checkup.euclidean import CAILLIEZ, euclidean_of
-from mlcli.checkup.features import features_of
+from mlcli.checkup.features import features_of, missing_in_all
 from mlcli.checkup.findings import findings_of
 from mlcli.checkup.graph import graph_facts, hubness_of, intrinsic_of
 from mlcli.checkup.kernel import kernel_of
@@ -23,6 +24,7 @@ from mlcli.checkup.metric import metric_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
 from mlcli.data.categories import require_unchanged
+from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
 from mlcli.data.read import as_found
 from mlcli.data.resemblance import resemblance
@@ -45,13 +47,20 @@ def check(config: RunConfig) -> Report:
     neighbors: Neighbors = getattr(config.method, "neighbors", Neighbors())
     with threads_limited(config.compute.thread_count()):
         config.prepare.require_reducible(config.input)
-        config, table = as_what_it_is(config, source_of(config, as_found)[0])
+        config, table = as_what_it_is(config, source_of(config, _as_found)[0])
         report = Report(config.input.path, table.kind, len(table.ids), len(table.columns), len(table.ids))
+        if (rows := rows_of(table.values)) is not None:
+            note("N-CHECK-ROWS", f"{len(rows.at_hand):,} of {len(rows):,} rows are examined, as the table is read in "
+                 "blocks; missing cells are counted in all of them", rows=len(rows.at_hand))
+            table = table.take(rows.at_hand)
         if table.graph is not None:
             config.prepare.apply(table)  # refuses options without a use
             report = replace(report, edges=edges_of(table.graph, LARGEST))
         elif table.kind == "features":
             report = _of_features(report, table, config, neighbors)
+            if rows is not None and report.features is not None:
+                exact = missing_in_all(rows.gaps, table.columns)
+                report = replace(report, features=replace(report.features, missing=exact))
         else:
             config.prepare.apply(table)  # refuses options without a use
             square_memory(config.compute, report.rows, COPIES, "the checkup", "check some of the points")
@@ -68,7 +77,12 @@ def as_what_it_is(config: RunConfig, table: Table) -> tuple[RunConfig, Table]:
     note("N-KIND", f"the table looks like {looks.what} and is examined as one; give --kind features if its rows are "
          "points all the same", kind=looks.kind)
     config = config.replace(input=config.input.replace(kind=looks.kind))
-    return config, source_of(config, as_found)[0]
+    return config, source_of(config, _as_found)[0]
+
+
+def _as_found(input: Input, compute: Compute, categories: bool, streams: bool) -> Table:
+    """The table as the file holds it, whatever the method: features that memory does not hold are read in blocks."""
+    return as_found(input, compute, categories, input.kind == "features")
 
 
 def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.blocks import row_blocks
+from mlcli.base.rows import Gaps
 from mlcli.base.scaling import Unit
 from mlcli.base.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
@@ -46,6 +47,16 @@ def missing_of(values: Array, names: Sequence[str]) -> Missing:
             by_column += bad.sum(axis=0)
             infinite += int(np.isinf(values[block]).sum())
             rows += int(bad.any(axis=1).sum())
+    return _missing(by_column, infinite, rows, names)
+
+
+def missing_in_all(gaps: Gaps, names: Sequence[str]) -> Missing:
+    """The same of a table read in blocks: of all its rows."""
+    by_column = len(gaps.rows) - np.broadcast_to(gaps.present, len(names))
+    return _missing(by_column, gaps.infinite, len(gaps.rows), names)
+
+
+def _missing(by_column: Indices, infinite: int, rows: int, names: Sequence[str]) -> Missing:
     worst = np.argsort(-by_column, kind="stable")[:LISTED]
     return Missing(cells=int(by_column.sum()), infinite=infinite, rows=rows, columns=int(np.count_nonzero(by_column)),
                    worst=tuple((names[j], int(by_column[j])) for j in worst.tolist() if by_column[j]))

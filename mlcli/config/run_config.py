@@ -10,7 +10,7 @@ from mlcli.config.report_options import Report
 from mlcli.data.input import Input
 from mlcli.data.prepare import Prepare
 from mlcli.errors import ConfigError
-from mlcli.methods import AnyMethod, accepting
+from mlcli.methods import AnyMethod, accepting, streaming
 from mlcli.methods.pca import PCA
 
 
@@ -28,6 +28,10 @@ class RunConfig(Options):
     def require_fitting(self) -> None:
         """Raises ConfigError where the method does not accept what input and preparation give."""
         self._require_kind()
+        if self.input.stream == "always" and not self.streams:
+            raise ConfigError("STREAM", f"{self.method.name} needs the whole table, and it is to be read in blocks",
+                              where="input.stream", hint=f"put PCA ahead of the method (--reduce), or choose one of "
+                              f"{', '.join(streaming())}")
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
         self.method.require_products(drawn, self.input.gives, "report.draw_graph")
@@ -51,6 +55,11 @@ class RunConfig(Options):
             if error.code == "E-KIND":
                 error = error.changed(hint=f"choose a method that does: {', '.join(accepting(self.input.gives))}")
             raise error from None
+
+    @property
+    def streams(self) -> bool:
+        """Whether what comes first, the method or PCA ahead of it, takes a table that is read in blocks."""
+        return self.method.streams(self.input.gives) or self.prepare.reduce is not None
 
     def draws_decoder(self, columns: int) -> bool:
         """Whether the report shows what the method's decoder makes of coordinates, for so many features."""

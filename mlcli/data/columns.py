@@ -17,7 +17,7 @@ from mlcli.data.arrow import arrow_reading, corrupt, pyarrow
 from mlcli.data.input import Input
 from mlcli.data.numbers import EXACT
 from mlcli.data.selection import Choice, choose
-from mlcli.data.sheet import Sheet, require_content
+from mlcli.data.sheet import FEWER, Sheet, require_content
 from mlcli.data.source import Opened
 from mlcli.data.wording import LISTED, counted, joined, place, shown
 from mlcli.errors import DataError
@@ -94,7 +94,7 @@ def read_columns(file: Columnar, opened: Opened, input: Input, compute: Compute)
     texts = file.require([choice.names[column] for column in (choice.id, *choice.texts) if column is not None])
     compute.require(8.0 * file.rows * columns + texts, f"a table of {file.rows:,} x {columns:,} numbers"
                     + (f" with {texts:,} bytes of ids and labels" if texts else ""),
-                    "choose fewer columns")
+                    FEWER)
     taken = Taken(choice, np.empty((file.rows, columns)))
     for row, batch in file.batches(wanted):
         taken.add(row, batch, opened.path)

@@ -44,6 +44,10 @@ class Input(Options):
     squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
     labels: LabelFile = LabelFile()
     view: View = View()
+    stream: Literal["auto", "always", "never"] = option(
+        "auto", "Whether the table is read in blocks of rows and never held whole: where memory does not hold it "
+        "(auto), always, or never. For features in Parquet, Arrow IPC and NPY files, and dissimilarities in square "
+        "NPY files.")
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
     decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
 

@@ -17,16 +17,22 @@ def matched_columns(sheet: Sheet, wanted: tuple[str, ...], path: str, noun: str)
     """The values with exactly the wanted columns in their order; a file without names is taken as it is."""
     if sheet.columns == wanted:
         return sheet.values
-    if not sheet.named and len(sheet.columns) == len(wanted):
-        note("N-BY-POSITION", f"the file does not name its columns; they were taken in the order of the run's {noun}s")
+    if not sheet.named and by_position(sheet.columns, wanted, noun):
         return sheet.values
-    _require_same(sheet.columns, wanted, path, noun)
+    require_same(sheet.columns, wanted, path, noun)
     note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
     positions = {name: column for column, name in enumerate(sheet.columns)}
     return np.ascontiguousarray(sheet.values[:, [positions[name] for name in wanted]])
 
 
-def _require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str) -> None:
+def by_position(columns: Sequence[str], wanted: Sequence[str], noun: str) -> bool:
+    """Whether columns without names are as many as are wanted, which a note says."""
+    if len(columns) == len(wanted):
+        note("N-BY-POSITION", f"the file does not name its columns; they were taken in the order of the run's {noun}s")
+    return len(columns) == len(wanted)
+
+
+def require_same(ids: Sequence[str], wanted: Sequence[str], path: str, noun: str) -> None:
     """Refuses missing and extra columns, and lists both."""
     present, needed = set(ids), set(wanted)
     missing = [name for name in wanted if name not in present]

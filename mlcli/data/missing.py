@@ -1,5 +1,7 @@
 """What to do with cells that hold no finite number: refuse, drop the rows, fill in means, or leave to a model."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from mlcli.base.scaling import all_finite
@@ -11,6 +13,7 @@ from mlcli.data.table import Table
 from mlcli.data.wording import counted, listed, place
 from mlcli.errors import DataError
 
+REMEDY = "correct them, or choose prepare.missing: drop or mean"
 NO_FILL = np.zeros(0)
 
 
@@ -21,8 +24,7 @@ def where_of(table: Table) -> str:
 
 def refuse(table: Table) -> None:
     """Refuses missing and infinite cells, the first five of them named."""
-    refuse_nonfinite(table.values, table.ids, table.columns, where_of(table),
-                     "correct them, or choose prepare.missing: drop or mean")
+    refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), REMEDY)
 
 
 def kept_rows(table: Table) -> AnyArray:
@@ -30,13 +32,22 @@ def kept_rows(table: Table) -> AnyArray:
     kept: AnyArray = (np.ones(len(table.values), dtype=bool) if all_finite(table.values)
                       else np.all(np.isfinite(table.values), axis=1))
     if not kept.any():
-        raise DataError("EMPTY", f"every one of the {counted(len(kept), 'row')} has a missing or infinite cell",
-                        where=where_of(table), hint="leave columns out with --columns, or choose prepare.missing: mean")
+        raise nothing_left(table, len(kept))
     if not kept.all():
-        dropped = [table.ids[row] for row in np.flatnonzero(~kept).tolist()]
-        note("W-DROPPED", f"{counted(len(dropped), 'row')} with missing or infinite cells dropped: {listed(dropped)}",
-             rows=len(dropped))
+        note_dropped([table.ids[row] for row in np.flatnonzero(~kept).tolist()])
     return kept
+
+
+def nothing_left(table: Table, rows: int) -> DataError:
+    """The error of a table in which every row has a gap."""
+    return DataError("EMPTY", f"every one of the {counted(rows, 'row')} has a missing or infinite cell",
+                     where=where_of(table), hint="leave columns out with --columns, or choose prepare.missing: mean")
+
+
+def note_dropped(ids: Sequence[str]) -> None:
+    """Warns of rows that are dropped."""
+    note("W-DROPPED", f"{counted(len(ids), 'row')} with missing or infinite cells dropped: {listed(ids)}",
+         rows=len(ids))
 
 
 def reason(values: Array, columns: tuple[str, ...]) -> str:

@@ -14,7 +14,7 @@ from mlcli.data.input import Input
 from mlcli.data.numbers import EXACT
 from mlcli.data.positioned import read_into
 from mlcli.data.selection import choose
-from mlcli.data.sheet import Sheet, numbered, require_content
+from mlcli.data.sheet import FEWER, Sheet, numbered, require_content
 from mlcli.data.source import Opened
 from mlcli.data.wording import counted, place, shown
 from mlcli.errors import DataError, MlcliError, UnsafeFile
@@ -43,10 +43,11 @@ class Header:
 def read_npy(opened: Opened, input: Input, compute: Compute) -> Sheet:
     """The numbers of an NPY file."""
     with opened.stream() as stream:
-        return array_sheet(stream, opened.size, opened.path, input, compute)
+        return array_sheet(stream, opened.size, opened.path, input, compute, FEWER)
 
 
-def array_sheet(stream: BinaryIO, size: int, path: str, input: Input, compute: Compute) -> Sheet:
+def array_sheet(stream: BinaryIO, size: int, path: str, input: Input, compute: Compute,
+                hint: str = "") -> Sheet:
     """The array in `size` bytes of a stream, as a sheet with columns x1, x2, ..."""
     header = read_header(stream, path)
     require_kind(header, input, path)
@@ -54,7 +55,7 @@ def array_sheet(stream: BinaryIO, size: int, path: str, input: Input, compute: C
     rows, columns = header.shape if len(header.shape) == 2 else (header.shape[0], 1)
     require_content(rows, columns, path)
     copies = 8 + header.dtype.itemsize if header.dtype != np.dtype("<f8") or header.fortran else 8
-    compute.require(float(copies * rows * columns), f"an array of {rows:,} x {columns:,} numbers")
+    compute.require(float(copies * rows * columns), f"an array of {rows:,} x {columns:,} numbers", hint)
     values = as_doubles(read_values(stream, header, path), path)
     if values.ndim == 1:
         return Sheet(values, ())

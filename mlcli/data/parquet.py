@@ -43,7 +43,7 @@ def read_parquet(opened: Opened, input: Input, compute: Compute) -> Sheet:
         kept = parquet.ParquetFile(again, page_checksum_verification=True, read_dictionary=texts) if texts else decoded
         file = File(kept, decoded, len(texts))
         columnar = Columnar(names, types, decoded.metadata.num_rows, partial(_batches, file),
-                            partial(_require_modest_texts, file, opened.size, input))
+                            partial(require_modest_texts, decoded, opened.size, input, len(texts)))
         return read_columns(columnar, opened, input, compute)
 
 
@@ -69,20 +69,20 @@ def _of_group(file: File, group: int, names: list[str]) -> Iterator[Any]:
     except OSError as error:  # Arrow's word for encodings that it does not read into dictionaries
         if error.errno:
             raise
-        rows = max(1, min(BATCH, ROOM // max(1, _text_bytes(file, group))))
+        rows = max(1, min(BATCH, ROOM // max(1, _text_bytes(file.decoded, group, file.texts))))
         batches = file.decoded.iter_batches(rows, [group], names)
         first = next(batches, None)
     return chain([] if first is None else [first], batches)
 
 
-def _text_bytes(file: File, group: int) -> int:
-    """The bytes of a row group before compression that are not numbers."""
-    chunks = file.decoded.metadata.row_group(group)
-    return max(0, int(chunks.total_byte_size) - NUMBER * chunks.num_rows * (chunks.num_columns - file.texts))
+def _text_bytes(file: Any, group: int, texts: int) -> int:
+    """The bytes of a row group before compression that are not numbers, where so many columns are texts."""
+    chunks = file.metadata.row_group(group)
+    return max(0, int(chunks.total_byte_size) - NUMBER * chunks.num_rows * (chunks.num_columns - texts))
 
 
-def _require_modest_texts(file: File, stored: int, input: Input, names: list[str]) -> int:
+def require_modest_texts(file: Any, stored: int, input: Input, texts: int, names: list[str]) -> int:
     """The bytes of texts, where some are wanted; raises DataError where they grow beyond the limits of `input`."""
-    total = sum(_text_bytes(file, group) for group in range(file.decoded.metadata.num_row_groups)) if names else 0
+    total = sum(_text_bytes(file, group, texts) for group in range(file.metadata.num_row_groups)) if names else 0
     require_modest(total, stored, "the text in the file", input)
     return total

@@ -1,19 +1,21 @@
 """Prepares features for a method: missing cells, transforms, columns, scales; new rows as the first ones were."""
 
 from dataclasses import replace
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Strict
 
 from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
+from mlcli.base.rows import Rows, rows_of
 from mlcli.base.scaling import all_finite
 from mlcli.base.stage import note, stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array, Indices
 from mlcli.data import missing
 from mlcli.data.input import Input
+from mlcli.data.prepare_rows import prepared_rows
 from mlcli.data.scales import Scale, fitted, most_variable, times_power
 from mlcli.data.table import Table
 from mlcli.data.transforms import TRANSFORMS, Name, applied, inverted
@@ -108,6 +110,10 @@ class Preparation:
         """Whether prepared values lead back to all columns as they were."""
         return self.chosen is None and all(TRANSFORMS[name].inverse is not None for name in self.transform)
 
+    def parts(self) -> tuple[Any, ...]:
+        """What distinguishes it from others of the same columns."""
+        return (self.missing, self.fill, self.exponent, self.center, self.spread, self.transform, self.chosen)
+
     @property
     def unscaled(self) -> bool:
         """Whether the scale leaves values as they are."""
@@ -168,10 +174,22 @@ class Prepare(Options):
 
     def _of_features(self, table: Table) -> Prepared:
         """One table's columns prepared."""
+        if (rows := rows_of(table.values)) is not None:
+            return self._of_rows(table, rows)
         whole, fill, dropped = self._completed(table)
         ready, chosen = self._transformed(whole)
         preparation = preparation_of(table.columns, self.missing, fill, self._scale(ready), self.transform, chosen)
         return Prepared(preparation.scaled(ready), preparation, dropped)
+
+    def _of_rows(self, table: Table, rows: Rows) -> Prepared:
+        """The columns of a table that is read in blocks, prepared."""
+
+        def made(fill: Array, scale: Scale | None, chosen: Indices | None) -> Preparation:
+            size = len(table.columns) if chosen is None else len(chosen)
+            return preparation_of(table.columns, self.missing, fill, scale or unscaled(size), self.transform, chosen)
+
+        ready, preparation, gone = prepared_rows(self, table, rows, made)
+        return Prepared(ready, preparation, tuple(Dropped(table.ids[row], row + 1, why) for row, why in gone))
 
     def _of_views(self, table: Table, other: Table) -> Prepared:
         """Rows that both views have, each view's columns prepared in the same way."""

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.rows import rows_of
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
 from mlcli.data.categories import Categories, as_texts, categories_of, coded
@@ -16,11 +18,13 @@ from mlcli.data.input import Input, check
 from mlcli.data.labels import labeled
 from mlcli.data.layout import crossed_layout, features_layout, square_layout
 from mlcli.data.match import matched_columns, matched_points
+from mlcli.data.parts import found_parts, parts_of, sheet_of_parts
 from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.sheets import LayoutOf, read_sheet
 from mlcli.data.source import Opened, opened
 from mlcli.data.square import checked, square_matrix
+from mlcli.data.streamed import found_in, in_blocks, streamed_table
 from mlcli.data.table import Source, Table
 from mlcli.data.views import of_second_view
 from mlcli.errors import ConfigError, DataError
@@ -29,33 +33,50 @@ ARRAYS = ("npy", "npz")  # formats without names of columns
 
 
 @stage("read")
-def read(input: Input, compute: Compute | None = None, categories: bool = False) -> Table:
+def read(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
     """The table of an input, checked and with ids, and beside it a second view whose rows are yet to be matched.
 
-    With `categories`, columns of text that the input names stand for categories. Raises DataError also for a matrix
-    of pairs that nobody said to be one.
+    With `categories`, columns of text that the input names stand for categories. Where what follows `streams`, a table
+    that memory does not hold is read in blocks. Raises DataError also for a matrix of pairs that nobody said to be one.
     """
-    table = as_found(input, compute, categories)
+    table = as_found(input, compute, categories, streams)
     if input.view.path is not None:
         with of_second_view():
             return replace(table, view=as_found(input.second(), compute))
+    if rows_of(table.values) is not None:  # a file read in blocks was checked by its first pass
+        return table
     refuse_resemblance(table, input)
     return replace(table, values=checked(table.values, tuple(table.ids), input)) if input.square else table
 
 
-def as_found(input: Input, compute: Compute | None = None, categories: bool = False) -> Table:
+def as_found(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
     """The table as the file holds it, with ids; no condition on its numbers is checked yet."""
     compute = compute or Compute()
     check(input)
+    if files := parts_of(input.path):
+        return _of_parts(files, input, compute)
     with opened(input.path, compute) as file:
         format = format_of(file, input)
         source = Source(input.path, file.digest, file.size, format)
         if input.kind == "graph":
             return labeled(graph_table(file, input, source, compute), input, compute)
+        blocks = found_in(file, input, format) if input.stream == "always" or (
+            streams and not categories) else None
+        if in_blocks(blocks, input, compute):
+            assert blocks is not None
+            return labeled(streamed_table(blocks, input, compute, source), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return labeled(table, input, compute)
+
+
+def _of_parts(files: list[Path], input: Input, compute: Compute) -> Table:
+    """The table of a directory of files, in memory where that holds it."""
+    found, source = found_parts(files, input)
+    table = (streamed_table(found, input, compute, source) if in_blocks(found, input, compute) else
+             features_table(sheet_of_parts(found, input, compute), input, source))
+    return labeled(table, input, compute)
 
 
 def _with_categories(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:

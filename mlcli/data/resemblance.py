@@ -3,6 +3,7 @@
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows import rows_of
 from mlcli.base.types import Array
 from mlcli.data.input import Input
 from mlcli.data.symmetry import ROUNDING, worst_pair
@@ -36,6 +37,8 @@ def resemblance(table: Table) -> Resemblance | None:
     Variances count only where rows and columns have the same names. A matrix that is zero beside its diagonal is none.
     """
     values = table.values
+    if rows_of(values) is not None:  # read in blocks
+        return None
     rows, columns = values.shape
     if table.kind != "features" or table.categories or rows != columns or rows < SMALLEST:
         return None

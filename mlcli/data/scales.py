@@ -102,7 +102,7 @@ def fitted(values: Array, columns: tuple[str, ...], scale: str, divisor: str) ->
     else:
         center, spread = _quartiles(rescaled)
         _require_spread(spread, constant, columns)
-    _warn_of_constants(constant, columns)
+    warn_of_constants(constant, columns)
     return Scale(exponent, center, np.where(constant, 0.0, spread))
 
 
@@ -121,7 +121,7 @@ def _require_spread(spread: Array, constant: Array, columns: tuple[str, ...]) ->
                         where="prepare.scale", hint="choose another scale, or leave the columns out with --columns")
 
 
-def _warn_of_constants(constant: Array, columns: tuple[str, ...]) -> None:
+def warn_of_constants(constant: AnyArray, columns: tuple[str, ...]) -> None:
     """Notes columns that cannot be scaled and become zero."""
     names = [columns[column] for column in np.flatnonzero(constant)]
     if names:

@@ -11,6 +11,8 @@ from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.wording import counted, duplicates, listed, place
 from mlcli.errors import DataError
 
+FEWER = "choose fewer columns, or put PCA ahead of the method (--reduce), which reads a table in blocks of rows"
+
 
 @frozen
 class Sheet:

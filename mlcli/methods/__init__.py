@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 else:
     AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
 
-__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "accepting", "decoding"]
+__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "accepting", "decoding",
+           "streaming"]
 
 
 def accepting(kind: str) -> list[str]:
@@ -60,3 +61,8 @@ def decoding() -> str:
     """The methods whose coordinates lead back to features, each with its condition."""
     return ", ".join(f"{name} ({kind.decodes})" if kind.decodes else name
                      for name, kind in METHODS.items() if kind.decodes is not None)
+
+
+def streaming() -> tuple[str, ...]:
+    """The methods that take a table of features which is read in blocks."""
+    return tuple(name for name, kind in METHODS.items() if kind(name=name).streams("features"))

@@ -154,6 +154,10 @@ class Method(Options):
             raise ConfigError("NO-DECODER", f"{self.name} has no way from coordinates back to features here",
                               where=where, hint=f"leave it out{condition}")
 
+    def streams(self, kind: str) -> bool:
+        """Whether it takes such an input where that is read in blocks of rows."""
+        return False
+
     def requires(self) -> Mapping[str, str]:
         """The extras that these options need, each with the module that it brings."""
         return {}

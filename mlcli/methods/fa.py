@@ -15,7 +15,7 @@ from mlcli.methods.ways import way
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.row_factor import AnyFactor, factor_of
 from mlcli.stages.latent.factor_model import Observed, Scores, fit_factors, most_factors, of_covariance, of_points
 from mlcli.stages.latent.factor_scores import factor_steps, scored
 from mlcli.stages.latent.rotations import Rotation, Unrotated
@@ -55,6 +55,10 @@ class FA(Method):
         """As many factors as the columns can determine, and fewer than there are points."""
         return min(most_factors(data.values.shape[1], self.noise == "equal"), len(data.values) - 1)
 
+    def streams(self, kind: str) -> bool:
+        """Features."""
+        return kind == "features"
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but with one noise for all columns there is a closed form."""
         return self.refuse_unused("equal noise has a closed form", "lower", "iterate") if self.noise == "equal" else {}
@@ -68,10 +72,10 @@ class FA(Method):
         """Λ and Ψ of the largest likelihood; coordinates are scores."""
         if isinstance(data, Covariance):
             return self.explained(data, of_covariance(data.values, data.observations, self.noise == "equal"), None)
-        kernel = Factored.of(data.values)
+        kernel = factor_of(data.values)
         return self.explained(data, of_points(kernel, self.noise == "equal"), kernel)
 
-    def explained(self, data: Features | Covariance, observed: Observed, kernel: Factored | None) -> Model:
+    def explained(self, data: Features | Covariance, observed: Observed, kernel: AnyFactor | None) -> Model:
         """The model of columns that vary as observed; with the points (`kernel`), also their scores."""
         found = fit_factors(observed, count=self.axes.components, lower=self.lower, rotation=self.rotation,
                             scores=self.scores, iterate=self.iterate, names=data.columns)

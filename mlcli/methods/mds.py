@@ -47,6 +47,10 @@ class MDS(Method):
         """One; of Euclidean distances it would be PCA."""
         return Trials(reason="of Euclidean distances it is pca") if seen.euclidean else once()
 
+    def streams(self, kind: str) -> bool:
+        """Dissimilarities, whose kernel is then only applied."""
+        return kind == "dissimilarities" and self.correction == "none" and self.landmarks is None
+
     def chain(self, kind: str = "features") -> Stages:
         """Distances, -δ²/2, centered."""
         return Stages(metric=self.metric, correction=self.correction, landmarks=self.landmarks,

@@ -61,6 +61,10 @@ class PCA(Method):
         """The smaller of n and d."""
         return min(data.values.shape)
 
+    def streams(self, kind: str) -> bool:
+        """Features, by passes over them."""
+        return kind == "features"
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but a covariance that is given has its route and divisor behind it, and a route its solver."""
         if isinstance(data, Covariance):

@@ -6,6 +6,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
+from mlcli.base.rows import rows_of
 from mlcli.base.scaling import all_finite
 from mlcli.base.steps import Step, repeated
 from mlcli.errors import ConfigError
@@ -15,6 +16,7 @@ from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve
+from mlcli.stages.kernels.row_factor import row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.latent.em import EXPECTED, USUAL, em_seconds
 from mlcli.stages.latent.probabilistic import by_em, in_closed_form
@@ -50,6 +52,10 @@ class PPCA(Method):
         """The smaller of n - 1 and d - 1: one direction at least is noise."""
         return min(len(data.values), data.values.shape[1]) - 1
 
+    def streams(self, kind: str) -> bool:
+        """Features, in closed form."""
+        return kind == "features" and self.solver != "em"
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """The solver that the data asks for; raises ConfigError for another."""
         whole = all_finite(data.values)
@@ -62,6 +68,8 @@ class PPCA(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """One eigenproblem of the smaller side; by em, a pass over the data for each iteration."""
         threads, held = compute.thread_count(), 8.0 * EXPECTED * data.values.size
+        if (rows := rows_of(data.values)) is not None:
+            return row_steps(rows, self.eigensolve, threads)
         steps = side_steps(data.values, "auto", self.eigensolve, threads)
         if self.solver != "em":
             return steps

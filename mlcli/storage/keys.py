@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.options import Options
+from mlcli.base.rows import rows_of
 from mlcli.base.stage import Stage
 from mlcli.storage.archive import LARGE, parts_of
 
@@ -52,6 +53,8 @@ class Keys:
         if isinstance(value, np.ndarray):
             yield from (value.dtype.str.encode(), repr(value.shape).encode())
             yield np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
+        elif (rows := rows_of(value)) is not None:
+            yield from (b"rows", self.of(rows.key()).encode())
         elif value is None or isinstance(value, bool | int | float | str | np.generic):
             yield f"{type(value).__name__} {value!r}".encode("utf-8", "surrogateescape")
         elif isinstance(value, Sequence):

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Features, Given, Input
+from mlcli.base.rows import rows_of
 from mlcli.base.scaling import all_finite
 from mlcli.base.types import Array, Indices
 from mlcli.methods.base import Method
@@ -34,10 +35,10 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
     if not all_finite(data.values):  # distances do not distinguish rows
         return Evidence(method, spectrum, model.embedding, None, 1, None, None, seed,
                         no_eigenvalues=reason or THE_MODELS)
-    width = data.values.shape[1] if isinstance(data, Features) else 1
+    width, rows = data.values.shape[1] if isinstance(data, Features) else 1, rows_of(data.values)
     evidence = Evidence(method, spectrum, axes_of(model), None, width, kept_distances(model, data, compute),
                         partial(nearest_among, data) if data.apart else None, seed, observations=len(data.values),
-                        no_eigenvalues=reason)
+                        no_eigenvalues=reason, rows=rows)
     if method.columns_model == "own noise":
         return of_factors(evidence, some_rows(evidence, model, data), method.limit(data))
     if spectrum.directions is not None:
@@ -60,7 +61,7 @@ def without_eigenvalues(method: Method) -> str:
 def some_rows(evidence: Evidence, model: Model, data: Given) -> Array:
     """All rows, or of very many a sample (m x d), in the units of the computation."""
     most = max(ROOM // max(evidence.width, 1), FEWEST)
-    some = data.values if evidence.size <= most else data.values[evidence.sample(most)]
+    some = data.values if evidence.size <= most and evidence.rows is None else data.values[evidence.sample(most)]
     return existing(model.projector).input_unit.measured(some)
 
 

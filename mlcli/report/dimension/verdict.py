@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows import Rows
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.methods import Method
 from mlcli.stages.algebra.linalg import EPS
@@ -50,6 +51,7 @@ class Evidence:
     moments: Array | None = None  # d x d: the covariance of the columns in the units of `solved`, where no row is known
     observations: int | None = None  # rows that the eigenvalues are sums over, or that a covariance was made of
     no_eigenvalues: str = ""  # why the spectrum does not say how many axes to keep, where it does not
+    rows: Rows | None = None  # of a table read in blocks, some of which are in memory
     factors: int = 0  # the most factors that factor analysis can determine; 0 for other methods
 
     @property
@@ -103,7 +105,9 @@ class Evidence:
         return np.random.default_rng(self.seed)
 
     def sample(self, most: int) -> Indices:
-        """All points, or so many of them at random, in their order."""
+        """All points, or so many of them at random, in their order; of those in memory where not all are."""
+        if self.rows is not None:
+            return self.rows.some(most)
         if self.size <= most:
             return np.arange(self.size)
         return np.sort(self.generator().choice(self.size, most, replace=False))

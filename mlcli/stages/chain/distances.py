@@ -3,9 +3,12 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, LengthGraph, Spatial
+from mlcli.base.rows import Rows, rows_of
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import running
 from mlcli.base.steps import Step
@@ -21,8 +24,10 @@ from mlcli.stages.eigen.landmarks import choose_landmarks, landmark_step
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.graph.pieces import connected_graph, graph_steps
 from mlcli.stages.kernels.corrections import correction_for
+from mlcli.stages.kernels.file_rows import FILE_TOLERANCE, FileRows, file_steps
 from mlcli.stages.kernels.forms import CACHED, Dense
 from mlcli.stages.kernels.products import corrected_rows, distance_products
+from mlcli.stages.kernels.streamed import Streamed
 from mlcli.stages.paths.paths import rounding_of
 from mlcli.stages.paths.plan import PathPlan
 from mlcli.stages.similarities import Distances, Geodesics, GivenDistances, GivenGraph, linear_decoder
@@ -68,17 +73,19 @@ class OfPairs:
 
     def steps(self, share: float | None) -> list[Step]:
         """Distances of all pairs, held whole, their kernel and its spectrum."""
-        chain, data = self.chain, self.chain.data
+        chain, data, rows = self.chain, self.chain.data, rows_of(self.chain.data.values)
+        if rows is not None:
+            return file_steps(rows, chain.compute.thread_count())
         count, threads = chain.landmarks or len(data.values), chain.compute.thread_count()
         square, remedy = 8.0 * count**2, self._instead()
-        rows = 0.0 if chain.landmarks is None else 8.0 * 2 * count * len(data.values)
-        held, whole = 2 * square + rows, chain.landmarks is None
+        placing = 0.0 if chain.landmarks is None else 8.0 * 2 * count * len(data.values)
+        held, whole = 2 * square + placing, chain.landmarks is None
         steps = [Step("distances", f"{count} x {count}, in memory",
                       seconds_of_squares(data, count, threads) + FIRST * pass_cost(count**2), held,
                       remedy=remedy, square=whole)]
         if chain.correction != "none":
             steps += [Step("correction", chain.correction, SPECTRA[chain.correction] * solve_cost(count, threads),
-                           COPIES[chain.correction] * square + rows, remedy=remedy, square=whole)]
+                           COPIES[chain.correction] * square + placing, remedy=remedy, square=whole)]
         steps += [*gower_steps(count**2, held, remedy, square=whole, bent=chain.kernel.bent),
                   chain.eigensolve.step(count, threads, held, remedy, square=whole)]
         return uncentered_too(chain, steps if whole else [*steps, landmark_step(count, len(data.values))])
@@ -94,12 +101,20 @@ class OfPairs:
     def fitted(self) -> Fitted:
         """The fit of all points, or of landmarks by which the others are placed."""
         data, count = self.chain.data, self.chain.landmarks
+        if (rows := rows_of(data.values)) is not None:
+            return self._by_passes(rows)
         if count is None:
             return self.fitted_to(data)
         landmarks = choose_landmarks(len(data.values), count, self.chain.compute.generator())
         fit = self.fitted_to(data.take(landmarks), landmarks)
         with running("coordinates"):
             return placed(fit, fit.projector.similarity.rows(data.values))
+
+    def _by_passes(self, rows: Rows) -> Fitted:
+        """K = -H D² H / 2 of a matrix in a file, which is only applied."""
+        correction = correction_for(np.zeros((0, 0)), "none", self.chain.data.unit)
+        kernel = Streamed(FileRows(rows), FILE_TOLERANCE)
+        return fitted_by(self.chain, solved(self.chain, kernel, len(rows) - 1, 0.0), GivenDistances(correction, None))
 
     def fitted_to(self, data: Spatial, landmarks: Indices | None = None) -> Fitted:
         """K = -H D² H / 2, or of a function of D."""

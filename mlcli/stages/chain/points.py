@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rates import rates
+from mlcli.base.rows import rows_of
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import uncentered
@@ -14,11 +15,11 @@ from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.chain.scaling import fitted_by, solved, stretches
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.factored import Factored
 from mlcli.stages.kernels.forms import Dense
 from mlcli.stages.kernels.functions import Function
 from mlcli.stages.kernels.products import distances_product, kernel_product
 from mlcli.stages.kernels.radial import rate_step
+from mlcli.stages.kernels.row_factor import factor_of, row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
 from mlcli.stages.similarities import Affine, Columns, KernelValues, Projector, linear_decoder
@@ -35,14 +36,16 @@ class OfColumns:
 
     def steps(self, share: float | None) -> list[Step]:
         """One product and the eigenproblem of a side."""
-        chain = self.chain
+        chain, rows = self.chain, rows_of(self.chain.data.values)
+        if rows is not None:
+            return row_steps(rows, chain.eigensolve, chain.compute.thread_count())
         steps = side_steps(chain.data.values, chain.kernel.route, chain.eigensolve, chain.compute.thread_count())
         return steps if chain.centering == "columns" else [step for step in steps if step.stage != "centering"]
 
     def fitted(self) -> Fitted:
         """Scores on the directions of the columns."""
         chain, points = self.chain, self.chain.data.values
-        kernel = Factored.of(points, chain.kernel.route, chain.centering == "columns").with_products()
+        kernel = factor_of(points, chain.kernel.route, chain.centering == "columns").with_products()
         spectrum = solved(chain, kernel, limit_of_columns(points, chain.centering == "columns"))
         directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
         projector = Projector(Columns(), kernel.centering, directions * stretch,

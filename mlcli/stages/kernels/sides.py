@@ -120,7 +120,7 @@ def _solve_side(kernel: Factor, demand: Demand, compute: Compute) -> Solved:
     """The smaller side's matrix, its eigenvectors lifted to the other side ("dual PCA")."""
     size, sides = max(kernel.factor.shape), min(kernel.factor.shape)
     side = kernel.side
-    lift = _from_directions if kernel.by_columns else _from_vectors
+    lift = from_directions if kernel.by_columns else _from_vectors
     if kernel.route == "power":
         solved = solve_by_power(side, sides, demand, compute)
     else:
@@ -131,7 +131,7 @@ def _solve_side(kernel: Factor, demand: Demand, compute: Compute) -> Solved:
                    size=size, floor=floor, trace=None)
 
 
-def _from_directions(kernel: Factor, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
+def from_directions(kernel: Factor, values: Array, directions: Array, floor: float) -> tuple[Array, Array]:
     """V = F W / √λ from the eigenvectors W of FᵀF."""
     return _over_roots(kernel.lifted(directions), values, floor), directions
 
@@ -164,7 +164,7 @@ def _solve_triangle(kernel: Factor) -> Solved:
     _, sizes, right = singular(kernel.triangle(order))
     directions = right.T[np.argsort(order)]
     values, floor = sizes**2, _noise(kernel, sizes) ** 2
-    return _of_roots(kernel, sizes, lambda q: _from_directions(kernel, values[:q], directions[:, :q], floor))
+    return _of_roots(kernel, sizes, lambda q: from_directions(kernel, values[:q], directions[:, :q], floor))
 
 
 def _of_roots(kernel: Factor, sizes: Array, take: Take) -> Solved:

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from mlcli.stages.algebra.centering import Centering, uncentered
 from mlcli.stages.eigen.demand import Demand
 from mlcli.stages.eigen.solved import Closeness, Solved
 from mlcli.stages.eigen.solvers import solve_symmetric
+from mlcli.stages.kernels.file_rows import FileRows
 from mlcli.stages.kernels.folding import KernelRows, Pass
 from mlcli.stages.kernels.forms import Dense, square_memory
 from mlcli.stages.kernels.pairwise import Pairwise
@@ -38,6 +40,12 @@ class Streamed:
         self.tolerance = tolerance  # the tolerance that its precision allows and that is worth the passes
         self._moments: tuple[Array, float, float] | None = None  # row sums, sum of squares, trace of K
         self.passes = 0
+
+    def state(self) -> dict[str, Any]:
+        """What distinguishes it, where its rows are those of a file; raises TypeError for live state."""
+        if not isinstance(self._kernel, FileRows):
+            raise TypeError("a kernel that is computed has no key")
+        return {"rows": self._kernel, "centered": self._moved}
 
     @property
     def size(self) -> int:

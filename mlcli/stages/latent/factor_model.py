@@ -14,7 +14,7 @@ from mlcli.base.types import Array, Indices
 from mlcli.errors import GeometryError
 from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import EPS, inverse
-from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.row_factor import AnyFactor
 from mlcli.stages.latent.factor_analysis import Bounds, Estimate, Moments, Thin, Whole, equal_noise, maximum_likelihood
 from mlcli.stages.latent.model import note_no_noise
 from mlcli.stages.latent.rotations import Rotation
@@ -52,7 +52,7 @@ class Observed:
         return float(self.moments.variances.sum()) * self.unit**2
 
 
-def of_points(kernel: Factored, equal: bool) -> Observed:
+def of_points(kernel: AnyFactor, equal: bool) -> Observed:
     """The moments of centered points (divisor n), held on their smaller side."""
     rows = len(kernel.factor)
     if kernel.by_columns:

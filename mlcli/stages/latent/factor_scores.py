@@ -6,14 +6,14 @@ from mlcli.base.stage import stage
 from mlcli.base.steps import Step, repeated
 from mlcli.base.types import Array
 from mlcli.stages.algebra.costs import product_rate, solve_cost
-from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.row_factor import AnyFactor
 from mlcli.stages.kernels.sides import product_steps
 
 NEWTON, CALLS = 10, 80  # steps of most fits, and small calls of each
 
 
 @stage("coordinates")
-def scored(kernel: Factored, axes: Array) -> Array:
+def scored(kernel: AnyFactor, axes: Array) -> Array:
     """The scores (n x q) of centered points on axes (d x q)."""
     return kernel.lifted(axes)
 

@@ -14,7 +14,7 @@ from mlcli.errors import ConfigError
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.eigen.eigensolve import Eigensolve
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.row_factor import factor_of
 from mlcli.stages.latent.em import expectation_maximization, random_start
 from mlcli.stages.latent.model import (
     Grouped,
@@ -44,7 +44,7 @@ class Fitted:
 
 def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: Compute) -> Fitted:
     """W = U (Λ - σ²)^½ from the eigenpairs of the covariance."""
-    kernel = Factored.of(points).with_products()
+    kernel = factor_of(points).with_products()
     rows, columns = points.shape
     spectrum = replace(eigensolve(kernel, limit, compute), divisor=rows)
     noise, variances = mean_of_discarded(spectrum, columns), spectrum.kept / rows

@@ -1,0 +1,88 @@
+"""Sums over rows from which means, spreads and covariances follow; added block by block, about a point near the mean.
+
+Deviations from a shift near the means have small squares, so that data far from the origin lose no digits (Chan, Golub
+and LeVeque, "Algorithms for computing the sample variance", 1983).
+"""
+
+from functools import cached_property
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import AnyArray, Array
+
+TRIFLE = 0.04  # error of a shift, as a share of a column's squares, that loses no digits
+
+
+@frozen
+class Moments:
+    """Sums of x - shift and of their products over some rows x (d)."""
+
+    rows: int
+    shift: Array  # d
+    sums: Array  # d
+    products: Array  # d x d; or their diagonal alone (d)
+    least: Array  # d: the smallest number of each column
+    most: Array  # d: the largest
+
+    def __add__(self, other: "Moments") -> "Moments":
+        """Those of both, about the same shift."""
+        return Moments(self.rows + other.rows, self.shift, sums=self.sums + other.sums,
+                       products=self.products + other.products, least=np.minimum(self.least, other.least),
+                       most=np.maximum(self.most, other.most))
+
+    @property
+    def whole(self) -> bool:
+        """Whether all products are known."""
+        return self.products.ndim == 2
+
+    @property
+    def largest(self) -> float:
+        """The largest size of a number."""
+        return float(max(self.most.max(initial=0.0), -self.least.min(initial=0.0)))
+
+    @property
+    def rest(self) -> Array:
+        """What the shift lacks of the means (d)."""
+        return self.sums / self.rows
+
+    @property
+    def means(self) -> Array:
+        """The means of the columns (d), exact for constant ones."""
+        return np.where(self.constant, self.least, self.shift + self.rest)
+
+    @property
+    def constant(self) -> AnyArray:
+        """Which columns hold one number only."""
+        flat: AnyArray = self.least == self.most
+        return flat
+
+    @property
+    def squares(self) -> Array:
+        """The sums of squared deviations from the means (d)."""
+        squares = np.diag(self.products) if self.whole else self.products
+        return np.where(self.constant, 0.0, np.maximum(squares - self.rows * self.rest**2, 0.0))
+
+    @cached_property
+    def covariance(self) -> Array:
+        """The sums of products of deviations from the means (d x d)."""
+        return self.products - self.rows * np.outer(self.rest, self.rest)
+
+    @property
+    def exact(self) -> bool:
+        """Whether the shift was near enough to the means that no digits are lost."""
+        finite = np.isfinite(self.products).all()
+        return bool(finite and np.all(self.constant | (self.rows * self.rest**2 <= TRIFLE * self.squares)))
+
+    def scaled(self, factor: Array, center: Array) -> "Moments":
+        """Those of (x - center) factor, for a factor of zero or more for each column."""
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            products = self.products * (np.outer(factor, factor) if self.whole else factor**2)
+            return Moments(self.rows, (self.shift - center) * factor, sums=self.sums * factor, products=products,
+                           least=(self.least - center) * factor, most=(self.most - center) * factor)
+
+    def of_columns(self, chosen: AnyArray) -> "Moments":
+        """Those of some of the columns."""
+        products = self.products[np.ix_(chosen, chosen)] if self.whole else self.products[chosen]
+        return Moments(self.rows, self.shift[chosen], sums=self.sums[chosen], products=products,
+                       least=self.least[chosen], most=self.most[chosen])

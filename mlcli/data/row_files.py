@@ -1,0 +1,288 @@
+"""Files that are read a block of rows at a time: Parquet by row group, Arrow by record batch, NPY by position.
+
+Each is a value that can be pickled. A thread opens the file for itself, and refuses it where it is no longer the file
+that was opened first.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, BinaryIO, TypeVar, cast
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows import Part
+from mlcli.base.types import Array, Indices
+from mlcli.data.arrow import arrow_faults, corrupt
+from mlcli.data.columns import as_doubles, as_texts
+from mlcli.data.digest import require_same, state
+from mlcli.data.npy import Header
+from mlcli.data.positioned import CHUNK, Positioned
+from mlcli.data.source import Clipped, open_regular
+from mlcli.errors import StorageError
+
+PART = 1 << 19  # numbers read together: 4 MiB
+FEWEST = 256  # rows read together of a columnar file, where each column costs a call
+BLOCK = 1 << 23  # numbers of a block of an NPY file: 64 MiB
+BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
+PAGE = 1 << 20  # bytes of a page of a column, as most writers have it
+BUFFER = 1 << 16  # bytes of such a buffer
+
+R = TypeVar("R")
+_open = threading.local()  # what a thread has open: the last few files
+
+
+@frozen
+class FileId:
+    """A file as it was when it was opened first."""
+
+    path: str
+    state: tuple[int, int, int]  # size, and times of the last changes
+
+    def opened(self, opener: Callable[[BinaryIO], R]) -> R:
+        """What an opener makes of the file, once for each thread; raises StorageError where the file is another one."""
+        known = vars(_open).setdefault("files", {})
+        name = os.getpid(), self, opener
+        if name not in known:
+            while len(known) >= 4:
+                known.pop(next(iter(known)))
+            descriptor = open_regular(self.path)
+            require_same(self.path, state(descriptor) == self.state)
+            stream = Clipped(Positioned(descriptor), CHUNK)
+            os.close(descriptor)  # the stream has its own
+            known[name] = stream, opener(cast(BinaryIO, stream))
+        stream, made = known[name]
+        require_same(self.path, state(stream.fileno()) == self.state)
+        return cast(R, made)
+
+    @property
+    def key(self) -> str:
+        """What distinguishes it."""
+        return f"{self.path} {self.state}"
+
+
+def part_rows(columns: int, fewest: int = 1) -> int:
+    """Rows that are read together."""
+    return max(PART // max(columns, 1), fewest)
+
+
+def numbers_of(batch: Any) -> Array:
+    """A record batch of numbers, its columns one after the other in memory (m x d)."""
+    types = {str(kind) for kind in batch.schema.types}
+    if types <= {"double"} or types <= {"float"}:
+        return np.asarray(batch.to_tensor(null_to_nan=True, row_major=False).to_numpy(), dtype=np.float64)
+    return np.stack([as_doubles(column) for column in batch.columns]).T
+
+
+def parquet_file(stream: BinaryIO) -> Any:
+    """An open Parquet file."""
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False)
+
+
+def buffered_parquet(stream: BinaryIO) -> Any:
+    """The same, whose columns are read through small buffers."""
+    from pyarrow import parquet
+
+    return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
+
+
+@frozen
+class ParquetRows:
+    """Chosen columns of one or several Parquet files, row group by row group."""
+
+    groups: tuple[tuple[FileId, int, int], ...]  # each with its file, its number there and its first row of all
+    rows: int
+    names: tuple[str, ...]  # of columns of numbers
+    large: bool  # whether a row group is too large to be held compressed
+
+    @cached_property
+    def held(self) -> int:
+        """Bytes that a thread holds while it decodes: a page of every column, and its buffer."""
+        most = int(np.diff(self.bounds).max(initial=0))
+        return self.columns * (min(8 * most, PAGE) + BUFFER * self.large)
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """Where row groups begin, and behind them the number of rows."""
+        return (*(first for *_, first in self.groups), self.rows)
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return len(self.names)
+
+    direct = False
+
+    @property
+    def part(self) -> int:
+        """Rows that are read together."""
+        return part_rows(self.columns, FEWEST)
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a row group."""
+        first = self.bounds[number]
+        for batch in self.batches(number, self.names):
+            yield first, numbers_of(batch.select(list(self.names)))
+            first += batch.num_rows
+        self._require(number, first)
+
+    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+        """Columns of texts of a row group."""
+        path, first = self.groups[number][0].path, self.bounds[number]
+        columns: list[list[str]] = [[] for _ in names]
+        for batch in self.batches(number, names):
+            for texts, name in zip(columns, names, strict=True):
+                texts.extend(as_texts(batch.column(name), name, path))
+        self._require(number, first + len(columns[0]))
+        return columns
+
+    def batches(self, number: int, names: tuple[str, ...]) -> Iterator[Any]:
+        """Some columns of a row group, a few rows at a time."""
+        id, group, _ = self.groups[number]
+        with arrow_faults(id.path, "Parquet"):
+            file = id.opened(buffered_parquet if self.large else parquet_file)
+            for batch in file.iter_batches(self.part, [group], list(names), use_threads=False):
+                batch.validate(full=True)
+                yield batch
+
+    def _require(self, number: int, end: int) -> None:
+        """Refuses a row group that has not as many rows as it announced."""
+        if end != self.bounds[number + 1]:
+            raise corrupt(self.groups[number][0].path, "Parquet", ValueError("rows are missing that it announces"))
+
+    def take(self, chosen: Indices) -> Array:
+        """Row groups are read as a whole."""
+        raise NotImplementedError
+
+    def key(self) -> str:
+        """The files, and the columns."""
+        return repr(([(id.key, group) for id, group, _ in self.groups], self.names))
+
+
+def arrow_reader(stream: BinaryIO) -> Any:
+    """An open Arrow IPC file."""
+    from pyarrow import ipc
+
+    return ipc.open_file(stream)
+
+
+@frozen
+class ArrowRows:
+    """Chosen columns of an Arrow IPC file, record batch by record batch."""
+
+    id: FileId
+    bounds: tuple[int, ...]
+    names: tuple[str, ...]
+
+    @property
+    def held(self) -> int:
+        """Bytes that a thread holds while it decodes: a record batch."""
+        return 8 * self.columns * int(np.diff(self.bounds).max(initial=0))
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return len(self.names)
+
+    direct = False
+
+    @property
+    def part(self) -> int:
+        """Rows that are read together."""
+        return part_rows(self.columns, FEWEST)
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a record batch."""
+        first, batch = self.bounds[number], self._batch(number, self.names)
+        for start in range(0, batch.num_rows, self.part):
+            yield first + start, numbers_of(batch.slice(start, self.part))
+
+    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+        """Columns of texts of a record batch."""
+        batch = self._batch(number, names)
+        return [as_texts(batch.column(name), name, self.id.path) for name in names]
+
+    def _batch(self, number: int, names: tuple[str, ...]) -> Any:
+        with arrow_faults(self.id.path, "Arrow"):
+            batch = self.id.opened(arrow_reader).get_batch(number).select(list(names))
+            batch.validate(full=True)
+        if batch.num_rows != self.bounds[number + 1] - self.bounds[number]:
+            raise corrupt(self.id.path, "Arrow", ValueError("rows are missing that it announces"))
+        return batch
+
+    def take(self, chosen: Indices) -> Array:
+        """Record batches are read as a whole."""
+        raise NotImplementedError
+
+    def key(self) -> str:
+        """The file, and the columns."""
+        return repr((self.id.key, self.names))
+
+
+def plain_stream(stream: BinaryIO) -> BinaryIO:
+    """The bytes as they are."""
+    return stream
+
+
+@frozen
+class NpyRows:
+    """Chosen columns of an array (n x d) in an NPY file, in C order."""
+
+    id: FileId
+    header: Header
+    chosen: Indices | None  # columns; all where None
+
+    @cached_property
+    def bounds(self) -> tuple[int, ...]:
+        """Where blocks begin, and behind them the number of rows."""
+        step = max(self.part, BLOCK // max(self.header.shape[1], 1))
+        return (*range(0, self.header.shape[0], step), self.header.shape[0])
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return self.header.shape[1] if self.chosen is None else len(self.chosen)
+
+    direct, held = True, 0
+
+    @property
+    def part(self) -> int:
+        """Rows that are read together."""
+        return part_rows(self.header.shape[1])
+
+    def parts(self, number: int) -> Iterator[Part]:
+        """The rows of a block."""
+        for first in range(self.bounds[number], self.bounds[number + 1], self.part):
+            yield first, self.span(first, min(first + self.part, self.bounds[number + 1]))
+
+    def texts(self, number: int, names: tuple[str, ...]) -> list[list[str]]:
+        """An array has no texts."""
+        raise NotImplementedError
+
+    def take(self, chosen: Indices) -> Array:
+        """Single rows (m x d)."""
+        return np.concatenate([self.span(row, row + 1) for row in chosen.tolist()] or [np.empty((0, self.columns))])
+
+    def span(self, start: int, stop: int) -> Array:
+        """Rows that follow each other (m x d)."""
+        stored = np.empty((stop - start, self.header.shape[1]), self.header.dtype)
+        raw = cast(Positioned, cast(Any, self.id.opened(plain_stream)).raw)
+        width = self.header.shape[1] * self.header.dtype.itemsize
+        read = raw.read_at(self.header.offset + start * width, memoryview(stored.reshape(-1).view(np.uint8).data))
+        if read < stored.nbytes:
+            raise StorageError("READ", "reading failed: the file is shorter than it was", where=self.id.path,
+                               hint="wait until it is written, or work on a copy")
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            values = stored.astype(np.float64, copy=False)
+        return values if self.chosen is None else values[:, self.chosen]
+
+    def key(self) -> str:
+        """The file, and the columns."""
+        return repr((self.id.key, None if self.chosen is None else self.chosen.tolist()))
+
+
+RowFile = ParquetRows | ArrowRows | NpyRows

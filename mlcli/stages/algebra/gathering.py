@@ -1,0 +1,125 @@
+"""A pass over rows that are not in memory: their moments, their gaps, and a sample of them."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.moments import Moments
+from mlcli.base.rows import NO_GAPS, Gaps, Rows, Sample
+from mlcli.base.types import Array, Indices
+from mlcli.engine.executor import results
+
+WIDE = 1000  # columns up to which all products are summed: above, blocks would take too much memory
+CENTERED = 0.1  # the size of a mean, as a share of the deviation, up to which no shift is needed
+TOGETHER = 1 << 19  # numbers multiplied by themselves at once
+
+
+@frozen
+class Gathered:
+    """What some rows add to a pass; rows with gaps add to nothing but the gaps."""
+
+    moments: Moments
+    gaps: Gaps
+    sampled: tuple[Array, ...] = ()  # rows of the sample, in their order
+
+    def __add__(self, other: "Gathered") -> "Gathered":
+        return Gathered(self.moments + other.moments, self.gaps + other.gaps, (*self.sampled, *other.sampled))
+
+
+@frozen
+class Gathering:
+    """A pass over all rows: a source of blocks."""
+
+    rows: Rows
+    shift: Array  # d, near the means
+    products: bool  # whether all products are summed, or only squares
+    sample: Indices  # rows to be kept
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.rows.blocks
+
+    def work(self, number: int) -> Gathered:
+        """What a block adds."""
+        size = len(self.shift)
+        zeros = np.zeros((size, size) if self.products else size)
+        total = Gathered(Moments(0, self.shift, sums=np.zeros(size), products=zeros, least=np.full(size, np.inf),
+                                 most=np.full(size, -np.inf)), NO_GAPS)
+        return reduce(Gathered.__add__, self._parts(number), total)
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+    def _parts(self, number: int) -> Iterator[Gathered]:
+        for first, rows in self.rows.parts(number):
+            wanted = self.sample[slice(*np.searchsorted(self.sample, (first, first + len(rows))))]
+            sampled = (rows[wanted - first],) if len(wanted) else ()
+            least, most = rows.min(axis=0), rows.max(axis=0)
+            gaps = NO_GAPS
+            if not (np.isfinite(least).all() and np.isfinite(most).all()):
+                gaps = Gaps.of(first, rows, self.shift)
+                rows = np.delete(rows, gaps.rows - first, axis=0)
+                least, most = rows.min(axis=0, initial=np.inf), rows.max(axis=0, initial=-np.inf)
+            sums, products = self._sums(rows)
+            yield Gathered(Moments(len(rows), self.shift, sums=sums, products=products, least=least, most=most), gaps,
+                           sampled)
+
+    def _sums(self, rows: Array) -> tuple[Array, Array]:
+        """Sums of deviations from the shift, and of their products or squares."""
+        size = rows.shape[1]
+        sums, products = np.zeros(size), np.zeros((size, size) if self.products else size)
+        step = max(size, TOGETHER // max(size, 1))
+        with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+            for start in range(0, len(rows), step):
+                part = rows[start : start + step]
+                moved = part - self.shift if self.shift.any() else part
+                sums += moved.sum(axis=0)
+                products += moved.T @ moved if self.products else np.einsum("ij,ij->j", moved, moved)
+        return sums, products
+
+
+def gathered(rows: Rows, chosen: Indices | None = None, products: bool | None = None) -> Gathered:
+    """The sums over all rows, by one pass, or by two where the first rows are far from the means.
+
+    Results are added in the order of the blocks, so that they do not depend on the number of threads.
+    """
+    sample = np.zeros(0, dtype=np.int64) if chosen is None else chosen
+    whole = rows.shape[1] <= WIDE if products is None else products
+    found = _total(Gathering(rows, _near(rows), whole, sample))
+    if found.moments.rows and not found.moments.exact:
+        again = _total(Gathering(rows, found.moments.means, whole, np.zeros(0, dtype=np.int64)))
+        found = Gathered(again.moments, again.gaps, found.sampled)
+    return found
+
+
+def sample_of(found: Gathered, chosen: Indices, width: int) -> Sample:
+    """The rows that a pass has kept."""
+    values = np.concatenate(found.sampled) if found.sampled else np.zeros((0, width))
+    return Sample(chosen, np.ascontiguousarray(values))
+
+
+def _total(source: Gathering) -> Gathered:
+    with closing(results(source)) as every:
+        return reduce(Gathered.__add__, every)
+
+
+def _near(rows: Rows) -> Array:
+    """A point near the means: that of the first rows; the origin where this is as near as their spread."""
+    found: Any = next((part for number in range(rows.blocks) for _, part in rows.parts(number)), None)
+    if found is None:
+        return np.zeros(rows.shape[1])
+    known = np.where(np.isfinite(found), found, np.nan)
+    count = np.isfinite(known).sum(axis=0)
+    filled = np.nan_to_num(known, nan=0.0)
+    with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+        near = np.divide(filled.sum(axis=0), count, out=np.zeros(rows.shape[1]), where=count > 0)
+        spread = np.where(np.isnan(known), 0.0, known - near).std(axis=0)
+    near = np.where(filled.min(axis=0) == filled.max(axis=0), filled.max(axis=0), near)
+    if np.all(np.abs(near) <= CENTERED * spread):
+        return np.zeros(rows.shape[1])
+    return np.where(np.isfinite(near), near, 0.0)

@@ -1,0 +1,64 @@
+"""The kernel -δ²/2 of dissimilarities in a file: a pass reads their matrix, and nothing of it stays in memory."""
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.rows import Rows
+from mlcli.base.steps import Step
+from mlcli.base.types import Array, Indices
+from mlcli.stages.algebra.krylov import WIDEST
+from mlcli.stages.kernels.folding import Folded
+
+WIDTH = 16  # vectors that a pass can multiply at little more than its own cost
+FILE_TOLERANCE = 1e-9  # residual that is worth the passes
+PASSES = 6  # that block Krylov takes, about, the one that checks the matrix among them
+READ = 2.5e-9  # seconds of a core for a number to be read, squared and multiplied
+LANDMARKS = 200  # single rows that cost little beside a pass
+
+
+@frozen
+class FileRows:
+    """The rows of -δ²/2 (n x n), from a file with those of δ."""
+
+    lengths: Rows
+    width, landmarks, order, quick_rows = WIDTH, LANDMARKS, None, None
+
+    @property
+    def size(self) -> int:
+        """The number of points."""
+        return len(self.lengths)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work a pass has."""
+        return self.lengths.blocks
+
+    def rows(self, chosen: Indices) -> Array:
+        """Some rows (m x n)."""
+        return _halved(self.lengths[chosen])
+
+    def fold(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
+        """What a block of rows adds to K Q; its diagonal is zero."""
+        found = []
+        for first, lengths in self.lengths.parts(number):
+            part, place = _halved(lengths), slice(first, first + len(lengths))
+            found.append(Folded(place, part @ vectors, part.sum(axis=1) if moments else 0.0,
+                                float(np.vdot(part, part)) if moments else 0.0))
+        return found
+
+    def stop(self) -> None:
+        """A block takes little time."""
+
+
+def _halved(lengths: Array) -> Array:
+    halved: Array = np.square(lengths)
+    halved *= -0.5
+    return halved
+
+
+def file_steps(rows: Rows, threads: int) -> list[Step]:
+    """What the passes over the file would cost."""
+    size = len(rows)
+    held = 8.0 * 3 * WIDEST * WIDTH * size + rows.nbytes * (threads - 1)
+    return [Step("eigensolve", f"block Krylov: about {PASSES} passes over a file of {size:,} x {size:,} numbers",
+                 PASSES * READ * size**2 / threads, held)]

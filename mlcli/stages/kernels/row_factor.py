@@ -1,0 +1,254 @@
+"""The kernel of inner products of rows that are not in memory: PCA by passes over a file.
+
+Where the columns are few, one pass sums their products, and another one computes the scores. Where they are many, FᵀF
+is only applied: block Krylov, one pass for each block of vectors.
+"""
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, closing
+from dataclasses import replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.moments import Moments
+from mlcli.base.rows import Rows, as_array, rows_of
+from mlcli.base.stage import part, running
+from mlcli.base.steps import Step
+from mlcli.base.threads import single_threaded_blas
+from mlcli.base.types import Array, Indices
+from mlcli.engine.executor import results
+from mlcli.errors import ConfigError
+from mlcli.stages.algebra.centering import Centering
+from mlcli.stages.algebra.gathering import WIDE, gathered
+from mlcli.stages.algebra.krylov import SPARE, WIDEST, krylov
+from mlcli.stages.algebra.linalg import EPS, symmetric_eigen, triangle_of
+from mlcli.stages.eigen.demand import Demand
+from mlcli.stages.eigen.eigensolve import ROOM, SHOWN
+from mlcli.stages.eigen.solved import Closeness, Solved
+from mlcli.stages.eigen.solvers import tell
+from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.forms import square_memory
+from mlcli.stages.kernels.pairwise import Route
+from mlcli.stages.kernels.sides import from_directions, solve_factor
+
+TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
+WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
+SAMPLED = 512  # rows of the sample from which the search for axes begins
+COPIES = 5  # arrays of scores that are held at once
+PASSES = 8  # that block Krylov takes, about
+READ = 1e-9  # seconds of a core for a number to be read
+
+
+@frozen
+class Products:
+    """F W and FᵀF W for vectors W, or the triangle R of F = Q R: a source of blocks."""
+
+    rows: Rows
+    means: tuple[Array, Array]  # taken from rows one after the other
+    vectors: Array | None  # d x b
+    order: Indices | None = None  # of the columns, for the triangle
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.rows.blocks
+
+    def work(self, number: int) -> tuple[Sequence[tuple[int, Array]], Array]:
+        """Scores with the place of the first of them, and the sum that the block adds; or its triangle."""
+        scores, size = [], self.rows.shape[1]
+        total = np.zeros((0, size) if self.vectors is None else self.vectors.shape)
+        for first, read in self.rows.parts(number):
+            rows = read - self.means[0] if self.means[0].any() else read
+            if self.vectors is None:
+                total = triangle_of(np.vstack([total, (rows - self.means[1])[:, self.order]]))
+                continue
+            product = rows @ self.vectors - self.means[1] @ self.vectors
+            total += rows.T @ product - np.outer(self.means[1], product.sum(axis=0))
+            scores.append((first, product))
+        return scores, total
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+
+class RowFactor:
+    """K = F Fᵀ of centered rows in a file, solved on the side of the columns."""
+
+    definite, inverse, by_factor, tolerance, by_columns = True, False, True, 0.0, True
+    name, remedy = "the covariance route", "the route auto keeps them"
+
+    def __init__(self, rows: Rows, moments: Moments, route: Route) -> None:
+        self.rows, self.moments, self.route, self.passes = rows, moments, route, 0
+        self._lifted: tuple[Array, Array, Array] | None = None  # directions, scores, FᵀF times the directions
+
+    @classmethod
+    def of(cls, rows: Rows, route: Route) -> "RowFactor":
+        """The kernel of rows whose moments are known; raises ConfigError for a route that needs them in memory."""
+        if route not in ("auto", "covariance"):
+            raise ConfigError("STREAM", f"the route {route} needs the table in memory, and it is read in blocks",
+                              where="method.route", hint="leave it out, or give more memory (--memory-limit)")
+        if len(rows) < rows.shape[1]:
+            raise ConfigError("STREAM", f"a table read in blocks must have at least as many rows as columns, not "
+                              f"{len(rows):,} x {rows.shape[1]:,}", where="input.stream",
+                              hint="give more memory (--memory-limit), or choose fewer columns")
+        assert rows.moments is not None
+        with running("covariance"):
+            return cls(rows, rows.moments, route)
+
+    def state(self) -> dict[str, Any]:
+        """What distinguishes it: checkpoints of its passes are kept under that."""
+        return {"rows": self.rows, "route": self.route}
+
+    def with_products(self) -> "RowFactor":
+        """Itself: the first pass has summed what is needed."""
+        return self
+
+    @property
+    def factor(self) -> Array:
+        """What stands for F."""
+        return as_array(self.rows)
+
+    @property
+    def means(self) -> tuple[Array, Array]:
+        """What is taken from rows one after the other: a point near the means, and the small rest."""
+        return self.moments.shift, self.moments.rest
+
+    @property
+    def centering(self) -> Centering:
+        """The means."""
+        return Centering(self.moments.shift + self.moments.rest, across=False)
+
+    @property
+    def trace(self) -> float:
+        """The sum of the eigenvalues."""
+        return float(self.moments.squares.sum())
+
+    @property
+    def frobenius(self) -> float:
+        """The root of the sum of squared eigenvalues; unknown where FᵀF is only applied."""
+        return float(np.linalg.norm(self.side)) if self.moments.whole else float("nan")
+
+    @cached_property
+    def side(self) -> Array:
+        """FᵀF, by another pass where the columns are many."""
+        whole = self.moments if self.moments.whole else gathered(self.rows, products=True).moments
+        return whole.covariance
+
+    @property
+    def rank(self) -> int | None:
+        """The most eigenvalues that the data can have."""
+        varying = np.sqrt(self.moments.squares) > EPS / 4 * np.abs(self.centering.means)
+        return min(len(self.rows) - 1, int(np.sum(varying)))
+
+    def solve(self, demand: Demand, compute: Compute) -> Solved:
+        """By FᵀF where that was summed, else by passes that apply it."""
+        solved = solve_factor(self, demand, compute) if self.moments.whole else self._by_passes(demand, compute)
+        shown = min(int(np.sum(solved.values > solved.floor)), max(SHOWN, demand.report or 0), ROOM // len(self.rows))
+
+        def take(count: int) -> tuple[Array, Array | None]:
+            vectors, directions = solved.take(max(count, shown))  # all that are asked for later, in one pass
+            return vectors[:, :count], None if directions is None else directions[:, :count]
+
+        return replace(solved, take=take)
+
+    def _by_passes(self, demand: Demand, compute: Compute) -> Solved:
+        """The top of the spectrum by block Krylov, begun from a sample; the whole one where memory allows it."""
+        size, rows = self.rows.shape[1], len(self.rows)
+        counted = isinstance(demand.components, int) and demand.solver != "dense"
+        if not counted or demand.wanted(size) + SPARE > size // 4:
+            square_memory(compute, size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
+            return solve_factor(self, demand, compute)
+        tolerance, count = demand.tolerance or TOLERANCE, demand.wanted(size)
+        ritz = krylov(self.applied, self._start(max(count + SPARE, WIDTH), compute), count, tolerance)
+        tell(ritz)
+        floor = 10 * rows * EPS * float(ritz.values[:1].max(initial=0.0))
+        return Solved(ritz.values, lambda q: from_directions(self, ritz.values[:q], ritz.vectors[:, :q], floor), rows,
+                      False, floor, tolerance, iterative=True, residuals=ritz.residuals, at_least=ritz.at_least)
+
+    def _start(self, width: int, compute: Compute) -> Array:
+        """Vectors (d x width) near the leading axes: those of the sample, and a little of all others."""
+        block = compute.generator().standard_normal((self.rows.shape[1], width))
+        sample = self.rows.sample
+        if sample is None or len(sample.values) < 2 * width:
+            return block
+        some = sample.values[:: -(-len(sample.values) // SAMPLED)] - self.centering.means
+        with single_threaded_blas():  # so that passes begin alike for any number of threads
+            _, vectors = symmetric_eigen(some @ some.T)
+            start = some.T @ vectors[:, :width]
+        return start / np.maximum(np.linalg.norm(start, axis=0), 1e-300) + 1e-3 * block / np.sqrt(len(block))
+
+    def closeness(self, solved: Solved) -> Closeness:
+        """As of a factor in memory."""
+        return Closeness.of(solved, near=2, wide=4)
+
+    def residuals(self, values: Array, vectors: Array, directions: Array | None) -> Array | None:
+        """Bounds of K v - λ v, times √(λ / λ₁): ‖FᵀF w - λ w‖, with FᵀF w from the pass that gave the scores."""
+        assert self._lifted is not None and directions is not None
+        (known, _, images), count = self._lifted, directions.shape[1]
+        if not np.array_equal(np.abs(known[:, :count]), np.abs(directions)):  # rotated, as eigenvalues are equal
+            known, images = directions, self.applied(directions)
+        gaps = np.linalg.norm(images[:, :count] - known[:, :count] * values, axis=0)
+        return np.where(values > 0, gaps, 0.0)
+
+    def lifted(self, directions: Array) -> Array:
+        """F times a block of vectors (d x b): one pass, or none where it has been made for these."""
+        known, count = self._lifted, directions.shape[1]
+        if known is None or known[0].shape[1] < count or not np.array_equal(known[0][:, :count], directions):
+            known = self._lifted = (directions, *self._products(directions))
+        return known[1][:, :count]
+
+    def lowered(self, vectors: Array) -> Array:
+        """Only the side of the columns is solved."""
+        raise NotImplementedError
+
+    def applied(self, directions: Array) -> Array:
+        """FᵀF times a block of vectors (d x b): one pass."""
+        return self._products(directions, keep=False)[1]
+
+    def triangle(self, order: Indices) -> Array:
+        """R of F = Q R with F's columns in this order (d x d): one pass."""
+        with self._pass(), closing(results(Products(self.rows, self.means, None, order))) as every:
+            return reduce(lambda above, part: triangle_of(np.vstack([above, part])), (block for _, block in every))
+
+    def _products(self, directions: Array, keep: bool = True) -> tuple[Array, Array]:
+        scores = np.empty((len(self.rows), directions.shape[1]) if keep else (0, 0))
+        total = np.zeros(directions.shape)
+        with self._pass(), closing(results(Products(self.rows, self.means, directions))) as every:
+            for found, image in every:
+                total += image
+                for first, some in found if keep else ():
+                    scores[first : first + len(some)] = some
+        return scores, total
+
+    def _pass(self) -> AbstractContextManager[None]:
+        self.passes += 1
+        return part(f"pass {self.passes}")
+
+
+AnyFactor = Factored | RowFactor
+
+
+def factor_of(points: Array, route: Route = "auto", centered: bool = True) -> AnyFactor:
+    """The kernel of points in memory, or of rows that are read in blocks."""
+    rows = rows_of(points)
+    return Factored.of(points, route, centered) if rows is None else RowFactor.of(rows, route)
+
+
+def row_steps(rows: Rows, demand: Demand, threads: int) -> list[Step]:
+    """What the passes over a file would cost: of one that sums products, reading them is a part."""
+    count, columns = rows.shape
+    kept = demand.wanted(columns)
+    held = float(rows.nbytes * (threads - 1) + 8 * COPIES * count * kept)
+    if columns <= WIDE:
+        whole = demand.step(columns, threads, 8.0 * 3 * columns**2 + held)
+        scores = count * columns * (READ + 4e-11 * kept) / threads
+        return [Step("covariance", f"from the first pass over {count:,} rows", 0.0, 8.0 * 3 * columns**2 + rows.nbytes),
+                replace(whole, seconds=whole.seconds + scores)]
+    seconds = PASSES * count * columns * (READ + 4e-11 * WIDTH) / threads
+    return [Step("covariance", "not formed: applied by passes", 0.0, float(rows.nbytes)),
+            Step("eigensolve", f"block Krylov: about {PASSES} passes over {count:,} rows", seconds,
+                 held + 8.0 * 2 * WIDEST * WIDTH * columns)]

@@ -1,0 +1,330 @@
+"""A table that is read in blocks of rows gives what it gives in memory, and nothing holds it whole."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import ipc, parquet
+
+from mlcli.base.types import Array
+from mlcli.stages.algebra import gathering
+from tests.cli.support import Caller
+from tests.cli.test_going_on import SLOW, after_steps
+from tests.processes import call, neutral
+
+ROWS, COLUMNS = 3000, 12
+BLOCKS = ("--set", "input.stream=always")
+FILES = ("t.parquet", "t.arrow", "t.npy")
+
+
+def numbers() -> Array:
+    """Rows of rank four and noise, far from the origin."""
+    generator = np.random.default_rng(1)
+    plane = generator.standard_normal((ROWS, 4)) * [9, 5, 3, 2] @ generator.standard_normal((4, COLUMNS))
+    return plane + 0.3 * generator.standard_normal((ROWS, COLUMNS)) + 1000 * np.arange(COLUMNS)
+
+
+def table(values: Array) -> pa.Table:
+    columns = {f"x{place + 1}": column for place, column in enumerate(values.T)}
+    return pa.table({"name": [f"r{row}" for row in range(len(values))],
+                     "kind": [f"k{row % 3}" for row in range(len(values))], **columns})
+
+
+@pytest.fixture(autouse=True)
+def files() -> Array:
+    values = numbers()
+    parquet.write_table(table(values), "t.parquet", row_group_size=700)
+    with ipc.new_file("t.arrow", table(values).schema) as file:
+        file.write_table(table(values), max_chunksize=450)
+    np.save("t.npy", values)
+    return values
+
+
+def made(mlcli: Caller, path: str, output: str, *more: str) -> dict[str, object]:
+    """The run of a file, which must succeed."""
+    called = mlcli("embed", path, "-o", output, "-q", "--force", *named(path), *more)
+    assert called.code == 0, called.err
+    return json.loads(Path(output, "run.json").read_text())
+
+
+def named(path: str) -> list[str]:
+    return [] if path.endswith("npy") else ["--id-column", "name", "--label-column", "kind"]
+
+
+def spectrum(folder: str) -> Array:
+    with Path(folder, "spectrum.csv").open(encoding="utf-8") as file:
+        return np.array([float(row["eigenvalue"]) for row in csv.DictReader(file)])
+
+
+def embedded(folder: str) -> tuple[list[list[str]], Array]:
+    """Ids and labels, and coordinates."""
+    with Path(folder, "embedding.csv").open(encoding="utf-8") as file:
+        header, *rows = csv.reader(file)
+    axes = [place for place, name in enumerate(header) if name.startswith("y")]
+    return [row[: axes[0]] for row in rows], np.array([[float(row[axis]) for axis in axes] for row in rows])
+
+
+def same(one: str, other: str) -> None:
+    """Two runs have one spectrum and one embedding, to the rounding of their sums."""
+    top = spectrum(other)[0]
+    assert np.abs(spectrum(one) - spectrum(other)).max() <= 1e-12 * top
+    (texts, found), (expected_texts, expected) = embedded(one), embedded(other)
+    assert texts == expected_texts
+    assert np.abs(found - expected).max() <= 1e-10 * np.abs(expected).max()
+
+
+@pytest.mark.parametrize("path", FILES)
+def test_blocks_of_any_format_give_the_embedding_of_the_whole_table(mlcli: Caller, path: str) -> None:
+    told = made(mlcli, path, "blocks", *BLOCKS)
+    made(mlcli, path, "whole")
+    same("blocks", "whole")
+    assert told["certificate"] == "pass"
+    assert "N-STREAMED" in {note["code"] for note in told["notes"]}
+    assert mlcli("verify", "blocks").code == 0
+    called = mlcli("verify", "--full", "blocks")
+    assert called.code == 0 and "residual" in called.out
+    new = mlcli("project", "blocks", path, *named(path), "-o", "new.csv")
+    assert new.code == 0, new.err
+    with Path("new.csv").open(encoding="utf-8") as file:
+        placed = np.array([[float(cell) for cell in row[-2:]] for row in list(csv.reader(file))[1:]])
+    assert np.abs(placed - embedded("blocks")[1]).max() <= 1e-9 * np.abs(placed).max()
+
+
+@pytest.mark.parametrize("options", [
+    ("--scale", "standard"), ("--scale", "range", "--set", "prepare.top_variance=5"), ("--scale", "center"),
+    ("--set", "prepare.transform=[log1p, unit]"), ("--components", "0.9"), ("--set", "method.divisor=n-1")],
+    ids=lambda options: " ".join(options[-1:]))
+def test_preparation_follows_from_sums_or_from_another_pass(mlcli: Caller, options: tuple[str, ...]) -> None:
+    np.save("t.npy", numbers() + 100)
+    made(mlcli, "t.npy", "blocks", *BLOCKS, *options)
+    made(mlcli, "t.npy", "whole", *options)
+    same("blocks", "whole")
+
+
+def test_a_transform_names_the_row_for_which_it_is_undefined(mlcli: Caller, files: Array) -> None:
+    files[:] = np.abs(files) + 1
+    files[2345, 4] = -5
+    np.save("t.npy", files)
+    told = [mlcli("embed", "t.npy", "-o", "none", "--set", "prepare.transform=[log1p]", *more) for more in ((), BLOCKS)]
+    assert told[0].code == told[1].code == 65
+    assert told[0].err == told[1].err and "2346" in told[1].err
+
+
+def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array) -> None:
+    holes = files.copy()
+    holes[2100, 3] = np.nan
+    parquet.write_table(table(holes).select([1, 0, *range(13, 1, -1)]), "new.parquet", row_group_size=700)
+    made(mlcli, "t.parquet", "run", "--scale", "standard", "--set", "prepare.missing=drop", *BLOCKS)
+    for output, more in (("blocks.csv", BLOCKS), ("whole.csv", ())):
+        called = mlcli("project", "run", "new.parquet", *named("t.parquet"), "-o", output, *more)
+        assert called.code == 0, called.err
+        assert "1 row" in called.err and "'r2100'" in called.err
+    blocks, whole = (list(csv.reader(Path(name).read_text().splitlines())) for name in ("blocks.csv", "whole.csv"))
+    assert [row[:2] for row in blocks] == [row[:2] for row in whole] and len(blocks) == ROWS
+    gaps = np.array([row[2:] for row in blocks[1:]], float) - np.array([row[2:] for row in whole[1:]], float)
+    assert np.abs(gaps).max() <= 1e-10
+    parquet.write_table(table(files).drop_columns(["x7"]), "new.parquet")
+    called = mlcli("project", "run", "new.parquet", *named("t.parquet"), "-o", "none.csv", *BLOCKS)
+    assert called.code == 65 and "'x7'" in called.err
+
+
+@pytest.mark.parametrize("policy", ["drop", "mean"])
+def test_gaps_are_dropped_or_filled_as_in_memory(mlcli: Caller, files: Array, policy: str) -> None:
+    holes = files.copy()
+    holes[5, 3], holes[2999, 7], holes[1500, 1] = np.nan, np.inf, np.nan
+    parquet.write_table(table(holes), "t.parquet", row_group_size=700)
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.parquet", output, "--set", f"prepare.missing={policy}", *more)
+    same("blocks", "whole")
+    assert mlcli("verify", "blocks").code == 0
+    if policy == "drop":
+        assert Path("blocks/dropped.csv").read_text() == Path("whole/dropped.csv").read_text()
+    told = [mlcli("embed", "t.parquet", *named("t.parquet"), "-o", "none", *more) for more in ((), BLOCKS)]
+    assert told[0].code == told[1].code == 65
+    assert told[0].err == told[1].err
+    assert "row 6 ('r5'), column 'x4'" in told[1].err
+
+
+def test_the_bytes_do_not_depend_on_threads(mlcli: Caller) -> None:
+    for threads in ("1", "2", "3"):
+        made(mlcli, "t.parquet", threads, *BLOCKS, "--threads", threads)
+    for name in ("embedding.csv", "spectrum.csv", "quality.json", "dimension.json"):
+        assert len({Path(threads, name).read_bytes() for threads in "123"}) == 1
+
+
+@pytest.mark.parametrize("method", [("ppca",), ("fa", "--scale", "standard"), ("fa", "--set", "method.noise=equal")],
+                         ids=" ".join)
+def test_models_of_the_covariance_need_the_products_only(mlcli: Caller, method: tuple[str, ...]) -> None:
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.npy", output, "-m", *method, *more)
+    same("blocks", "whole")
+    blocks, whole = (json.loads(Path(output, "run.json").read_text()) for output in ("blocks", "whole"))
+    assert blocks["certificate"] == "pass"
+    assert blocks["fit"]["log_likelihood"] == pytest.approx(whole["fit"]["log_likelihood"], rel=1e-9)
+    assert mlcli("verify", "blocks").code == 0
+
+
+@pytest.mark.parametrize("axes", ["2", "0.9"])
+def test_many_columns_are_solved_by_passes(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, axes: str) -> None:
+    generator = np.random.default_rng(2)
+    np.save("t.npy", generator.standard_normal((600, 80)) * np.linspace(3, 1, 80) ** 2 + 50)
+    made(mlcli, "t.npy", "whole", "--components", axes)
+    monkeypatch.setattr(gathering, "WIDE", 10)
+    told = made(mlcli, "t.npy", "passes", *BLOCKS, "--components", axes)
+    count = len(spectrum("passes"))
+    assert np.abs(spectrum("passes") - spectrum("whole")[:count]).max() <= 1e-12 * spectrum("whole")[0]
+    assert np.abs(embedded("passes")[1] - embedded("whole")[1]).max() <= 1e-8
+    assert ("F-KRYLOV" in {fact["code"] for fact in told["facts"]}) == (axes == "2")
+    assert mlcli("verify", "passes").code == 0
+
+
+def test_pca_ahead_of_any_method_is_read_in_blocks(mlcli: Caller, files: Array) -> None:
+    np.save("t.npy", files[:400])
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.npy", output, "-m", "isomap", "--reduce", "3", *more)
+    assert np.abs(embedded("blocks")[1] - embedded("whole")[1]).max() <= 1e-8 * np.abs(embedded("whole")[1]).max()
+    assert mlcli("verify", "blocks").code == 0
+
+
+def test_what_needs_the_whole_table_is_refused_with_a_remedy(mlcli: Caller) -> None:
+    for options, remedy in ((("-m", "isomap"), "--reduce"), (("--scale", "robust"), "standard"),
+                            (("--set", "method.route=svd"), "--memory-limit"),
+                            (("--set", "prepare.missing=model"), "")):
+        called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS, *options)
+        assert called.code in (64, 78), called.err
+        assert remedy in called.err and "Traceback" not in called.err
+    np.save("t.npy", numbers() * 1e200)
+    called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
+    assert called.code == 65 and "E-OVERFLOW" in called.err and "Warning" not in called.err
+    Path("t.csv").write_text("a,b\n1,2\n3,5\n")
+    called = mlcli("embed", "t.csv", "-o", "none", *BLOCKS)
+    assert called.code == 78 and "Parquet" in called.err
+
+
+def test_a_file_that_changes_between_passes_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    solve = gathering.gathered
+
+    def changed(*arguments: object, **options: object) -> object:
+        found = solve(*arguments, **options)  # type: ignore[arg-type]
+        np.save("t.npy", numbers() + 1)
+        return found
+
+    monkeypatch.setattr("mlcli.data.streamed.gathered", changed)
+    called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
+    assert "E-CHANGED" in called.err
+    assert not Path("none").exists()
+
+
+def test_memory_decides_where_nothing_is_said(tmp_path: Path) -> None:
+    values = np.random.default_rng(0).standard_normal((120_000, 100)) * np.linspace(2, 1, 100)  # 96 MB
+    np.save("large.npy", values)
+    done = call("embed", "large.npy", "-o", "run", "--memory-limit", "260M", "--threads", "2")
+    assert done.returncode == 0, done.stderr
+    told = json.loads(Path("run/run.json").read_text())
+    assert "N-STREAMED" in {note["code"] for note in told["notes"]}
+    assert max(stage["peak_memory_mib"] for stage in told["stages"]) <= 260
+    planned = call("plan", "large.npy", "--memory-limit", "260M", "--threads", "2", "--json")
+    predicted = json.loads(planned.stdout)["memory"] / 2**20
+    assert 0.5 * predicted <= max(stage["peak_memory_mib"] for stage in told["stages"]) <= 1.2 * predicted
+    exact = np.linalg.eigvalsh(np.cov(values.T, bias=True))[::-1]
+    assert np.abs(spectrum("run") - exact).max() <= 1e-12 * exact[0]
+    refused = call("embed", "large.npy", "-o", "none", "--memory-limit", "90M", "-m", "lle")
+    assert refused.returncode == 82 and "--reduce" in refused.stderr
+    never = call("embed", "large.npy", "-o", "none", "--memory-limit", "260M", "--set", "input.stream=never")
+    assert never.returncode == 82
+
+
+def test_the_checkup_counts_gaps_in_all_rows(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, files: Array) -> None:
+    monkeypatch.setattr("mlcli.data.streamed.SAMPLED", 200)
+    files[[5, 1500, 2998], 3] = np.nan
+    files[7, 1] = -np.inf
+    np.save("t.npy", files)
+    called = mlcli("check", "t.npy", "--json", *BLOCKS)
+    assert called.code == 0, called.err
+    told = json.loads(called.out)
+    missing = told["features"]["missing"]
+    assert (missing["cells"], missing["infinite"], missing["rows"]) == (4, 1, 4)
+    assert missing["worst"][0] == ["x4", 3]
+    assert told["rows"] == ROWS and told["features"]["rows"] <= 202
+    assert "C-MISSING" in called.out and "N-CHECK-ROWS" in called.out
+
+
+def test_dissimilarities_in_a_file_are_only_applied(mlcli: Caller) -> None:
+    generator = np.random.default_rng(4)
+    points = generator.standard_normal((300, 4)) * [5, 3, 2, 1]
+    lengths = np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2)) + 0.3
+    np.fill_diagonal(lengths, 0)
+    np.save("d.npy", lengths.astype(np.float32))
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        called = mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", output, "-q", *more)
+        assert called.code == 0, called.err
+    top = spectrum("whole")
+    count = len(spectrum("blocks"))
+    assert np.abs(spectrum("blocks") - top[:count]).max() <= 1e-12 * top[0]
+    assert np.abs(embedded("blocks")[1] - embedded("whole")[1]).max() <= 1e-7
+    assert mlcli("verify", "blocks").code == mlcli("verify", "--full", "blocks").code == 0
+    for broken, code in ((np.nan, "E-MISSING"), (-1.0, "E-NEGATIVE"), (9.0, "E-ASYMMETRIC")):
+        wrong = lengths.copy()
+        wrong[3, 4] = broken
+        np.save("d.npy", wrong)
+        called = mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS)
+        assert called.code == 65 and code in called.err, called.err
+    wrong = lengths + np.eye(300)
+    np.save("d.npy", wrong)
+    assert "E-DIAGONAL" in mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS).err
+    np.save("d.npy", lengths[:, :200])
+    assert "E-NOT-SQUARE" in mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS).err
+
+
+def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Array) -> None:
+    Path("parts").mkdir()
+    whole = table(files)
+    for number, first in enumerate(range(0, ROWS, 800)):
+        parquet.write_table(whole.slice(first, 800), f"parts/part-{number:03}.parquet", row_group_size=300)
+    Path("parts/_SUCCESS").touch()
+    made(mlcli, "t.parquet", "one")
+    made(mlcli, "parts", "memory")
+    made(mlcli, "parts", "blocks", *BLOCKS)
+    assert Path("memory/embedding.csv").read_bytes() == Path("one/embedding.csv").read_bytes()
+    same("blocks", "one")
+    assert "unchanged" in mlcli("verify", "blocks").out
+    parquet.write_table(whole.slice(0, 700), "parts/part-000.parquet")
+    assert "changed" in mlcli("verify", "blocks").out
+    parquet.write_table(whole.drop_columns(["x3"]), "parts/part-004.parquet")
+    called = mlcli("embed", "parts", "-o", "none", "--id-column", "name")
+    assert called.code == 65 and "part-004" in called.err
+
+
+def interrupted(arguments: list[str]) -> dict[str, object]:
+    """The run of a command that was killed after two of its passes, given again."""
+    command = [sys.executable, "-P", "-c", SLOW.format(pause=0.2), *arguments]
+    child = subprocess.Popen(command, stderr=subprocess.PIPE, env=neutral())
+    after_steps(child, 3)
+    child.kill()
+    child.communicate()
+    assert not Path("out/run.json").exists()
+    assert call(*arguments).returncode == 0
+    return json.loads(Path("out/run.json").read_text())
+
+
+@pytest.mark.parametrize("what", ["table", "matrix"])
+def test_passes_go_on_after_a_kill(what: str) -> None:
+    generator = np.random.default_rng(5)
+    if what == "table":
+        np.save("d.npy", generator.standard_normal((1300, 1100)).astype(np.float32))
+        method = ["-m", "pca"]
+    else:
+        points = generator.standard_normal((500, 40))
+        np.save("d.npy", np.sqrt(((points[:, None] - points[None]) ** 2).sum(axis=2)))
+        method = ["-m", "mds", "--dissimilarities"]
+    quick = ["-q", "--threads", "1", "--set", "report.quality=null", "--set", "report.dimension=false"]
+    assert call("embed", "d.npy", "-o", "undisturbed", *method, *quick, *BLOCKS).returncode == 0
+    told = interrupted(["embed", "d.npy", "-o", "out", *method, *quick, *BLOCKS])
+    assert told["resumed"] == {"eigensolve": 1}
+    for name in ("embedding.csv", "spectrum.csv"):
+        assert Path("out", name).read_bytes() == Path("undisturbed", name).read_bytes()
