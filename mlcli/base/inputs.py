@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.rows import rows_of
 from mlcli.base.scaling import Unit, largest_of
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError
@@ -101,10 +102,13 @@ class Features(Given):
 
     def require_scales(self) -> None:
         """Refuses a constant column so large that in its unit the squares of all that varies would vanish."""
-        largest = largest_of(self.values)
-        if not (self.values.size and largest > 0 and np.any(np.abs(self.values[0]) == largest)):
+        largest, rows = largest_of(self.values), rows_of(self.values)
+        if rows is not None:
+            high, low = rows.max(axis=0), rows.min(axis=0)
+        elif not (self.values.size and largest > 0 and np.any(np.abs(self.values[0]) == largest)):
             return  # whatever is largest varies
-        high, low = np.fmax.reduce(self.values, axis=0), np.fmin.reduce(self.values, axis=0)
+        else:
+            high, low = np.fmax.reduce(self.values, axis=0), np.fmin.reduce(self.values, axis=0)
         other = float(np.max(np.maximum(high, -low), where=high > low, initial=0.0))
         if 0 < other < np.ldexp(largest, -DWARFED):
             column = int(np.argmax(np.maximum(high, -low)))

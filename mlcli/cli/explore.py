@@ -69,8 +69,7 @@ def explore(data: Data, *, budget: Budget = "5m", components: Components = None,
     layer = checked(data, from_outside(os.environ, assignments or [], layer_of(flags)))
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
-    if json:
-        require_standard_output()
+    require_standard_output()
     manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress))
     seconds = parse_seconds(budget, "--budget")
     again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")

@@ -15,6 +15,7 @@ from mlcli.base.anchors import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.base.compute import Compute
 from mlcli.base.footprint import ARROW, MIB, resident
 from mlcli.base.inputs import Given
+from mlcli.base.rows import rows_of
 from mlcli.base.steps import Step
 from mlcli.errors import MlcliError
 
@@ -72,8 +73,10 @@ def checks_memory(method: Planned, data: Given) -> float:
     rows, columns = len(data.values), data.values.shape[-1]
     of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
     looked = 8.0 * COPIES * of_columns * min(rows, max(ROOM // max(columns, 1), EXACT)) * columns
-    if rows <= EXACT:
-        compared = 8.0 * PAIRS * rows**2 + table
+    in_blocks = rows_of(data.values) is not None  # a sample is compared
+    if rows <= EXACT or in_blocks:
+        few = min(rows, EXACT)
+        compared = 8.0 * (PAIRS * few**2 + few * columns)
     else:
         held = data.kind == "features" and columns > FEW_COLUMNS
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held

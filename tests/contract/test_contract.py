@@ -402,7 +402,7 @@ def test_memory_over_the_limit_is_refused(method: str) -> None:
     with pytest.raises(MlcliError) as caught:
         METHODS[method](**options).fit(data, tight)
     assert caught.value.exit_code == 82
-    fitting = re.match("about ([0-9,]+) points fit; ", caught.value.hint)
+    fitting = re.match("about ([0-9,]+) rows fit", caught.value.hint)
     assert fitting is not None and 1000 < int(fitting[1].replace(",", "")) < 5000
 
 

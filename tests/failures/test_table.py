@@ -17,7 +17,7 @@ HELD: dict[int, tuple[str, ...]] = {  # by row: files with cases of its number, 
     **dict.fromkeys(range(29, 46), (CONTENTS,)),
     101: ("cli/test_workers.py::test_who_dies_is_replaced", "engine/test_executor.py::test_a_whole_fit"),
     102: ("base/test_killing.py", "cli/test_kills.py::test_races"),
-    103: ("test_threads_and_numbers.py::test_files_are_the_same_for_any_number_of_threads",),
+    103: ("contract/test_repeating.py::test_neither_threads_nor_surroundings_change_a_byte",),
     104: (f"{AUDIT}::test_no_command_causes_an_event",),  # there is no scheduler, and no socket is opened
     **dict.fromkeys(range(105, 111), (MODELS,)),
     111: ("cli/test_streams.py::test_output_in_an_ascii_locale",
