@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from mlcli.base.compute import Compute
+from mlcli.base.footprint import LIBRARIES, MIB, resident
 from mlcli.base.inputs import Dissimilarities, Features, Labeled
 from mlcli.base.scaling import Unit
 from mlcli.base.types import Array
@@ -394,7 +395,8 @@ def test_memory_over_the_limit_is_refused(method: str) -> None:
     if getattr(METHODS[method](), "paths", None) is not None:
         options = {"paths": {"store": "memory"}}
     data = features(np.random.default_rng(0).random((5000, 2)))
-    tight = Compute(memory_limit="250M")
+    held = resident(Compute().thread_count(), LIBRARIES) // MIB  # by this process, whatever it has loaded by now
+    tight = Compute(memory_limit=f"{held + 140}M")
     steps = () if data.kind not in {kind.kind for kind in METHODS[method].accepts if kind is Features} else (
         METHODS[method](**options).steps(data, tight, None))
     if not any(step.square for step in steps):
@@ -403,7 +405,7 @@ def test_memory_over_the_limit_is_refused(method: str) -> None:
         METHODS[method](**options).fit(data, tight)
     assert caught.value.exit_code == 82
     fitting = re.match("about ([0-9,]+) rows fit", caught.value.hint)
-    assert fitting is not None and 1000 < int(fitting[1].replace(",", "")) < 5000
+    assert fitting is not None and 500 < int(fitting[1].replace(",", "")) < 5000
 
 
 def test_no_stage_default_is_overridden_by_a_method() -> None:
