@@ -22,7 +22,7 @@ Measure = Annotated[float | None, typer.Option("--measure", min=1e-6, max=1.0,
                                                help="Run this share of the most expensive work and compare.")]
 
 
-@with_flags(*FLAGS)
+@with_flags(*(name for name in FLAGS if name != "cluster"))
 def plan(what: What, *, measure: Measure = None, assignments: behavior.Assignments = None,
          json: behavior.Json = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Show what would run: stages, choices, memory and time.

@@ -33,6 +33,7 @@ class Tiles:
     width = WIDTH
     order = None
     quick_rows = None
+    lasting = True
 
     @property
     def size(self) -> int:

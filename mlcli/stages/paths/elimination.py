@@ -13,7 +13,7 @@ from typing import Any, Self
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import each, in_stages, row_blocks
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import stage
 from mlcli.base.threads import allowed
@@ -49,10 +49,7 @@ class Analysis:
 @stage("elimination", version=1)
 def eliminated(analysis: Analysis, precision: Precision) -> native.Weights:
     """The graph with its vertices eliminated one after the other: the weights that all paths are swept from."""
-    weights = analysis.native.weights(precision)
-    for _ in in_stages(weights.stages, weights.factor):
-        pass
-    return weights
+    return native.Weights.eliminated(analysis.native, precision)
 
 
 @frozen
@@ -66,6 +63,7 @@ class EliminationRows:
     stopped: Event = field(default_factory=Event)
     landmarks = LANDMARKS
     width = WIDTH
+    lasting = True
 
     @classmethod
     def of(cls, analysis: Analysis, precision: Precision, keep: bool = False) -> Self:

@@ -39,6 +39,7 @@ class DijkstraRows:
     width = WIDTH
     order = None
     quick_rows = None
+    lasting = True
 
     @property
     def size(self) -> int:

@@ -1,0 +1,242 @@
+"""The same bytes on a Dask cluster as on one machine, whatever becomes of its workers."""
+
+import json
+import random
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed", reason="needs mlcli[dask]")
+
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import threads_limited
+from mlcli.engine.executor import results, running_on
+from mlcli.errors import DataError
+from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.kernels.streamed import Streamed
+from mlcli.stages.paths.elimination import Analysis, EliminationRows
+from tests.engine.loopback import Loopback
+from tests.engine.test_executor import POINTS, a_pass, eliminates
+from tests.processes import call, process
+
+SLEEPY = """
+import time
+from mlcli.engine.block import Block
+run = Block.run
+def slowly(block):
+    time.sleep({seconds})
+    return run(block)
+Block.run = slowly
+"""
+OTHER = "import mlcli\nmlcli.__version__ = '0.0.1'\n"
+STREAMED = ("--set", "method.paths.store=streamed")
+FILES = ("embedding.csv", "spectrum.csv", "model.npz", "quality.json", "certificate.json")
+
+
+@frozen
+class Failing:
+    """A source whose third block fails."""
+
+    blocks = 5
+
+    def work(self, number: int) -> int:
+        if number == 2:
+            raise DataError("BAD", "the block is bad", row=number)
+        return number
+
+    def stop(self) -> None: ...
+
+
+@eliminates
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_a_pass_in_the_threads_of_dask(tmp_path: Path) -> None:
+    import distributed
+
+    from mlcli.engine.cluster import Cluster
+
+    source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32")
+    with threads_limited(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
+                                                      dashboard_address=None) as own, distributed.Client(own) as client:
+        here = a_pass(Streamed(source))
+        for folder in (None, tmp_path):
+            with Cluster(client, folder) as cluster, running_on(cluster, lambda: cluster.count):
+                assert a_pass(Streamed(source)) == here
+                assert cluster.counts["blocks"] == source.blocks and not cluster.counts["second attempts"]
+                with pytest.raises(DataError, match="row 3, the block is bad"):
+                    list(results(Failing()))
+
+
+@pytest.fixture(scope="module")
+def roll(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "roll.csv"
+    done = call("sample", "swiss-roll", "--rows", 4000, "-o", path)
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+@pytest.fixture(scope="module")
+def here(roll: Path) -> Path:
+    """The run of one machine."""
+    output = roll.with_name("here")
+    done = call("embed", "-m", "isomap", roll, *STREAMED, "-o", output, "-q")
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture
+def loopback(tmp_path: Path) -> Iterator[Loopback]:
+    with Loopback(tmp_path) as cluster:
+        yield cluster
+
+
+def begun(roll: Path, output: Path, cluster: str, *options: object) -> subprocess.Popen[bytes]:
+    return process("embed", "-m", "isomap", roll, *STREAMED, "-o", output, "-q", "--cluster", cluster, *options)
+
+
+def ended(run: subprocess.Popen[bytes], code: int = 0) -> str:
+    said = run.communicate()[1].decode()
+    assert run.returncode == code, said
+    return said
+
+
+def counts(output: Path) -> dict[str, Any]:
+    return json.loads((output / "run.json").read_text())["cluster"]
+
+
+def same(here: Path, there: Path) -> bool:
+    return all((here / name).read_bytes() == (there / name).read_bytes() for name in FILES)
+
+
+def folded(output: Path, cluster: Loopback, seconds: float) -> None:
+    """Waits so long after the workers have been asked for blocks."""
+    until = time.monotonic() + 120
+    while "examined" not in cluster.log() and time.monotonic() < until:
+        time.sleep(0.05)
+    time.sleep(seconds)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("threads", [(1,), (2, 1)])
+def test_whatever_the_workers(threads: tuple[int, ...], shared: bool, roll: Path, here: Path, loopback: Loopback,
+                              tmp_path: Path) -> None:
+    for count in threads:
+        loopback.worker(threads=count)
+    (tmp_path / "shared").mkdir()
+    options = ["--set", f"compute.cluster_folder={tmp_path / 'shared'}"] if shared else []
+    ended(begun(roll, tmp_path / "there", loopback.address, *options))
+    assert same(here, tmp_path / "there")
+    assert not any((tmp_path / "shared").iterdir())
+    assert ("bytes to the folder" in counts(tmp_path / "there")) == shared
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("method", [["-m", "kpca", "--kernel", "gaussian"], ["-m", "isomap", *STREAMED, "--paths",
+                                                                             "dijkstra"]], ids=["kpca", "dijkstra"])
+def test_other_passes_on_workers_of_this_machine(method: list[str], tmp_path: Path) -> None:
+    data = tmp_path / "roll.csv"
+    assert call("sample", "swiss-roll", "--rows", 9000 if "kpca" in method else 2500, "-o", data).returncode == 0
+    for output, more in {"here": [], "there": ["--cluster", "local:2"]}.items():
+        done = call("embed", *method, data, "-o", tmp_path / output, "-q", *more)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+    assert same(tmp_path / "here", tmp_path / "there") and counts(tmp_path / "there")["blocks"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_workers_that_are_killed(roll: Path, here: Path, loopback: Loopback, tmp_path: Path) -> None:
+    chance = random.Random(15)
+    for _ in range(2):
+        loopback.worker(SLEEPY.format(seconds=0.02))
+    for trial in range(20):
+        output = tmp_path / f"run{trial}"
+        run = begun(roll, output, loopback.cluster)
+        time.sleep(chance.uniform(2.0, 8.0))
+        killed = loopback.workers.pop(chance.randrange(len(loopback.workers)))
+        killed.send_signal(signal.SIGKILL)
+        loopback.worker(SLEEPY.format(seconds=0.02))
+        ended(run)
+        assert same(here, output), trial
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("stopped", [False, True], ids=["slow", "stopped"])
+def test_a_slow_worker_does_not_hold_the_pass(stopped: bool, roll: Path, here: Path, loopback: Loopback,
+                                              tmp_path: Path) -> None:
+    loopback.worker()
+    slow = loopback.worker(SLEEPY.format(seconds=0.05 if stopped else 300))
+    run = begun(roll, tmp_path / "there", loopback.cluster)
+    if stopped:
+        folded(tmp_path, loopback, 3.0)
+        slow.send_signal(signal.SIGSTOP)
+    ended(run)
+    assert same(here, tmp_path / "there") and counts(tmp_path / "there")["second attempts"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_workers_come_and_go(roll: Path, here: Path, loopback: Loopback, tmp_path: Path) -> None:
+    first = loopback.worker(SLEEPY.format(seconds=0.2))
+    run = begun(roll, tmp_path / "there", loopback.cluster)
+    folded(tmp_path, loopback, 2.0)
+    loopback.worker()
+    time.sleep(2.0)
+    first.terminate()
+    ended(run)
+    assert same(here, tmp_path / "there")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_lost_scheduler_ends_the_run_with_75_and_the_same_command_repeats_it(roll: Path, here: Path,
+                                                                              tmp_path: Path) -> None:
+    output = tmp_path / "there"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    with Loopback(tmp_path / "one") as first:
+        first.worker(SLEEPY.format(seconds=0.5))
+        run = begun(roll, output, first.address)
+        folded(tmp_path, first, 3.0)
+        first.scheduler.kill()
+        said = ended(run, 75)
+    assert "E-CLUSTER-LOST" in said and not output.exists()
+    with Loopback(tmp_path / "two") as second:
+        second.worker()
+        ended(begun(roll, output, second.address))
+    assert same(here, output)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_other_versions_are_refused(roll: Path, loopback: Loopback, tmp_path: Path) -> None:
+    loopback.worker(OTHER)
+    said = ended(begun(roll, tmp_path / "there", loopback.cluster), 69)
+    assert "a worker has mlcli 0.0.1 instead of" in said and not (tmp_path / "there").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_worker_with_other_versions_that_joins_later_is_refused(roll: Path, loopback: Loopback,
+                                                                  tmp_path: Path) -> None:
+    loopback.worker(SLEEPY.format(seconds=0.5))
+    run = begun(roll, tmp_path / "there", loopback.cluster)
+    folded(tmp_path, loopback, 1.0)
+    loopback.worker(OTHER)
+    assert "a worker has mlcli 0.0.1 instead of" in ended(run, 69)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cluster", "code", "said"), [("here", 78, "not a cluster"),
+                                                       ("tcp://127.0.0.1:1", 69, "cannot be reached"),
+                                                       ("file:absent.json", 69, "cannot be reached")])
+def test_what_is_not_there(cluster: str, code: int, said: str, roll: Path, tmp_path: Path) -> None:
+    assert said in ended(begun(roll, tmp_path / "there", cluster), code) and not (tmp_path / "there").exists()
