@@ -13,6 +13,7 @@ from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
+from mlcli.engine.scaling import on_workers
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, peak
 from mlcli.report.quality.sampling import PAIR, automatic
@@ -27,8 +28,11 @@ CELL = 1e-7  # seconds for a number to be written
 SMALL = {"dimension": 0.05, "quality": 0.03, "reconstruct": 0.02, "write": 0.02, "certify": 0.03}
 
 
-def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
-    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work."""
+def plan(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
+    """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work.
+
+    With `workers`, passes are predicted as they would run on a cluster of so many.
+    """
     config.require_fitting()
     with threads_limited(config.compute.thread_count()):
         start = begin(config)
@@ -38,6 +42,8 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
         with table.rows_named():
             method = config.method.resolve(data)
             fit = fitting(method, data, config.compute, measure)
+        if workers is not None:
+            fit = [on_workers(step, workers) for step in fit]
         ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
@@ -50,11 +56,16 @@ def plan(config: RunConfig, measure: float | None) -> dict[str, Any]:
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
-            "steps": [asdict(step) for step in steps], "seconds": sum(step.seconds for step in steps),
+            "steps": [shown(step) for step in steps], "seconds": sum(step.seconds for step in steps),
             "seconds_measured": None if measure is None else sum(measured),
             "memory": memory, "memory_limit": limit.bytes, "memory_source": limit.source,
             "disk": disk, "disk_free": free, "fits": memory <= limit.bytes and (free is None or disk <= free),
-            "threads": config.compute.thread_count()}
+            "threads": config.compute.thread_count(), "workers": workers}
+
+
+def shown(step: Step) -> dict[str, Any]:
+    """A step as plain values, without what the prediction for a cluster rests on."""
+    return {name: value for name, value in asdict(step).items() if name != "passes"}
 
 
 def fitting(method: Method, data: Input, compute: Compute, measure: float | None) -> list[Step]:

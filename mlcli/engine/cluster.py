@@ -15,7 +15,7 @@ from mlcli.base.types import AnyArray
 from mlcli.engine.arrival import ALIKE, Task, hold, versions, work
 from mlcli.engine.block import Block
 from mlcli.engine.travel import Arrays, Packing, write_array
-from mlcli.errors import DependencyMissing, OutOfMemory, TryAgain
+from mlcli.errors import DependencyMissing, MlcliError, OutOfMemory, TryAgain
 
 if TYPE_CHECKING:
     import distributed
@@ -24,6 +24,7 @@ EACH = 2  # blocks in flight for each thread of the cluster, so that none waits 
 WAIT = 60.0  # seconds to wait for a worker where there is none
 LOOK = 0.5  # seconds between two looks at the workers, and at blocks that are late
 SLOW, LEAST, FIRST = 4.0, 2.0, 60.0  # how many times as long as usual a block may take; and these seconds; the first
+FORGIVEN = 60.0  # seconds after which a worker that was overtaken is given blocks again
 RECENT, ENOUGH = 64, 3  # blocks whose median time is the usual one, and fewest of them
 DEATHS = 10  # times that all workers that Dask gives a block may die before the block is at fault
 LOST = ("the connection to the cluster's scheduler was lost", "start the cluster again; the same command goes on from "
@@ -60,7 +61,7 @@ class Cluster(Executor):
         self._packing = Packing(whole=folder is not None)
         self._shipment: Shipment | None = None
         self._files: set[str] = set()  # keys of arrays in the folder
-        self._slow: set[str] = set()  # addresses of workers that were overtaken
+        self._slow: dict[str, float] = {}  # addresses of workers that were overtaken, and when
         self._usual: deque[float] = deque(maxlen=RECENT)
         self._threads: dict[str, int] = client.nthreads()  # by address
         self._empty = 0.0  # seconds without any worker
@@ -98,7 +99,6 @@ class Cluster(Executor):
         before = self._shipment.held if self._shipment else {}
         held = {key: future for key, future in before.items() if key in here}
         self.counts["bytes to the cluster"] += sum(array.nbytes for key, array in here.items() if key not in held)
-        self._slow.clear()
         task = Task(message.pickled, list(here), str(self.folder) if self.folder else None, versions())
         return Shipment(source, task, here, held)
 
@@ -117,6 +117,8 @@ class Cluster(Executor):
             await asyncio.sleep(LOOK)
             self._threads = await self.client.nthreads() if self.client.status == "running" else {}
             self._empty = 0.0 if self._threads else self._empty + LOOK
+            self._slow = {address: since for address, since in self._slow.items()
+                          if address in self._threads and time.monotonic() - since < FORGIVEN}
 
     async def _result(self, shipment: Shipment, number: int) -> Any:
         """What a block gives: the first result of one attempt, or of a second one where the first is late."""
@@ -149,7 +151,7 @@ class Cluster(Executor):
         if isinstance(error, KilledWorker):
             raise OutOfMemory("CLUSTER-KILLED", "workers die again and again of the same block", where=str(
                 error.last_worker.address), hint="give workers more memory, or fewer threads each") from None
-        if isinstance(error, CancelledError):
+        if isinstance(error, CancelledError) or (self.client.status != "running" and not isinstance(error, MlcliError)):
             raise TryAgain("CLUSTER-LOST", LOST[0], hint=LOST[1]) from None
         if isinstance(error, ModuleNotFoundError):
             raise DependencyMissing("CLUSTER-VERSIONS", f"a worker lacks {error.name}", hint=ALIKE) from None
@@ -164,7 +166,8 @@ class Cluster(Executor):
         """A second attempt, on another worker, which brings its arrays along: the slow one may be whom they come from.
         """
         processing = await self.client.processing()
-        self._slow |= {address for address, keys in processing.items() if first.get_name() in map(str, keys)}
+        waited = {first.get_name(), *(str(future.key) for future in shipment.held.values())}
+        self._slow |= {address: time.monotonic() for address, keys in processing.items() if waited & {*map(str, keys)}}
         self.counts["second attempts"] += 1
         shipment.held.clear()
         return self._attempt(shipment, number, along=True)

@@ -20,6 +20,7 @@ from mlcli.stages.kernels.products import distances_product, kernel_product
 from mlcli.stages.kernels.radial import rate_step
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
+from mlcli.stages.kernels.tiles import tiled_passes
 from mlcli.stages.similarities import Affine, Columns, KernelValues, Projector, linear_decoder
 
 
@@ -76,7 +77,8 @@ class OfFunction:
                                 square + 8.0 * min(count**2, BLOCK)), *whole]
         stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * count * 128
         return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
-                            "computed and centered", PASSES * seconds / 4, stored)]
+                            "computed and centered", PASSES * seconds / 4, stored,
+                            passes=tiled_passes(chain.data.values, PASSES, seconds * threads / 4))]
 
     def fitted(self) -> Fitted:
         """The eigenvectors of H K H, or of K."""

@@ -16,16 +16,19 @@ from mlcli import native
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import stage
+from mlcli.base.steps import Passes
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
+from mlcli.stages.algebra.costs import Cost
 from mlcli.stages.algebra.ordering import nested_dissection
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.folding import Folded
 from mlcli.stages.paths.geodesics import LANDMARKS, WIDTH, dijkstra_rows, halved_squares
 
-GROUP = 8  # sweeps whose sums are taken together, which makes adding them up cheap
+GROUP = 8  # sweeps whose sums are taken together, which makes adding them up cheap; more only for MOST
 SHARES = 32  # blocks at least, where there are as many sweeps; never by the threads, which results must not depend on
+MOST = 256  # blocks at most: each gives back rows for half of the points, which another machine has to send
 
 
 @frozen
@@ -40,6 +43,13 @@ class Analysis:
         """Orders the graph by nested dissection and analyzes it."""
         order = nested_dissection(graph.starts, graph.indices)
         return cls(graph, native.Elimination(graph.starts, graph.indices, graph.lengths, order))
+
+    def passes(self, precision: Precision, count: int, cost: Cost) -> Passes:
+        """Passes of a cost as a cluster would run them, where the workers eliminate the graph themselves."""
+        size, strips = self.graph.size, self.native.blocks(precision)
+        blocks = -(-strips // group_of(strips))
+        return Passes(count, cost.seconds * cost.threads, blocks, 8.0 * WIDTH * size, 4.0 * WIDTH * size * blocks,
+                      cost.preparation * cost.threads, self.graph.bytes + 8.0 * size)
 
     def bytes(self, precision: Precision, stored: bool) -> int:
         """Memory of the eliminated graph, and of one sweep in each thread."""
@@ -128,7 +138,7 @@ class EliminationRows:
 
     @property
     def _group(self) -> int:
-        return max(1, min(GROUP, self.strips // SHARES))
+        return group_of(self.strips)
 
     def _fold(self, sweep: int, vectors: Array, product: Array, sums: Array) -> float:
         if not self.keep:
@@ -138,6 +148,11 @@ class EliminationRows:
         fourths = self.weights.fold(sweep, vectors, product, sums, room, known)
         self.rooms[sweep] = room
         return fourths
+
+
+def group_of(strips: int) -> int:
+    """The sweeps of a block."""
+    return max(1, min(GROUP, strips // SHARES), -(-strips // MOST))
 
 
 def swept_rows(weights: native.Weights, sources: Indices) -> Array:
