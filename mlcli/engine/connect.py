@@ -1,5 +1,6 @@
 """How a run comes to a cluster: it starts one on this machine, or connects to a scheduler, and examines the workers."""
 
+import asyncio
 import json
 import logging
 import tempfile
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 CONNECT = 10.0  # seconds to reach a scheduler
 FIRST = 60.0  # seconds to wait for a first worker
+SILENT = "a worker does not answer"
 LOCAL = "127.0.0.1"
 SETTINGS = {"distributed.comm.timeouts.connect": CONNECT, "distributed.admin.large-graph-warning-threshold": "1 TB"}
 
@@ -43,13 +45,11 @@ def clustered(compute: Compute) -> Iterator["Cluster | None"]:
     address = address_of(compute.cluster)
     with ExitStack() as stack:
         client = stack.enter_context(_connected(address, compute))
-        workers = _examine(client, compute.cluster)
         folder = stack.enter_context(_shared(address, compute))
         if address.open:
             note("W-CLUSTER-OPEN", f"the way to {compute.cluster} is neither encrypted nor authenticated: whoever can "
                  "reach the scheduler can run programs on its machines; use tls://")
         cluster = stack.enter_context(Cluster(client, folder))
-        note("F-CLUSTER", f"blocks run on a cluster of {workers} workers", workers=workers)
         with running_on(cluster, lambda: cluster.count):
             yield cluster
 
@@ -65,29 +65,46 @@ def _connected(address: Address, compute: Compute) -> Iterator["distributed.Clie
     import dask
     import distributed
 
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what concerns the user is said by errors and notes
+    _silence()
     where = compute.cluster or ""
     with dask.config.set(SETTINGS), ExitStack() as stack:
-        try:
+        with _reached(where):
             place: Any = _scheduler(address)
             if address.workers is not None:
                 place = stack.enter_context(_own(address.workers or compute.thread_count()))
             client = distributed.Client(place, timeout=CONNECT, direct_to_workers=True, set_as_default=False)
-        except (OSError, ValueError, TypeError, RuntimeError) as error:
-            raise DependencyMissing("CLUSTER-UNREACHABLE", f"the cluster cannot be reached: {error}"[:300],
-                                    where=where, hint="start its scheduler, or leave --cluster out") from None
         try:
+            with _reached(where):
+                _examine(client, where)
             yield client
         finally:
             with suppress(Exception):  # it may be lost
                 client.close(timeout=2)
 
 
+@contextmanager
+def _reached(where: str) -> Iterator[None]:
+    """Makes one error of all the ways in which a cluster cannot be reached; raises DependencyMissing."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, RuntimeError) as error:
+        why = f"the cluster cannot be reached: {str(error)[:300] or SILENT}"
+        raise DependencyMissing("CLUSTER-UNREACHABLE", why, where=where,
+                                hint="start its scheduler, or leave --cluster out") from None
+
+
+def _silence() -> None:
+    """Keeps Dask and what it rests on from logging: errors and notes say what concerns the user."""
+    for name in ("asyncio", "tornado", *logging.root.manager.loggerDict):
+        if name.partition(".")[0] in ("asyncio", "tornado", "distributed"):
+            logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
 def _own(workers: int) -> Any:
     """A scheduler in this process and workers beside it, which only this machine reaches."""
     import distributed
 
-    return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, host=LOCAL, dashboard_address=None,
+    return distributed.LocalCluster(n_workers=workers, threads_per_worker=1, host=LOCAL, dashboard_address=f"{LOCAL}:0",
                                     memory_limit=0, silence_logs=logging.CRITICAL)
 
 
@@ -104,14 +121,14 @@ def _scheduler(address: Address) -> str:
     return str(found["address"])
 
 
-def _examine(client: "distributed.Client", where: str) -> int:
-    """How many workers there are, all with the same versions; raises DependencyMissing where they are not."""
+def _examine(client: "distributed.Client", where: str) -> None:
+    """Looks at what the workers are; raises DependencyMissing where there are none, or versions differ."""
     try:
         client.wait_for_workers(1, timeout=FIRST)
     except TimeoutError:
         raise DependencyMissing("CLUSTER-EMPTY", f"the cluster has had no worker for {FIRST:.0f} seconds", where=where,
                                 hint="start workers") from None
-    answers = client.run(examined, on_error="return")
+    answers = asyncio.run_coroutine_threadsafe(_asked(client), client.loop.asyncio_loop).result(FIRST)
     for address, answer in answers.items():
         if isinstance(answer, Exception):
             raise DependencyMissing("CLUSTER-VERSIONS", f"a worker cannot run mlcli: {answer}"[:300], where=address,
@@ -121,7 +138,12 @@ def _examine(client: "distributed.Client", where: str) -> int:
     if others:
         note("W-CLUSTER-KINDS", f"workers compute with {' and '.join(others)}, this machine with {kinds()}: the last "
              "digits of results depend on where a block is computed")
-    return len(answers)
+    note("F-CLUSTER", f"blocks run on a cluster of {len(answers)} workers", workers=len(answers))
+
+
+async def _asked(client: "distributed.Client") -> Any:
+    """What every worker says of itself, by address: versions and kernels, or an error."""
+    return await client.run(examined, on_error="return")
 
 
 @contextmanager

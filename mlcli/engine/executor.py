@@ -27,6 +27,11 @@ def running_on(executor: Executor, workers: int | Callable[[], int]) -> Iterator
         _elsewhere.reset(token)
 
 
+def elsewhere() -> bool:
+    """Whether blocks run on another executor than this process's threads."""
+    return _elsewhere.get() is not None
+
+
 def results(source: Source[R]) -> Generator[R, None, None]:
     """The results of a source's blocks, in the order of their numbers; listeners are notified of how many are done.
 
