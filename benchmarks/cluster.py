@@ -39,7 +39,7 @@ def run(*arguments: object) -> float:
 def passes(output: Path) -> int:
     """The passes of a run."""
     record = json.loads((output / "run.json").read_text())
-    return next(item for item in record["facts"] if item["code"] == "F-KRYLOV")["facts"]["passes"]
+    return next(item for item in record["facts"] if item["code"] == "F-KRYLOV")["passes"]
 
 
 def on_cluster(workers: int, folder: Path, options: list[object]) -> dict[str, object]:
@@ -65,8 +65,8 @@ def main(rows: int, counts: list[int]) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run("sample", "swiss-roll", "--rows", rows, "-o", folder / "roll.csv")
-        options = ["embed", "-m", "isomap", folder / "roll.csv", "--outputs", "embedding,spectrum", "--format", "npy", "-q",
-                   "--threads", 1]
+        options = ["embed", "-m", "isomap", folder / "roll.csv", "--outputs", "embedding,spectrum", "--format", "npy",
+                   "--threads", 1, "-q"]
         print(json.dumps({"rows": rows, "single": run(*options, "-o", folder / "here")}), flush=True)
         for count in counts:
             print(json.dumps(on_cluster(count, folder, options)), flush=True)

@@ -179,8 +179,7 @@ class Cluster(Executor):
 
     async def _carried_out(self, name: str, shipment: Shipment, number: int, along: bool) -> Any:
         begun = time.monotonic()
-        future = self.client.submit(work, shipment.task, number, *self._sent(shipment, along), key=name, pure=False,
-                                    workers=self._quick())
+        future = self._submitted(work, shipment.task, number, *self._sent(shipment, along), key=name)
         try:
             result = await future
         finally:
@@ -196,10 +195,12 @@ class Cluster(Executor):
         for key, array in shipment.arrays.items():
             if key not in shipment.held:
                 name = f"mlcli-array-{key}-{uuid4().hex[:8]}"
-                shipment.held[key] = self.client.submit(hold, array, key=name, pure=False, workers=self._quick())
+                shipment.held[key] = self._submitted(hold, array, key=name)
         return [shipment.held[key] for key in shipment.arrays]
 
-    def _quick(self) -> list[str] | None:
-        """The workers that have not been overtaken, where there are both kinds; None: all of them."""
+    def _submitted(self, task: Callable[..., Any], *arguments: Any, key: str) -> Any:
+        """Dask's future of a task, on a worker that has not been overtaken where there is one."""
         quick = [address for address in self._threads if address not in self._slow]
-        return quick if quick and len(quick) < len(self._threads) else None
+        some = bool(quick) and len(quick) < len(self._threads)
+        return self.client.submit(task, *arguments, key=key, pure=False, workers=quick if some else None,
+                                  allow_other_workers=some)
