@@ -65,8 +65,9 @@ def test_a_pass_in_the_threads_of_dask(tmp_path: Path) -> None:
     from mlcli.engine.cluster import Cluster
 
     source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32")
-    with threads_limited(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
-                                                      dashboard_address="127.0.0.1:0") as own, distributed.Client(own) as client:
+    with (threads_limited(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
+                                                       dashboard_address="127.0.0.1:0") as own,
+          distributed.Client(own) as client):
         here = a_pass(Streamed(source))
         for folder in (None, tmp_path):
             with Cluster(client, folder) as cluster, running_on(cluster, lambda: cluster.count):
