@@ -24,6 +24,7 @@ EACH = 2  # blocks in flight for each thread of the cluster, so that none waits 
 WAIT = 60.0  # seconds to wait for a worker where there is none
 LOOK = 0.5  # seconds between two looks at the workers, and at blocks that are late
 SLOW, LEAST, FIRST = 4.0, 2.0, 60.0  # how many times as long as usual a block may take; and these seconds; the first
+ALONE = 20.0  # seconds after which the only worker is given a block again
 FORGIVEN = 60.0  # seconds after which a worker that was overtaken is given blocks again
 RECENT, ENOUGH = 64, 3  # blocks whose median time is the usual one, and fewest of them
 DEATHS = 10  # times that all workers that Dask gives a block may die before the block is at fault
@@ -136,8 +137,8 @@ class Cluster(Executor):
                                    hint="start workers; the same command goes on from what was kept")
                 if not attempts:
                     attempts = {self._attempt(shipment, number)}
-                elif len(attempts) == 1 and self._late(begun):
-                    attempts |= {await self._second(shipment, number, *attempts)}
+                elif self._late(begun, len(attempts)):
+                    attempts |= {await self._another(shipment, number, attempts)}
         finally:
             for attempt in attempts:
                 attempt.cancel()
@@ -157,16 +158,20 @@ class Cluster(Executor):
             raise DependencyMissing("CLUSTER-VERSIONS", f"a worker lacks {error.name}", hint=ALIKE) from None
         raise error
 
-    def _late(self, begun: float) -> bool:
-        """Whether a block takes far longer than its peers, and another worker might be quicker."""
-        usual = median(self._usual) if len(self._usual) >= ENOUGH else FIRST / SLOW
-        return len(self._threads) > 1 and time.monotonic() - begun > max(SLOW * usual, LEAST)
+    def _late(self, begun: float, attempts: int) -> bool:
+        """Whether a block takes far longer than its peers, and another attempt might be quicker.
 
-    async def _second(self, shipment: Shipment, number: int, first: "asyncio.Task[Any]") -> "asyncio.Task[Any]":
-        """A second attempt, on another worker, which brings its arrays along: the slow one may be whom they come from.
+        One worker alone gets another attempt too, later: Dask can lose a task while a worker dies.
         """
+        usual = median(self._usual) if len(self._usual) >= ENOUGH else FIRST / SLOW
+        patience = max(SLOW * usual, LEAST if len(self._threads) > 1 else ALONE)
+        return bool(self._threads) and time.monotonic() - begun > patience * SLOW ** (attempts - 1)
+
+    async def _another(self, shipment: Shipment, number: int,
+                       attempts: "set[asyncio.Task[Any]]") -> "asyncio.Task[Any]":
+        """Another attempt, elsewhere, which brings its arrays along: the slow worker may be whom they come from."""
         processing = await self.client.processing()
-        waited = {first.get_name(), *(str(future.key) for future in shipment.held.values())}
+        waited = {attempt.get_name() for attempt in attempts} | {str(future.key) for future in shipment.held.values()}
         self._slow |= {address: time.monotonic() for address, keys in processing.items() if waited & {*map(str, keys)}}
         self.counts["second attempts"] += 1
         shipment.held.clear()
