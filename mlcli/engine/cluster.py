@@ -39,6 +39,11 @@ def size_of(result: Any) -> int:
     return sum(part.nbytes for part in getattr(result, "__dict__", {"": result}).values() if hasattr(part, "nbytes"))
 
 
+async def _awaited(future: Any) -> Any:
+    """The result of Dask's future."""
+    return await future
+
+
 @frozen
 class Shipment:
     """What the blocks of a source need on their way."""
@@ -128,6 +133,8 @@ class Cluster(Executor):
             while True:
                 done, attempts = await asyncio.wait(attempts, timeout=LOOK, return_when=asyncio.FIRST_COMPLETED)
                 for attempt in done:
+                    if attempt.cancelled():  # inside of Dask; another attempt follows
+                        continue
                     error = attempt.exception()
                     if error is None:
                         return attempt.result()
@@ -186,7 +193,8 @@ class Cluster(Executor):
         begun = time.monotonic()
         future = self._submitted(work, shipment.task, number, *self._sent(shipment, along), key=name)
         try:
-            result = await future
+            # Dask collects several results at once: cancelling one block must not cancel the collection
+            result = await asyncio.shield(_awaited(future))
         finally:
             future.release()
         self._usual.append(time.monotonic() - begun)

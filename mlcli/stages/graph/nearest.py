@@ -113,8 +113,9 @@ class Search:
     @property
     def seconds(self) -> float:
         """What the search costs one core."""
-        return neighbors_cost(len(self.new), self.points.shape[1], self.count, self.points.shape[1] <= TREE_COLUMNS, 1,
-                              native.available())
+        columns = self.points.shape[1]
+        return neighbors_cost(points=len(self.new), columns=columns, count=self.count, tree=columns <= TREE_COLUMNS,
+                              threads=1, native=native.available())
 
     def work(self, number: int) -> tuple[Indices, Array]:
         """The neighbors of a block of rows (m x count), and their squared distances."""

@@ -48,8 +48,9 @@ class Analysis:
         """Passes of a cost as a cluster would run them, where the workers eliminate the graph themselves."""
         size, strips = self.graph.size, self.native.blocks(precision)
         blocks = -(-strips // group_of(strips))
-        return Passes(count, cost.seconds * cost.threads, blocks, 8.0 * WIDTH * size, 4.0 * WIDTH * size * blocks,
-                      cost.preparation * cost.threads, self.graph.bytes + 8.0 * size)
+        return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=8.0 * WIDTH * size,
+                      returned=4.0 * WIDTH * size * blocks, before=cost.preparation * cost.threads,
+                      once=self.graph.bytes + 8.0 * size)
 
     def bytes(self, precision: Precision, stored: bool) -> int:
         """Memory of the eliminated graph, and of one sweep in each thread."""
