@@ -14,7 +14,7 @@ COPY scripts/slim.sh scripts/
 RUN MLCLI_REQUIRE_NATIVE=1 pip wheel --no-cache-dir --no-deps --wheel-dir /wheels . \
  && python -m venv --without-pip /opt/mlcli \
  && pip --python /opt/mlcli/bin/python install --no-cache-dir --compile --constraint constraints.txt \
-    "$(echo /wheels/*.whl)[plot]" \
+    "$(echo /wheels/*.whl)[dask,plot]" \
  && bash scripts/slim.sh /opt/mlcli
 
 FROM python:3.13-slim AS core

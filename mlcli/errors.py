@@ -30,7 +30,10 @@ Its code (`E-...`) is stable and is listed with its remedy in `docs/errors.md`.
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Self
+
+PARTS = ("where", "hint", "columns", "row", "name")  # of an error, besides its code and what was found
 
 
 class MlcliError(Exception):
@@ -47,9 +50,14 @@ class MlcliError(Exception):
         self.what = what if row is None else f"row {row + 1}{name and f' ({name})'}, {what}"
         super().__init__("; ".join(part for part in (self.what, where, hint) if part))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Errors come from other processes, too."""
+        parts = {name: getattr(self, name) for name in PARTS}
+        return partial(type(self), self.code.removeprefix("E-"), self.found, **parts), ()
+
     def changed(self, **parts: Any) -> Self:
         """The same error with another place, remedy or row."""
-        same = {name: getattr(self, name) for name in ("where", "hint", "columns", "row", "name")}
+        same = {name: getattr(self, name) for name in PARTS}
         return type(self)(self.code.removeprefix("E-"), self.found, **{**same, **parts})
 
     def fields(self) -> dict[str, str | int]:

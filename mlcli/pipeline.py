@@ -24,6 +24,7 @@ from mlcli.data.prepare import Dropped, as_dropped
 from mlcli.data.table import Table, coordinates
 from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.engine.cache import Folder
+from mlcli.engine.connect import clustered, used
 from mlcli.engine.resume import Resuming
 from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
@@ -56,9 +57,9 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
     Results of stages are taken from a folder, and kept there, where one is given.
     """
     output = Path(config.output or "")
-    with (recalling(), recording() as journal, owning(output, force=force) as claim,
-          draft(output, force=force) as folder, threads_limited(config.compute.thread_count()),
-          caching(cache, config.compute.thread_count()) as cached,
+    with (recalling(), recording() as journal, clustered(config.compute) as cluster,
+          owning(output, force=force) as claim, draft(output, force=force) as folder,
+          threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached,
           resuming(claim, config.compute, results=cached is None) as resume):
         result = compute(config, resume)
         findings = assess(result)
@@ -74,7 +75,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
             if strict:
                 refuse_warnings(journal)
             manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached), **resumed_by(resume),
-                                    "asked": build.fingerprint(config)})
+                                    **used(cluster), "asked": build.fingerprint(config)})
             with running("write"):
                 if config.report.writes("report"):
                     show(folder, contents(folder, manifest, result.config, embedding_of(result.embedding)))
@@ -85,7 +86,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
-    with recalling(), recording() as journal, threads_limited(config.compute.thread_count()):
+    with recalling(), recording() as journal, clustered(config.compute), threads_limited(config.compute.thread_count()):
         result = compute(config)
         certificate = certified(result, None)
         require_passed(certificate, None)

@@ -17,6 +17,7 @@ from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
+from mlcli.engine.scaling import on_workers
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, peak, remedy
 from mlcli.native import available
@@ -34,19 +35,22 @@ NEIGHBORS = 6  # edges of a point of a usual graph
 CHECKED = 0.016  # seconds that checks may take (`certify/plan.py`)
 
 
-def plan(config: RunConfig, measure: float | None, rates: Path | None = None) -> dict[str, Any]:
+def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
+         workers: int | None = None) -> dict[str, Any]:
     """Stages, choices and reasons, predicted seconds and bytes; `measure` runs a share of the most expensive work.
 
-    Seconds go by the rates of a file, else of the one that MLCLI_RATES names, else of the reference.
+    Seconds go by the rates of a file, else of the one that MLCLI_RATES names, else of the reference. With `workers`,
+    passes are predicted as they would run on a cluster of so many.
     """
     config.require_fitting()
     measured_at = chosen_file(None if rates is None else str(rates))
     by, machine = (None, "the reference machine") if measured_at is None else read(measured_at)
     with going_by(by), threads_limited(config.compute.thread_count()):
-        return {**predicted(config, measure), "rates": {"file": measured_at and str(measured_at), "machine": machine}}
+        return {**predicted(config, measure, workers), "workers": workers,
+                "rates": {"file": measured_at and str(measured_at), "machine": machine}}
 
 
-def predicted(config: RunConfig, measure: float | None) -> dict[str, Any]:
+def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """The same, by the rates at hand."""
     start = begin(config)
     table, first = start.prepared.table, start.reduced
@@ -58,6 +62,8 @@ def predicted(config: RunConfig, measure: float | None) -> dict[str, Any]:
         fit = method.steps(normalized, config.compute, measure)
         instead = "" if peak(fit, data, method, config.compute) <= config.compute.memory_bytes() else remedy(
             fit, normalized, method, config.compute)
+    if workers is not None:
+        fit = [on_workers(step, workers) for step in fit]
     ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
@@ -71,7 +77,7 @@ def predicted(config: RunConfig, measure: float | None) -> dict[str, Any]:
     on_disk = fits_on_disk(config, method, table)
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
-            "steps": [asdict(step) for step in steps], "start": rates_at_hand().start,
+            "steps": [shown(step) for step in steps], "start": rates_at_hand().start,
             "seconds": sum(step.seconds for step in steps),
             "seconds_at_most": at_most(steps),
             "seconds_measured": None if measure is None else sum(measured),
@@ -79,6 +85,11 @@ def predicted(config: RunConfig, measure: float | None) -> dict[str, Any]:
             "disk": disk, "disk_free": free, "disk_fits": on_disk, "fits": on_disk and memory <= limit.bytes,
             "remedy": instead,
             "threads": config.compute.thread_count()}
+
+
+def shown(step: Step) -> dict[str, Any]:
+    """A step as plain values, without what the prediction for a cluster rests on."""
+    return {name: value for name, value in asdict(step).items() if name != "passes"}
 
 
 def at_most(steps: Sequence[Step]) -> float | None:

@@ -23,10 +23,10 @@ R = TypeVar("R")
 
 @frozen
 class Workers:
-    """An executor, and how many blocks it runs at once."""
+    """An executor, and how many blocks it runs at once, which may change."""
 
     executor: Executor
-    count: int
+    count: Callable[[], int]
 
 
 def row_blocks(rows: int, numbers: int, width: int = 1) -> list[slice]:
@@ -58,7 +58,8 @@ def in_order(work: Callable[[T], R], blocks: Sequence[T], *, progress: bool = Fa
     among threads decides how it is rounded. So the result is the same for any number of them.
     """
     if workers is None and min(allowed(), len(blocks)) > 1:
-        workers = Workers(_threads(allowed()), allowed())
+        threads = allowed()
+        workers = Workers(_threads(threads), lambda: threads)
     results = _in_flight(workers, work, blocks, ahead, stop) if workers else (work(block) for block in blocks)
     with single_threaded_blas(), closing(results):
         for done, result in enumerate(results):
@@ -81,7 +82,7 @@ def _in_flight(workers: Workers, work: Callable[[T], R], blocks: Sequence[T], ah
     try:
         for block in blocks:
             waiting.append(workers.executor.submit(work, block))
-            if len(waiting) > workers.count + ahead:
+            while len(waiting) > workers.count() + ahead:
                 yield _first(waiting)
         while waiting:
             yield _first(waiting)

@@ -24,7 +24,7 @@ ThreadCount = Annotated[int, Field(ge=1, le=MOST)]
 class Compute(Options):
     """What a run may use of the machine."""
 
-    unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit")
+    unkeyed: ClassVar[tuple[str, ...]] = ("cache", "cache_limit", "time_limit", "cluster", "cluster_folder")
     seed: int = option(0, "Seed of every random choice.", ge=0)
     threads: ThreadCount | Literal["auto"] = option(
         "auto", "Threads for the numerical kernels (auto: MLCLI_THREADS, else the smallest of what the batch job, "
@@ -39,6 +39,12 @@ class Compute(Options):
         None, "Folder that keeps results of stages for later runs (default: MLCLI_CACHE, else none).", min_length=1)
     cache_limit: int | str = option(
         "10G", "Size of that folder, as 8G or 500M; results that were used longest ago are removed first.")
+    cluster: str | None = option(
+        None, "Dask cluster that passes over large kernels run on: local or local:4 for workers of this machine, "
+        "tcp://host:8786, tls://host:8786, or file:scheduler.json.", min_length=1)
+    cluster_folder: str | None = option(
+        None, "Folder that this machine and all workers share, for what is large (default: a temporary folder for "
+        "local, else none, and workers eliminate graphs themselves).", min_length=1)
 
     def generator(self) -> np.random.Generator:
         """A fresh random generator; every call gives the same stream."""

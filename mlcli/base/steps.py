@@ -4,6 +4,19 @@ from mlcli.base.frozen import frozen
 
 
 @frozen
+class Passes:
+    """Passes over a kernel that is never stored, whose blocks can run on the workers of a cluster."""
+
+    count: int
+    seconds: float  # of one core, for a pass
+    blocks: int  # of a pass
+    sent: float  # bytes, to every worker in every pass
+    returned: float  # bytes, from all blocks of a pass
+    before: float = 0.0  # seconds of one core that each worker spends ahead of its first block
+    once: float = 0.0  # bytes that each worker is sent ahead of it
+
+
+@frozen
 class Step:
     """One stage of a run, before it runs."""
 
@@ -18,6 +31,7 @@ class Step:
     each: float | None = None  # seconds of one iteration, where their number is not known before
     usual: int = 0  # iterations that `seconds` counts
     most: int = 0  # iterations after which it stops, converged or not
+    passes: Passes | None = None  # that the stage consists of
 
 
 def repeated(stage: str, how: str, each: float, memory: float, *, usual: int, most: int, remedy: str = "",

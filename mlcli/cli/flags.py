@@ -56,6 +56,7 @@ FLAGS = {
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
     "time_limit": Flag("compute.time_limit", ("--time-limit",)),
+    "cluster": Flag("compute.cluster", ("--cluster",)),
 }
 # lists whose items may be separated by commas
 COMMAS = ("input.columns", "prepare.transform", "report.outputs", "report.keep")

@@ -21,31 +21,36 @@ What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False,
 Measure = Annotated[float | None, typer.Option("--measure", min=1e-6, max=1.0,
                                                help="Run this share of the most expensive work and compare.")]
 
+Workers = Annotated[int | None, typer.Option("--cluster", metavar="N", min=1, max=100_000, show_default=False,
+                                             help="Predict passes on a cluster of N workers.")]
 
 At = Annotated[Path | None, typer.Option("--rates", metavar="FILE", show_default=False,
                                          help="Rates of `mlcli doctor --calibrate FILE` (default: MLCLI_RATES, else "
                                          "those of a reference machine).")]
 
 
-@with_flags(*FLAGS)
-def plan(what: What, *, measure: Measure = None, rates: At = None, assignments: behavior.Assignments = None,
+@with_flags(*(name for name in FLAGS if name != "cluster"))
+def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Workers = None,
+         assignments: behavior.Assignments = None,
          json: behavior.Json = False, debug: behavior.Debug = False, **flags: Any) -> None:
     """Show what would run: stages, choices, memory and time.
 
     \b
     mlcli plan --method isomap data.csv
     mlcli plan configs/isomap-swiss-roll.yaml --measure 0.01
+    mlcli plan --method isomap data.npy --cluster 64
 
     The data is read and reduced as prepare.reduce says, and Isomap's graph is made, since its shape
     decides the cost. Exit code 82 where the run would not fit in memory or on disk. Seconds are those of a core
-    that nothing else uses; of iterations whose number is not known, for a usual number of them.
+    that nothing else uses; of iterations whose number is not known, for a usual number of them. With --cluster,
+    passes are predicted as on so many workers of one thread each, by the model of docs/scale-out.md.
     """
     from mlcli.planning import plan as planned
 
     layer = _layer(what, assignments or [], flags)
     config = build(layer)
     with located(layer):
-        document = planned(config, measure, rates)
+        document = planned(config, measure, rates, cluster)
     if json:
         print_json(document)
     else:
@@ -73,7 +78,8 @@ def _told(document: dict[str, Any]) -> list[str]:
         size = f"the covariance of {document['columns']} columns"
     if document["kind"] == "graph":
         size = f"a graph of {document['rows']} points"
-    lines = [f"{document['method']}: {size}, {document['threads']} threads"]
+    workers = "" if document["workers"] is None else f", a cluster of {document['workers']} workers"
+    lines = [f"{document['method']}: {size}, {document['threads']} threads{workers}"]
     for step in document["steps"]:
         measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"
         size = memory(step["memory"])

@@ -20,13 +20,14 @@ from mlcli.config.run_config import RunConfig, described
 from mlcli.config.run_names import file_name
 from mlcli.config.sweep import Variant, expanded
 from mlcli.config.yaml_write import dump
+from mlcli.engine.address import address_of
 from mlcli.errors import ConfigError, DependencyMissing
 from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
 
 UNASKED = ("output", "input.path", "input.view.path", "input.labels.path", "compute.threads", "compute.memory_limit",
-           "compute.cache", "compute.cache_limit")
+           "compute.cache", "compute.cache_limit", "compute.cluster", "compute.cluster_folder")
 COMMENTED = "# Values in comments are defaults that the data may change; uncommented they count as chosen.\n"
 
 
@@ -54,6 +55,8 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
         parse_bytes(config.compute.memory_limit)
     parse_bytes(config.compute.cache_limit, "compute.cache_limit")
     require_room(config.compute.thread_count())
+    if config.compute.cluster is not None:
+        require_cluster(config.compute.cluster, layer.origin(("compute", "cluster")))
     for extra, module in config.method.requires().items() if fits else ():
         if find_spec(module) is None:
             raise DependencyMissing("EXTRA", f"{config.method.name} needs {module}, which is not installed",
@@ -64,6 +67,14 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
         raise DependencyMissing("PLOT", f"figures as {' and '.join(missing)} need matplotlib, which is not installed",
                                 where=layer.origin(("report", "figures")), hint="pip install 'manifold-cli[plot]'")
     return config if config.output is not None else config.replace(output=default_output(config))
+
+
+def require_cluster(address: str, where: str) -> None:
+    """Raises ConfigError for what is no cluster, and DependencyMissing where there is nothing to reach one with."""
+    address_of(address, where)
+    if find_spec("distributed") is None:
+        raise DependencyMissing("EXTRA", "a cluster needs distributed, which is not installed", where=where,
+                                hint="pip install 'manifold-cli[dask]'")
 
 
 def default_output(config: RunConfig) -> str:

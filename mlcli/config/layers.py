@@ -11,7 +11,6 @@ from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
 
 PREFIX = "MLCLI__"
-RETIRED = (("compute", "cluster"),)  # always null in the config.yaml of earlier runs
 
 
 @frozen
@@ -42,16 +41,7 @@ class Layer:
 def from_file(path: Path) -> Layer:
     """What a YAML file says."""
     document = yaml_file.read_document(path)
-    return Layer(without_retired(document.value), document.places)
-
-
-def without_retired(values: dict[str, Any]) -> dict[str, Any]:
-    """The values without options that were removed, where these have the one value that earlier runs have written."""
-    for section, key in RETIRED:
-        options = values.get(section)
-        if isinstance(options, dict) and key in options and options[key] is None:
-            values = {**values, section: {name: value for name, value in options.items() if name != key}}
-    return values
+    return Layer(document.value, document.places)
 
 
 def from_environment(environment: Mapping[str, str]) -> Layer:

@@ -1,6 +1,6 @@
 """The executor: runs the blocks of a source on this process's threads, or on any other executor."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -15,13 +15,21 @@ _elsewhere: ContextVar[Workers | None] = ContextVar("workers", default=None)
 
 
 @contextmanager
-def running_on(executor: Executor, workers: int) -> Iterator[None]:
-    """For the length of a `with` block, blocks run on another executor, such as processes, so many at once."""
-    token = _elsewhere.set(Workers(executor, workers))
+def running_on(executor: Executor, workers: int | Callable[[], int]) -> Iterator[None]:
+    """For the length of a `with` block, blocks run on another executor, such as processes, so many at once.
+
+    Where workers come and go, a function says how many.
+    """
+    token = _elsewhere.set(Workers(executor, workers if callable(workers) else lambda: workers))
     try:
         yield
     finally:
         _elsewhere.reset(token)
+
+
+def elsewhere() -> bool:
+    """Whether blocks run on another executor than this process's threads."""
+    return _elsewhere.get() is not None
 
 
 def results(source: Source[R]) -> Generator[R, None, None]:

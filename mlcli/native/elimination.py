@@ -1,9 +1,11 @@
 """All shortest paths of an undirected graph by sparse elimination over the (min, +) semiring, as blocks of work."""
 
-from typing import Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal, Self
 
 import numpy as np
 
+from mlcli.base.blocks import in_stages
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.native.library import kernels, owned
@@ -86,6 +88,18 @@ class Weights:
         self.size, self._elimination, self._precision = elimination.size, elimination, precision
         self.stages: list[int] = held.tasks() if numbers is None else []  # how many tasks each has
         self.blocks, self.lanes = int(self._native.blocks), int(self._native.lanes)
+
+    @classmethod
+    def eliminated(cls, elimination: Elimination, precision: Precision) -> Self:
+        """The weights after all tasks, which run on all threads."""
+        weights = cls(elimination, precision)
+        for _ in in_stages(weights.stages, weights.factor):
+            pass
+        return weights
+
+    def recipe(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        """What makes it again by work instead of its numbers: the analyzed graph, which is much smaller."""
+        return type(self).eliminated, (self._elimination, self._precision)
 
     def state(self) -> dict[str, Any]:
         """What makes it again, once all tasks are done: the analyzed graph and its weights."""

@@ -1,6 +1,7 @@
 """Every flag reaches the option that it stands for, and says what the option says."""
 
 from functools import reduce
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -43,6 +44,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "threads": (["--threads", "1"], 1),
     "memory_limit": (["--memory-limit", "8G"], "8G"),
     "time_limit": (["--time-limit", "2h"], "2h"),
+    "cluster": (["--cluster", "local:3"], "local:3"),
 }
 
 
@@ -65,6 +67,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
 @pytest.mark.parametrize("name", REACHED)
 def test_a_flag_reaches_its_path(mlcli: Caller, started: list[RunConfig], name: str) -> None:
     arguments, value = REACHED[name]
+    if name == "cluster" and find_spec("distributed") is None:
+        pytest.skip("needs mlcli[dask]")
     called = mlcli("embed", "-q", "data.csv", *arguments)
     assert called.code == 0, called.err
     assert reduce(getattr, FLAGS[name].path.split("."), started[0]) == value

@@ -61,6 +61,18 @@ def test_a_measured_share_stands_beside_the_prediction(mlcli: Caller, roll: str,
     assert document["seconds_measured"] == pytest.approx(others + measured["eigensolve"])
 
 
+def test_on_a_cluster_only_passes_change(mlcli: Caller, roll: str) -> None:
+    def steps(*more: str) -> dict[str, dict]:
+        document = json.loads(mlcli("plan", roll, "-m", "isomap", "--json", *more).out)
+        assert document["workers"] == (int(more[1]) if more else None)
+        return {step["stage"]: step for step in document["steps"]}
+
+    here, one, many = steps(), steps("--cluster", "1"), steps("--cluster", "8")
+    assert {name for name in here if here[name] != many[name]} == {"eigensolve"}
+    assert "on 8 workers" in many["eigensolve"]["how"]
+    assert 0 < many["eigensolve"]["seconds"] < one["eigensolve"]["seconds"]
+
+
 def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
     called = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB")
     assert called.code == 82

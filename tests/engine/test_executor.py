@@ -87,6 +87,17 @@ def test_geodesics_by_elimination(keep: bool, processes: Executor) -> None:
             assert a_pass(Streamed(source)) == here
 
 
+@pytest.mark.parametrize("columns", [3, 40], ids=["tree", "products"])
+def test_neighbors(columns: int, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(1).integers(0, 3, (500, columns)).astype(float)  # with many ties
+    with threads_limited(2):
+        here = nearest(points, 7)
+        monkeypatch.setattr("mlcli.stages.graph.nearest.WORTH", 0.0)
+        with running_on(processes, 2):
+            there = nearest(points, 7)
+    assert here.indices.tobytes() == there.indices.tobytes() and here.lengths.tobytes() == there.lengths.tobytes()
+
+
 @pytest.mark.parametrize("method", ["isomap", "kpca"])
 def test_a_whole_fit(method: str, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "STORED", 1)

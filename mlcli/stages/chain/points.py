@@ -22,6 +22,7 @@ from mlcli.stages.kernels.radial import rate_step
 from mlcli.stages.kernels.row_factor import factor_of, row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.kernels.streamed import fits_in_memory, kernel_of
+from mlcli.stages.kernels.tiles import tiled_passes
 from mlcli.stages.similarities import Affine, Columns, KernelValues, Projector, linear_decoder
 
 IN_MEMORY = 6  # functions of one distance that an entry of a kernel in memory is worth besides
@@ -84,7 +85,8 @@ class OfFunction:
                                 square * (1 if chain.kernel.adapts else 2) + 8.0 * min(count**2, BLOCK)), *whole]
         stored = 3 * square if chain.eigensolve.components == "all" else 8.0 * (LANDMARKS * count + 2**20)
         return [*rate, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which the kernel is "
-                            "computed and centered", PASSES * seconds * HALF, stored)]
+                            "computed and centered", PASSES * seconds * HALF, stored,
+                            passes=tiled_passes(chain.data.values, PASSES, seconds * HALF * threads))]
 
     def fitted(self) -> Fitted:
         """The eigenvectors of H K H, or of K."""

@@ -13,7 +13,8 @@ from mlcli.stages.algebra.metrics.blocks import in_tiles
 from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
-from mlcli.stages.graph.nearest import BLOCK, SPARE, TREE_COLUMNS, Lists
+from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, blocks, finder
+from mlcli.stages.graph.nearest import Lists
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -87,7 +88,7 @@ def _select(metric: Comparison, new: Array, points: Array, count: int, own: Indi
         distances = in_tiles(metric, new[some], points)
         indices[some], lengths[some] = smallest(distances, count, None if own is None else own[some])
 
-    each(search, row_blocks(len(left), min(BLOCK, -(-len(left) // euclidean.LEAST) * len(points)), len(points)),
+    each(search, row_blocks(len(left), min(BLOCK, -(-len(left) // LEAST) * len(points)), len(points)),
          progress=True)
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), lengths.ravel())
 
@@ -100,7 +101,7 @@ def _by_candidates(metric: Comparison, new: Array, points: Array, own: Indices |
     is no candidate cannot be nearer than the bound of all others less these.
     """
     count = indices.shape[1]
-    candidates_of, width = euclidean.finder(new, points, count + SPARE + 1, own)
+    candidates_of, width = finder(new, points, count + SPARE + 1, own)
     slack = 1 - 8 * (points.shape[1] + 8) * EPS
     unsure = np.zeros(len(new), dtype=bool)
 
@@ -116,7 +117,7 @@ def _by_candidates(metric: Comparison, new: Array, points: Array, own: Indices |
         lengths[block] = np.take_along_axis(found, order, axis=1)
         unsure[block] = ~(lengths[block][:, -1] < metric.lengths(np.maximum(beyond, 0.0)) * slack)
 
-    each(work, euclidean.blocks(len(new), width), progress=True)
+    each(work, blocks(len(new), width), progress=True)
     return np.flatnonzero(unsure)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.steps import Passes
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import rows_from
 from mlcli.stages.kernels.folding import Folded
@@ -33,6 +34,7 @@ class Tiles:
     width = WIDTH
     order = None
     quick_rows = None
+    lasting = True
 
     @property
     def size(self) -> int:
@@ -78,7 +80,7 @@ class Tiles:
 
     @property
     def _groups(self) -> int:
-        return -(-self.size // (TILE * GROUP))
+        return groups_of(self.size)
 
     @cached_property
     def _values(self) -> Callable[[Array], Array]:
@@ -103,3 +105,14 @@ class Tiles:
         first = group * GROUP * TILE
         return [slice(first + rows.start, first + rows.stop)
                 for rows in row_blocks(min(GROUP * TILE, self.size - first), TILE)]
+
+
+def groups_of(size: int) -> int:
+    """How many groups of tiles a side of the matrix has."""
+    return -(-size // (TILE * GROUP))
+
+
+def tiled_passes(points: Array, count: int, seconds: float) -> Passes:
+    """Passes of so many seconds of a core as a cluster would run them; a block gives back the rows of two groups."""
+    groups, vectors = groups_of(len(points)), 8.0 * WIDTH * len(points)
+    return Passes(count, seconds, groups * (groups + 1) // 2, vectors, groups * vectors, once=points.nbytes)

@@ -13,20 +13,23 @@ from typing import Any, Self
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import each, in_stages, row_blocks
+from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.recall import recalled
 from mlcli.base.stage import stage
+from mlcli.base.steps import Passes
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices, RowsOf
 from mlcli.native import Precision
+from mlcli.stages.algebra.costs import Cost
 from mlcli.stages.algebra.ordering import nested_dissection
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.folding import Folded
 from mlcli.stages.paths.geodesics import LANDMARKS, WIDTH, dijkstra_rows, halved_squares
 
-GROUP = 8  # sweeps whose sums are taken together, which makes adding them up cheap
+GROUP = 8  # sweeps whose sums are taken together, which makes adding them up cheap; more only for MOST
 SHARES = 32  # blocks at least, where there are as many sweeps; never by the threads, which results must not depend on
+MOST = 256  # blocks at most: each gives back rows for half of the points, which another machine has to send
 
 
 @frozen
@@ -46,6 +49,14 @@ class Analysis:
         order = nested_dissection(graph.starts, graph.indices)
         return cls(graph, native.Elimination(graph.starts, graph.indices, graph.lengths, order))
 
+    def passes(self, precision: Precision, count: int, cost: Cost) -> Passes:
+        """Passes of a cost as a cluster would run them, where the workers eliminate the graph themselves."""
+        size, strips = self.graph.size, self.native.blocks(precision)
+        blocks = -(-strips // group_of(strips))
+        return Passes(count, seconds=cost.seconds * cost.threads, blocks=blocks, sent=8.0 * WIDTH * size,
+                      returned=4.0 * WIDTH * size * blocks, before=cost.preparation * cost.threads,
+                      once=self.graph.bytes + 8.0 * size)
+
     def bytes(self, precision: Precision, stored: bool) -> int:
         """Memory of the eliminated graph, and of one sweep in each thread."""
         return self.native.bytes(precision) + allowed() * self.native.block_bytes(precision, stored)
@@ -54,10 +65,7 @@ class Analysis:
 @stage("elimination", version=1)
 def eliminated(analysis: Analysis, precision: Precision) -> native.Weights:
     """The graph with its vertices eliminated one after the other: the weights that all paths are swept from."""
-    weights = analysis.native.weights(precision)
-    for _ in in_stages(weights.stages, weights.factor):
-        pass
-    return weights
+    return native.Weights.eliminated(analysis.native, precision)
 
 
 @frozen
@@ -71,6 +79,7 @@ class EliminationRows:
     stopped: Event = field(default_factory=Event)
     landmarks = LANDMARKS
     width = WIDTH
+    lasting = True
 
     @classmethod
     def of(cls, analysis: Analysis, precision: Precision, keep: bool = False) -> Self:
@@ -137,7 +146,7 @@ class EliminationRows:
 
     @property
     def _group(self) -> int:
-        return max(1, min(GROUP, self.strips // SHARES))
+        return group_of(self.strips)
 
     def _fold(self, sweep: int, vectors: Array, product: Array, sums: Array) -> float:
         if not self.keep:
@@ -147,6 +156,11 @@ class EliminationRows:
         fourths = self.weights.fold(sweep, vectors, product, sums, room, known)
         self.rooms[sweep] = room
         return fourths
+
+
+def group_of(strips: int) -> int:
+    """The sweeps of a block."""
+    return max(1, min(GROUP, strips // SHARES), -(-strips // MOST))
 
 
 def swept_rows(weights: native.Weights, sources: Indices) -> Array:

@@ -7,8 +7,10 @@ import numpy as np
 from mlcli import native
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.steps import Passes
 from mlcli.base.threads import allowed
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.algebra.costs import Cost
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.graph.graph import Graph
 from mlcli.stages.kernels.folding import Folded, KernelRows
@@ -39,6 +41,7 @@ class DijkstraRows:
     width = WIDTH
     order = None
     quick_rows = None
+    lasting = True
 
     @property
     def size(self) -> int:
@@ -75,6 +78,12 @@ class DijkstraRows:
 
     def _sources(self, number: int) -> Indices:
         return np.arange(number * SOURCES, min((number + 1) * SOURCES, self.size))
+
+
+def dijkstra_passes(graph: Graph, count: int, cost: Cost) -> Passes:
+    """Passes of a cost as a cluster would run them."""
+    vectors = 8.0 * WIDTH * graph.size
+    return Passes(count, cost.seconds * cost.threads, -(-graph.size // SOURCES), vectors, vectors, once=graph.bytes)
 
 
 def dijkstra_rows(graph: Graph, sources: Indices) -> Array:

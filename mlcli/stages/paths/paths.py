@@ -10,7 +10,7 @@ from mlcli.base.options import Options, option
 from mlcli.base.rates import rates
 from mlcli.base.recall import recalled
 from mlcli.base.stage import note, running, stage
-from mlcli.base.steps import Step
+from mlcli.base.steps import Passes, Step
 from mlcli.base.threads import allowed
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.costs import PASSES, gower_steps
@@ -30,6 +30,7 @@ from mlcli.stages.paths.geodesics import (
     DijkstraRows,
     Geodesics,
     all_rows,
+    dijkstra_passes,
     dijkstra_rows,
     halved_squares,
 )
@@ -105,7 +106,8 @@ class Paths(Options):
         return [*steps, Step("eigensolve", f"block Krylov: about {PASSES} passes, in each of which paths are found and "
                              "the kernel is computed and centered", plan.passes * plan.cost.seconds,
                              plan.memory + 8.0 * graph.size * max(held, whole),
-                             None if measured is None else plan.passes * measured, REMEDY)]
+                             None if measured is None else plan.passes * measured, REMEDY,
+                             passes=_passes(graph, plan))]
 
     def _from_landmarks_steps(self, graph: Graph, plan: PathPlan, eigensolve: Eigensolve, *, bent: bool,
                               ) -> list[Step]:
@@ -139,6 +141,13 @@ class Paths(Options):
             if plan.precision == "float32":
                 lower_of_both(distances)  # a path's length, added up in both directions, differs by rounding
         return distances
+
+
+def _passes(graph: Graph, plan: PathPlan) -> Passes:
+    """The passes of a plan that streams."""
+    if plan.elimination is None:
+        return dijkstra_passes(graph, plan.passes, plan.cost)
+    return plan.elimination.passes(plan.precision, plan.passes, plan.cost)
 
 
 def rounding_of(plan: PathPlan) -> float:

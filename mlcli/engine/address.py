@@ -1,0 +1,37 @@
+"""Where a cluster is: what `compute.cluster` may say."""
+
+import re
+from pathlib import Path
+
+from mlcli.base.frozen import frozen
+from mlcli.errors import ConfigError
+
+LOCAL = re.compile(r"local(?::([1-9]\d{0,3}))?")
+REMOTE = re.compile(r"(tcp|tls)://[^/\s]+:\d{1,5}")
+LOOPBACK = re.compile(r"tcp://(localhost|127\.\d+\.\d+\.\d+|\[::1\]):\d+")
+
+
+@frozen
+class Address:
+    """Exactly one of: workers of this machine, a scheduler's address, a scheduler's file."""
+
+    workers: int | None = None  # to be started on this machine; 0: as many as threads are allowed
+    remote: str = ""  # tcp://HOST:PORT or tls://HOST:PORT
+    file: Path | None = None  # that the scheduler wrote
+
+    @property
+    def open(self) -> bool:
+        """Whether the way there leaves this machine neither encrypted nor authenticated, as far as can be seen."""
+        return self.remote.startswith("tcp:") and not LOOPBACK.fullmatch(self.remote)
+
+
+def address_of(text: str, where: str = "compute.cluster") -> Address:
+    """The address that a text stands for; raises ConfigError."""
+    if local := LOCAL.fullmatch(text):
+        return Address(workers=int(local[1] or 0))
+    if REMOTE.fullmatch(text):
+        return Address(remote=text)
+    if text.startswith("file:") and len(text) > len("file:"):
+        return Address(file=Path(text.removeprefix("file:")))
+    raise ConfigError("CLUSTER", f"{text[:80]!r} is not a cluster", where=where,
+                      hint="write local, local:4, tcp://host:8786, tls://host:8786 or file:scheduler.json")

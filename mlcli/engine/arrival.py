@@ -1,0 +1,89 @@
+"""What a worker of a cluster does: it compares its versions with the client's, and runs blocks."""
+
+import platform
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import mlcli
+from mlcli import native
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import loaded
+from mlcli.base.types import AnyArray
+from mlcli.engine.block import Block
+from mlcli.engine.travel import one_thread_each, opened, read_array
+from mlcli.errors import DependencyMissing
+
+PACKAGES = ("numpy", "scipy", "dask", "distributed")
+ALIKE = "start scheduler and workers in the environment of this command, as from one container image"
+Versions = Mapping[str, str]
+
+
+@frozen
+class Task:
+    """What the blocks of a source share on their way: the message, and where its arrays are."""
+
+    pickled: bytes
+    keys: Sequence[str]  # of the arrays that come with the task
+    folder: str | None  # where the others are
+    versions: Versions  # the client's
+
+
+@cache
+def versions() -> Versions:
+    """What must be the same on all machines."""
+    return {"mlcli": mlcli.__version__, "python": platform.python_version(),
+            **{name: _installed(name) for name in PACKAGES}}
+
+
+def kinds() -> Sequence[str]:
+    """What rounding depends on: the kernels that this machine's processor has."""
+    import scipy.linalg  # noqa: F401 (brings its own library)
+
+    libraries = {f"{info['internal_api']} {info.get('architecture')}" for info in loaded().info()
+                 if info["user_api"] == "blas"}
+    return [f"native {native.describe()}", *sorted(libraries)]
+
+
+def differences(here: Versions, there: Versions) -> str:
+    """What is not the same, in words; empty where all is."""
+    return ", ".join(f"{name} {there.get(name, 'none')} instead of {here[name]}" for name in here
+                     if here[name] != there.get(name))
+
+
+def examined() -> tuple[Versions, Sequence[str]]:
+    """What the client asks every worker when it connects."""
+    return versions(), kinds()
+
+
+def refuse_unlike(here: Versions, there: Versions, where: str) -> None:
+    """Raises DependencyMissing where a worker has other versions than the client."""
+    if unlike := differences(here, there):
+        raise DependencyMissing("CLUSTER-VERSIONS", f"a worker has {unlike}", where=where,
+                                hint=ALIKE)
+
+
+def work(task: Task, number: int, *arrays: AnyArray) -> Any:
+    """What a block gives, in a thread of a worker."""
+    refuse_unlike(task.versions, versions(), platform.node())
+    one_thread_each()
+    given = dict(zip(task.keys, arrays, strict=True))
+
+    def array(key: str) -> AnyArray:
+        return given[key] if key in given or task.folder is None else read_array(Path(task.folder), key)
+
+    return Block(opened(task.pickled, array), number).run()
+
+
+def hold(array: AnyArray) -> AnyArray:
+    """An array as the result of a task, which the scheduler has done again where a worker is lost that held it."""
+    return array
+
+
+def _installed(name: str) -> str:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return "none"

@@ -1,0 +1,151 @@
+"""Candidates for nearest neighbors: by a k-d tree, or by products in single precision; and exact distances to them."""
+
+from collections.abc import Callable
+from threading import Lock
+
+import numpy as np
+
+from mlcli import native
+from mlcli.base.blocks import each, row_blocks
+from mlcli.base.scaling import Unit
+from mlcli.base.threads import allowed
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.stages.algebra.distances import pair_distances
+
+TREE_COLUMNS = 15  # up to here a k-d tree beats blocked matrix products
+SPARE = 8  # candidates beyond k, so that rounding of the quick distances cannot hide a neighbor
+TILE = 1536  # points on a side of a tile of products, at most: 9 MiB
+SHARES = 8  # tiles for each thread, at least
+BLOCK = 2**22  # numbers of a block of quick distances: 16 MiB for each thread
+FEW = 8  # rows for which all exact distances take less time than what finds candidates among the points
+LEAST = 8  # blocks, where there are as many rows
+
+# Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
+Finder = Callable[[slice], tuple[Indices, "Array | float"]]
+
+
+def blocks(rows: int, width: int) -> list[slice]:
+    """Blocks of about BLOCK numbers each, and enough of them to share."""
+    return row_blocks(rows, min(BLOCK, -(-rows // LEAST) * width), width)
+
+
+def refined(new: Array, points: Array, candidates: Indices, count: int,
+            excluded: Indices | None) -> tuple[Indices, Array]:
+    """The `count` nearest of each row's candidates (m x c) by exact (squared distance, index)."""
+    if native.available():
+        return native.refine(new, points, candidates, count, excluded)
+    rows = np.repeat(np.arange(len(new)), candidates.shape[1])
+    exact = pair_distances(new, points, rows, candidates.ravel()).reshape(candidates.shape)
+    if excluded is not None:
+        exact[candidates == excluded[:, None]] = np.inf
+    order = np.lexsort((candidates, exact))[:, :count]
+    return np.take_along_axis(candidates, order, axis=1), np.take_along_axis(exact, order, axis=1)
+
+
+def finder(new: Array, points: Array, count: int, excluded: Indices | None, *,
+           pairs: bool = True) -> tuple[Finder, int]:
+    """How candidates are found, and how many numbers a row of that needs; with `pairs`, perhaps for all rows at once.
+    """
+    if count >= len(points) or len(new) <= FEW:
+        everyone = np.arange(len(points))
+        return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
+    if points.shape[1] <= TREE_COLUMNS:
+        return _tree(new, points, count), 64 * count
+    if pairs and new is points and excluded is not None and native.available():
+        return _pairs(points, count), 64 * count
+    return _products(new, points, count, excluded), len(points)
+
+
+def _tree(new: Array, points: Array, count: int) -> Finder:
+    if native.available():
+        own_tree = native.KdTree(points)
+
+        def find_native(block: slice) -> tuple[Indices, Array]:
+            candidates, last = own_tree.query(new[block], count)
+            return candidates, last * (1 - 1e-12)
+
+        return find_native
+    from scipy.spatial import KDTree
+
+    tree = KDTree(points)
+
+    def find(block: slice) -> tuple[Indices, Array]:
+        distances, candidates = tree.query(new[block], k=count)
+        return candidates.astype(np.int64), distances[:, -1] ** 2 * (1 - 1e-12)
+
+    return find
+
+
+class _Centered:
+    """Points in single precision, centered and of unit size first, so that squares neither overflow nor vanish.
+
+    They give ‖x - y‖² - ‖x‖² by products; ‖x‖² is constant in a row.
+    """
+
+    def __init__(self, points: Array) -> None:
+        self._center = points.mean(axis=0)
+        self._unit = Unit.of(points.max(axis=0) - self._center, points.min(axis=0) - self._center)
+        self.points = np.empty(points.shape, dtype=np.float32)
+
+        def center(rows: slice) -> None:
+            self.points[rows] = self.moved(points[rows])
+
+        each(center, blocks(len(points), points.shape[1]))
+        self.norms = np.einsum("ij,ij->i", self.points, self.points)
+        self._rounding = 4 * (points.shape[1] + 4) * float(np.finfo(np.float32).eps)
+
+    def beyond(self, last: AnyArray, norms: AnyArray) -> Array:
+        """Lower bounds of the squared distances to points that are not candidates, for rows of these norms."""
+        reached = last.astype(np.float64) + norms - self._rounding * (norms + self.norms.max())
+        return (self._unit**2).plain(reached)
+
+    def moved(self, points: Array) -> AnyArray:
+        """Points where these were put; infinite beyond the range of single precision."""
+        return self._unit.measured(points - self._center).astype(np.float32)
+
+
+def _products(new: Array, points: Array, count: int, excluded: Indices | None) -> Finder:
+    """Through products of rows with all points."""
+    quick = _Centered(points)
+
+    def find(block: slice) -> tuple[Indices, Array]:
+        with np.errstate(over="ignore", invalid="ignore"):  # new points may lie far outside
+            left = quick.moved(new[block])
+            numbers = left @ quick.points.T
+            numbers *= -2
+            numbers += quick.norms
+            candidates, last = _smallest(numbers, count, None if excluded is None else excluded[block])
+            return candidates, quick.beyond(last, np.einsum("ij,ij->i", left, left))
+
+    return find
+
+
+def _pairs(points: Array, count: int) -> Finder:
+    """Through products of all pairs of points, tile by tile: each pair once, for both of its points."""
+    quick, smallest = _Centered(points), native.Smallest(len(points), count)
+    step = max(1, min(TILE, int(len(points) / np.sqrt(2 * SHARES * allowed()))))
+    sides = row_blocks(len(points), step)
+    pairs = [(rows, columns) for i, rows in enumerate(sides) for columns in sides[i:]]
+    locks = {side.start: Lock() for side in sides}
+
+    def work(pair: tuple[slice, slice]) -> None:
+        rows, columns = pair
+        products = quick.points[rows] @ quick.points[columns].T
+        with locks[rows.start]:
+            smallest.offer(rows, products, quick.norms[columns], columns)
+        if rows != columns:
+            with locks[columns.start]:
+                smallest.offer(columns, products, quick.norms[rows], rows, turned=True)
+
+    each(work, pairs, progress=True)
+    beyond = quick.beyond(smallest.values[:, -1], quick.norms)
+    return lambda block: (smallest.indices[block], beyond[block])
+
+
+def _smallest(quick: AnyArray, count: int, excluded: Indices | None) -> tuple[Indices, AnyArray]:
+    """Columns of the `count` smallest numbers of each row, and the largest of those numbers."""
+    if native.available():
+        candidates, values = native.select_neighbors(quick, count, excluded)
+        return candidates, values[:, -1]
+    candidates = np.argpartition(quick, count - 1, axis=1)[:, :count]
+    return candidates, np.take_along_axis(quick, candidates, axis=1).max(axis=1)

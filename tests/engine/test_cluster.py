@@ -1,0 +1,288 @@
+"""The same bytes on a Dask cluster as on one machine, whatever becomes of its workers."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("distributed", reason="needs mlcli[dask]")
+
+from mlcli.base.frozen import frozen
+from mlcli.base.threads import threads_limited
+from mlcli.engine.executor import results, running_on
+from mlcli.errors import DataError
+from mlcli.stages.graph.graph import graph_of
+from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.kernels.streamed import Streamed
+from mlcli.stages.paths.elimination import Analysis, EliminationRows
+from tests.engine.loopback import Loopback
+from tests.engine.test_executor import POINTS, a_pass, eliminates
+from tests.processes import call, neutral, process
+
+ROOT = Path(__file__).parents[2]
+SLEEPY = """
+import time
+from mlcli.engine.block import Block
+def slowly(block, run=Block.run):
+    open("begun", "w").close()
+    time.sleep({seconds})
+    return run(block)
+if Block.run.__name__ == "run":  # Dask may run this twice
+    Block.run = slowly
+"""
+OTHER = "import mlcli\nmlcli.__version__ = '0.0.1'\n"
+STREAMED = ("--set", "method.paths.store=streamed")
+FILES = ("embedding.csv", "spectrum.csv", "model.npz", "quality.json", "certificate.json")
+
+
+@frozen
+class Failing:
+    """A source whose third block fails."""
+
+    blocks = 5
+
+    def work(self, number: int) -> int:
+        if number == 2:
+            raise DataError("BAD", "the block is bad", row=number)
+        return number
+
+    def stop(self) -> None: ...
+
+
+@eliminates
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_a_pass_in_the_threads_of_dask(tmp_path: Path) -> None:
+    import distributed
+
+    from mlcli.engine.cluster import Cluster
+
+    source = EliminationRows.of(Analysis.of(graph_of(nearest(POINTS, 9), "union")), "float32")
+    with (threads_limited(2), distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=False,
+                                                       dashboard_address="127.0.0.1:0") as own,
+          distributed.Client(own) as client):
+        here = a_pass(Streamed(source))
+        for folder in (None, tmp_path):
+            with Cluster(client, folder) as cluster, running_on(cluster, lambda: cluster.count):
+                assert a_pass(Streamed(source)) == here
+                assert cluster.counts["blocks"] == source.blocks and not cluster.counts["second attempts"]
+                with pytest.raises(DataError, match="row 3, the block is bad"):
+                    list(results(Failing()))
+
+
+@pytest.fixture(scope="module")
+def roll(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "roll.csv"
+    done = call("sample", "swiss-roll", "--rows", 4000, "-o", path)
+    assert done.returncode == 0, done.stderr
+    return path
+
+
+@pytest.fixture(scope="module")
+def here(roll: Path) -> Path:
+    """The run of one machine."""
+    output = roll.with_name("here")
+    done = call("embed", "-m", "isomap", roll, *STREAMED, "-o", output, "-q")
+    assert done.returncode == 0, done.stderr
+    return output
+
+
+@pytest.fixture
+def loopback(tmp_path: Path) -> Iterator[Loopback]:
+    with Loopback(tmp_path) as cluster:
+        yield cluster
+
+
+def begun(roll: Path, output: Path, cluster: str, *options: object, **settings: Any) -> subprocess.Popen[bytes]:
+    return process("embed", "-m", "isomap", roll, *STREAMED, "-o", output, "-q", "--cluster", cluster, *options,
+                   **settings)
+
+
+def ended(run: subprocess.Popen[bytes], code: int = 0) -> str:
+    said = run.communicate()[1].decode()
+    assert run.returncode == code, said
+    return said
+
+
+def counts(output: Path) -> dict[str, Any]:
+    return json.loads((output / "run.json").read_text())["cluster"]
+
+
+def same(here: Path, there: Path) -> bool:
+    return all((here / name).read_bytes() == (there / name).read_bytes() for name in FILES)
+
+
+def folded(cluster: Loopback, seconds: float) -> None:
+    """Waits so long after a worker that sleeps has begun its first block."""
+    until = time.monotonic() + 300
+    while not (cluster.folder / "begun").exists():
+        assert time.monotonic() < until, cluster.log()
+        time.sleep(0.05)
+    time.sleep(seconds)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("threads", [(1,), (2, 1)])
+def test_whatever_the_workers(threads: tuple[int, ...], shared: bool, roll: Path, here: Path, loopback: Loopback,
+                              tmp_path: Path) -> None:
+    for count in threads:
+        loopback.worker(threads=count)
+    (tmp_path / "shared").mkdir()
+    options = ["--set", f"compute.cluster_folder={tmp_path / 'shared'}"] if shared else []
+    ended(begun(roll, tmp_path / "there", loopback.address, *options))
+    assert same(here, tmp_path / "there")
+    assert not any((tmp_path / "shared").iterdir())
+    assert ("bytes to the folder" in counts(tmp_path / "there")) == shared
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("method", [["-m", "kpca", "--kernel", "gaussian"], ["-m", "isomap", *STREAMED, "--paths",
+                                                                             "dijkstra"]], ids=["kpca", "dijkstra"])
+def test_other_passes_on_workers_of_this_machine(method: list[str], tmp_path: Path) -> None:
+    data = tmp_path / "roll.csv"
+    assert call("sample", "swiss-roll", "--rows", 9000 if "kpca" in method else 2500, "-o", data).returncode == 0
+    for output, more in {"here": [], "there": ["--cluster", "local:2"]}.items():
+        done = call("embed", *method, data, "-o", tmp_path / output, "-q", *more)
+        assert done.returncode == 0 and not done.stderr, done.stderr
+    assert same(tmp_path / "here", tmp_path / "there") and counts(tmp_path / "there")["blocks"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("trial", range(20))
+def test_a_worker_that_is_killed(trial: int, roll: Path, here: Path, loopback: Loopback, tmp_path: Path) -> None:
+    chance = random.Random(trial)
+    for _ in range(2):
+        loopback.worker(SLEEPY.format(seconds=0.02))
+    run = begun(roll, tmp_path / "there", loopback.cluster)
+    folded(loopback, chance.uniform(0.0, 4.0))
+    loopback.workers[chance.randrange(2)].kill()
+    ended(run)
+    assert same(here, tmp_path / "there")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("stopped", [False, True], ids=["slow", "stopped"])
+def test_a_slow_worker_does_not_hold_the_pass(stopped: bool, roll: Path, here: Path, loopback: Loopback,
+                                              tmp_path: Path) -> None:
+    loopback.worker()
+    slow = loopback.worker(SLEEPY.format(seconds=0.05 if stopped else 300))
+    run = begun(roll, tmp_path / "there", loopback.cluster)
+    if stopped:
+        folded(loopback, 3.0)
+        slow.send_signal(signal.SIGSTOP)
+    ended(run)
+    assert same(here, tmp_path / "there") and counts(tmp_path / "there")["second attempts"] > 0
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_workers_come_and_go(roll: Path, here: Path, loopback: Loopback, tmp_path: Path) -> None:
+    first = loopback.worker(SLEEPY.format(seconds=0.2))
+    run = begun(roll, tmp_path / "there", loopback.cluster)
+    folded(loopback, 2.0)
+    loopback.worker()
+    time.sleep(2.0)
+    first.terminate()
+    ended(run)
+    assert same(here, tmp_path / "there")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_lost_scheduler_ends_the_run_with_75_and_the_same_command_repeats_it(roll: Path, here: Path,
+                                                                              tmp_path: Path) -> None:
+    output = tmp_path / "there"
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+    with Loopback(tmp_path / "one") as first:
+        first.worker(SLEEPY.format(seconds=0.5))
+        run = begun(roll, output, first.address)
+        folded(first, 3.0)
+        first.scheduler.kill()
+        said = ended(run, 75)
+    assert "E-CLUSTER-LOST" in said and not output.exists()
+    with Loopback(tmp_path / "two") as second:
+        second.worker()
+        ended(begun(roll, output, second.address))
+    assert same(here, output)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_other_versions_are_refused(roll: Path, loopback: Loopback, tmp_path: Path) -> None:
+    loopback.worker(OTHER)
+    said = ended(begun(roll, tmp_path / "there", loopback.cluster), 69)
+    assert "a worker has mlcli 0.0.1 instead of" in said and not (tmp_path / "there").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_worker_with_other_versions_that_joins_later_is_refused(roll: Path, loopback: Loopback,
+                                                                  tmp_path: Path) -> None:
+    loopback.worker(SLEEPY.format(seconds=0.5))
+    run = begun(roll, tmp_path / "there", loopback.cluster)
+    folded(loopback, 1.0)
+    loopback.worker(OTHER)
+    assert "a worker has mlcli 0.0.1 instead of" in ended(run, 69)
+
+
+def certificates(folder: Path) -> dict[str, str]:
+    """An authority and one certificate of it for all machines, as docs/scale-out.md makes them; Dask's settings."""
+    page = (ROOT / "docs" / "scale-out.md").read_text()
+    recipe = page.partition("<!-- certificates -->\n```sh\n")[2].partition("```")[0]
+    assert "openssl req" in recipe
+    subprocess.run(["bash", "-e", "-c", recipe], cwd=folder, check=True, capture_output=True)
+    tls = {"CA_FILE": "ca.pem", **{f"{part}__{kind}": name for part in ("SCHEDULER", "WORKER", "CLIENT")
+                                   for kind, name in (("CERT", "cert.pem"), ("KEY", "key.pem"))}}
+    return {"DASK_DISTRIBUTED__COMM__REQUIRE_ENCRYPTION": "True",
+            **{f"DASK_DISTRIBUTED__COMM__TLS__{name}": str(folder / path) for name, path in tls.items()}}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_encrypted_and_authenticated(roll: Path, here: Path, tmp_path: Path) -> None:
+    settings = certificates(tmp_path)
+    with Loopback(tmp_path, scheme="tls", **settings) as loopback:
+        loopback.worker()
+        assert loopback.address.startswith("tls://127.0.0.1:")
+        output = tmp_path / "there"
+        ended(begun(roll, output, loopback.address, "--strict", env=neutral(**settings)))
+        assert same(here, output)
+        for cluster in (loopback.address, loopback.address.replace("tls", "tcp")):
+            assert "cannot be reached" in ended(begun(roll, tmp_path / "refused", cluster), 69)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_the_slurm_script_where_every_node_is_this_one(roll: Path, here: Path, tmp_path: Path) -> None:
+    srun = tmp_path / "bin" / "srun"
+    srun.parent.mkdir()
+    srun.write_text('#!/bin/sh\nexec "$@"\n')
+    srun.chmod(0o755)
+    path = f"{srun.parent}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    (work := tmp_path / "work").mkdir()
+    script = subprocess.run(["bash", ROOT / "configs" / "cluster" / "slurm.sh", roll, "there"], cwd=work, check=False,
+                            env=neutral(PATH=path, SLURM_CPUS_PER_TASK="1"), capture_output=True, text=True)
+    assert script.returncode == 0, script.stderr
+    assert counts(work / "there")["blocks"] > 0 and [path.name for path in work.iterdir()] == ["there"]
+    assert (work / "there" / "embedding.csv").read_bytes() == (here / "embedding.csv").read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("cluster", "code", "said"), [("here", 78, "not a cluster"),
+                                                       ("tcp://127.0.0.1:1", 69, "cannot be reached"),
+                                                       ("file:absent.json", 69, "cannot be reached")])
+def test_what_is_not_there(cluster: str, code: int, said: str, roll: Path, tmp_path: Path) -> None:
+    assert said in ended(begun(roll, tmp_path / "there", cluster), code) and not (tmp_path / "there").exists()

@@ -1,0 +1,29 @@
+"""The model of a cluster: its limits are those of its parts."""
+
+import itertools
+
+import pytest
+
+from mlcli.base.steps import Passes, Step
+from mlcli.engine.scaling import GIVEN, LINK, SCHEDULER, WORKER, on_workers, seconds_of
+
+LONG = Passes(4, seconds=1700.0, blocks=253, sent=6.4e7, returned=8.1e9, before=40.0, once=2e8)
+
+
+def test_one_worker_takes_what_the_work_and_its_overheads_take() -> None:
+    least = LONG.before + LONG.count * (LONG.seconds + LONG.blocks * WORKER + LONG.returned / GIVEN)
+    assert least <= seconds_of(LONG, 1) <= 1.01 * least
+
+
+def test_more_workers_help_until_the_link_or_the_scheduler_is_busy() -> None:
+    times = [seconds_of(LONG, workers) for workers in (1, 2, 4, 8, 16, 32, 64, 128, 256)]
+    assert all(after < 0.9 * before for before, after in itertools.pairwise(times))
+    assert seconds_of(LONG, 10_000) >= LONG.before + LONG.count * LONG.returned / LINK
+    quick = Passes(1, seconds=1.0, blocks=1000, sent=0.0, returned=0.0)
+    assert seconds_of(quick, 1000) == pytest.approx(1000 * SCHEDULER)
+
+
+def test_a_step_without_passes_stays_here() -> None:
+    here, there = Step("graph", "", 2.0, 0.0), Step("eigensolve", "passes", 6800.0, 0.0, measured=1.0, passes=LONG)
+    assert on_workers(here, 8) is here
+    assert on_workers(there, 8).seconds == seconds_of(LONG, 8) and on_workers(there, 8).measured is None
