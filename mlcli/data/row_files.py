@@ -90,8 +90,29 @@ def buffered_parquet(stream: BinaryIO) -> Any:
     return parquet.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False, buffer_size=BUFFER)
 
 
+class GroupedRows:
+    """What files of named columns share: they are read by groups of rows, never by single ones."""
+
+    names: tuple[str, ...]  # of columns of numbers
+    direct = False
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a row."""
+        return len(self.names)
+
+    @property
+    def part(self) -> int:
+        """Rows that are read together."""
+        return part_rows(self.columns, FEWEST)
+
+    def take(self, chosen: Indices) -> Array:
+        """Groups of rows are read as a whole."""
+        raise NotImplementedError
+
+
 @frozen
-class ParquetRows:
+class ParquetRows(GroupedRows):
     """Chosen columns of one or several Parquet files, row group by row group."""
 
     groups: tuple[tuple[FileId, int, int], ...]  # each with its file, its number there and its first row of all
@@ -109,18 +130,6 @@ class ParquetRows:
     def bounds(self) -> tuple[int, ...]:
         """Where row groups begin, and behind them the number of rows."""
         return (*(first for *_, first in self.groups), self.rows)
-
-    @property
-    def columns(self) -> int:
-        """Numbers in a row."""
-        return len(self.names)
-
-    direct = False
-
-    @property
-    def part(self) -> int:
-        """Rows that are read together."""
-        return part_rows(self.columns, FEWEST)
 
     def parts(self, number: int) -> Iterator[Part]:
         """The rows of a row group."""
@@ -154,10 +163,6 @@ class ParquetRows:
         if end != self.bounds[number + 1]:
             raise corrupt(self.groups[number][0].path, "Parquet", ValueError("rows are missing that it announces"))
 
-    def take(self, chosen: Indices) -> Array:
-        """Row groups are read as a whole."""
-        raise NotImplementedError
-
     def key(self) -> str:
         """The files, and the columns."""
         return repr(([(id.key, group) for id, group, _ in self.groups], self.names))
@@ -171,7 +176,7 @@ def arrow_reader(stream: BinaryIO) -> Any:
 
 
 @frozen
-class ArrowRows:
+class ArrowRows(GroupedRows):
     """Chosen columns of an Arrow IPC file, record batch by record batch."""
 
     id: FileId
@@ -182,18 +187,6 @@ class ArrowRows:
     def held(self) -> int:
         """Bytes that a thread holds while it decodes: a record batch."""
         return 8 * self.columns * int(np.diff(self.bounds).max(initial=0))
-
-    @property
-    def columns(self) -> int:
-        """Numbers in a row."""
-        return len(self.names)
-
-    direct = False
-
-    @property
-    def part(self) -> int:
-        """Rows that are read together."""
-        return part_rows(self.columns, FEWEST)
 
     def parts(self, number: int) -> Iterator[Part]:
         """The rows of a record batch."""
@@ -213,10 +206,6 @@ class ArrowRows:
         if batch.num_rows != self.bounds[number + 1] - self.bounds[number]:
             raise corrupt(self.id.path, "Arrow", ValueError("rows are missing that it announces"))
         return batch
-
-    def take(self, chosen: Indices) -> Array:
-        """Record batches are read as a whole."""
-        raise NotImplementedError
 
     def key(self) -> str:
         """The file, and the columns."""
