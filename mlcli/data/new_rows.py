@@ -11,6 +11,7 @@ from mlcli.base.rows import Part, Rows, as_array, rows_of
 from mlcli.base.stage import unheard
 from mlcli.data.formats import format_of
 from mlcli.data.input import Input
+from mlcli.data.labels import labeled
 from mlcli.data.match import by_position, require_same
 from mlcli.data.missing import note_dropped
 from mlcli.data.row_numbers import RowNumbers
@@ -22,21 +23,24 @@ from mlcli.data.table import Source, Table
 
 def new_in_blocks(input: Input, wanted: Sequence[str], compute: Compute) -> Table | None:
     """New rows of features by the run's columns; None where memory holds them. Raises as reading them whole does."""
+    if input.path == "-":  # which is read once
+        return None
     with opened(input.path, compute) as file:
         format = format_of(file, input)
-        found = found_in(file, input, format)
+        found = found_in(file, input, format, compute)
         if not in_blocks(found, input, compute):
             return None
         assert found is not None
         if found.choice.columns != tuple(wanted) and not (
                 format == "npy" and by_position(found.choice.columns, tuple(wanted), "column")):
             require_same(found.choice.columns, wanted, input.path, "column")
-            found = found_in(file, input.replace(columns=tuple(wanted)), format) or found
+            found = found_in(file, input.replace(columns=tuple(wanted)), format, compute) or found
         named = texts_of(found, input)
         rows, source = Rows(found.file), Source(input.path, file.digest, file.size, format)
         ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
         require_unique_ids(ids, input.path)
-        return Table(as_array(rows), tuple(wanted), ids, named.id_name or "id", named.labels, "features", source)
+        table = Table(as_array(rows), tuple(wanted), ids, named.id_name or "id", named.labels, "features", source)
+        return labeled(table, input, compute)
 
 
 def blockwise(table: Table, place: Callable[[Table], Table]) -> Table:

@@ -60,7 +60,7 @@ def as_found(input: Input, compute: Compute | None = None, categories: bool = Fa
         source = Source(input.path, file.digest, file.size, format)
         if input.kind == "graph":
             return labeled(graph_table(file, input, source, compute), input, compute)
-        blocks = found_in(file, input, format) if input.stream == "always" or (
+        blocks = found_in(file, input, format, compute) if input.stream == "always" or (
             streams and not categories) else None
         if in_blocks(blocks, input, compute):
             assert blocks is not None

@@ -18,7 +18,7 @@ from mlcli.base.moments import Moments
 from mlcli.base.rows import Rows, Sample, as_array
 from mlcli.base.stage import note
 from mlcli.base.types import Indices
-from mlcli.data.arrow import arrow_faults
+from mlcli.data.arrow import arrow_reading
 from mlcli.data.columns import Columnar, choose_columns, is_text, require_numeric
 from mlcli.data.digest import state
 from mlcli.data.input import Input
@@ -79,12 +79,12 @@ class Texts:
         """Blocks are short."""
 
 
-def found_in(opened: Opened, input: Input, format: str) -> Found | None:
+def found_in(opened: Opened, input: Input, format: str, compute: Compute) -> Found | None:
     """The file as it can be read in blocks; None where its format, or the way it is read, does not allow that."""
     kinds = ("npy",) if input.kind == "dissimilarities" else tuple(FINDERS) if input.kind == "features" else ()
     if format not in kinds or input.transpose or input.view.path is not None or opened.content is not None:
         return None
-    with arrow_faults(opened.path, format):
+    with arrow_reading(opened.path, format, compute):
         return FINDERS[format](opened, input)
 
 

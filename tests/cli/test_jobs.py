@@ -15,7 +15,7 @@ from mlcli import pipeline
 from mlcli.base.admission import admitted_by
 from mlcli.base.compute import Compute
 from mlcli.cli.jobs import told_division
-from mlcli.data import read
+from mlcli.data import sheets
 from tests.cli.support import Caller, process, write_points
 from tests.processes import neutral
 
@@ -166,14 +166,14 @@ def test_a_reader_that_crashes_is_the_inputs_fault_and_ends_one_run(
         mlcli: Caller, two_threads: None, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in "abc":
         write_points(Path(f"{name}.csv"))
-    reader = read.read_delimited
+    reader = sheets.read_delimited
 
     def crashing(file: Any, *arguments: Any) -> Any:
         if file.path.endswith("b.csv"):
             os.kill(os.getpid(), signal.SIGSEGV)
         return reader(file, *arguments)
 
-    monkeypatch.setattr(read, "read_delimited", crashing)
+    monkeypatch.setattr(sheets, "read_delimited", crashing)
     called = mlcli("embed", "a.csv", "b.csv", "c.csv", "-o", "out", "--jobs", "2", "-q")
     assert called.code == 65 and called.err.count("error[") == 1, called.err
     assert called.err.startswith("mlcli: error[E-READER-CRASH]") and "in the run out/b" in called.err
