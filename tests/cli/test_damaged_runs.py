@@ -133,9 +133,12 @@ def test_a_configuration_that_does_not_fit_its_own_run_is_damaged(run: Path, mlc
 @pytest.mark.parametrize("command", [("verify", "copy"), ("report", "copy", "-q"), ("compare", "copy", "run", "-q"),
                                      ("run", "copy/config.yaml", "-o", "again", "-q")])
 def test_a_run_of_an_earlier_version_is_read(run: Path, mlcli: Caller, command: tuple[str, ...]) -> None:
-    text = (run / "config.yaml").read_text().replace("compute:\n", "compute:\n  cluster: null\n")
-    damaged(run, Path("copy"), "config.yaml", text.encode())
-    assert yaml.safe_load(text)["compute"]["cluster"] is None
+    """Its config.yaml has the option `cluster`, which was always null, and none of those that came later."""
+    document = yaml.safe_load((run / "config.yaml").read_text())
+    assert document["compute"]["cluster"] is None
+    for section, later in (("compute", "cluster_folder"), ("input", "labels"), ("input", "stream")):
+        del document[section][later]
+    damaged(run, Path("copy"), "config.yaml", yaml.safe_dump(document).encode())
     assert mlcli(*command).code == 0
 
 

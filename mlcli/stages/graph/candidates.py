@@ -21,7 +21,7 @@ FEW = 8  # rows for which all exact distances take less time than what finds can
 LEAST = 8  # blocks, where there are as many rows
 
 # Candidates (m x c) for a block of rows, and squared distances (m) that every other point is sure to reach.
-Finder = Callable[[slice], tuple[Indices, "Array | float"]]
+Finder = Callable[[slice], tuple[Indices, Array]]
 
 
 def blocks(rows: int, width: int) -> list[slice]:
@@ -47,13 +47,23 @@ def finder(new: Array, points: Array, count: int, excluded: Indices | None, *,
     """How candidates are found, and how many numbers a row of that needs; with `pairs`, perhaps for all rows at once.
     """
     if count >= len(points) or len(new) <= FEW:
-        everyone = np.arange(len(points))
-        return lambda block: (np.tile(everyone, (block.stop - block.start, 1)), np.inf), len(points) * points.shape[1]
+        return _everyone(points), len(points) * points.shape[1]
     if points.shape[1] <= TREE_COLUMNS:
         return _tree(new, points, count), 64 * count
     if pairs and new is points and excluded is not None and native.available():
         return _pairs(points, count), 64 * count
     return _products(new, points, count, excluded), len(points)
+
+
+def _everyone(points: Array) -> Finder:
+    """All points as candidates."""
+    everyone = np.arange(len(points))
+
+    def find(block: slice) -> tuple[Indices, Array]:
+        rows = block.stop - block.start
+        return np.tile(everyone, (rows, 1)), np.full(rows, np.inf)
+
+    return find
 
 
 def _tree(new: Array, points: Array, count: int) -> Finder:
