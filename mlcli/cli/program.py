@@ -126,4 +126,5 @@ def main() -> None:
         stopping.finish()
     except Stopped as stop:  # after the last line of `run`
         code = stopped(stop, form)
+    BOARD.post(code=code)  # which holds whatever becomes of the process while it ends
     sys.exit(code)

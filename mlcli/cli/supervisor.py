@@ -117,6 +117,8 @@ class Supervisor:
         end_children()
         facts, everyone = BOARD.read(), [*BOARD.read_all()]
         kept = sum(map(remove_unfinished, everyone)) > 0
+        if "code" in facts:  # it had ended its work
+            return int(facts["code"])
         if not self.first:
             doing = "; ".join(filter(None, (one.get("doing") for one in everyone)))
             return report(died_of(os.WTERMSIG(status), doing, memory / 2**10, kept=kept))

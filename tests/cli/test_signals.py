@@ -224,3 +224,32 @@ def test_urgent_data_stop_nothing() -> None:
     child.send_signal(signal.SIGURG)
     assert child.communicate(Path("data.csv").read_bytes(), timeout=30)[0].startswith(b"id,y1,")
     assert child.returncode == 0
+
+
+LINGERING = """
+import atexit, sys, time
+import mlcli.cli.program
+from mlcli.__main__ import main
+
+def last():
+    print("done", file=sys.stderr, flush=True)
+    time.sleep(20)
+
+dispatch = mlcli.cli.program.dispatch
+mlcli.cli.program.dispatch = lambda arguments: (dispatch(arguments), atexit.register(last))
+sys.argv = ["mlcli", "sample", "torus", "--rows", "10", "-o", "torus.csv"]
+main()
+"""
+
+
+def test_a_program_that_has_done_its_work_keeps_its_exit_code(tmp_path: Path) -> None:
+    """A signal that comes while the interpreter ends neither undoes what was written nor calls it stopped."""
+    child = subprocess.Popen([sys.executable, "-P", "-c", LINGERING], stderr=subprocess.PIPE, env=neutral(),
+                             cwd=tmp_path)
+    assert child.stderr
+    while b"done" not in (line := child.stderr.readline()):
+        assert line
+    child.send_signal(signal.SIGTERM)
+    assert child.wait(timeout=10) == 0
+    child.communicate()
+    assert (tmp_path / "torus.csv").exists()
