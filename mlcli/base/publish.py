@@ -62,7 +62,7 @@ def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> Non
 def publish(draft: Draft, output: Path, check: Check | None) -> None:
     """Gives a draft the output's name once it is safe on the disk; without a `check` nothing is replaced.
 
-    Where the folder's change cannot be brought to the disk, it is taken back.
+    Where the change of the folder cannot be brought to the disk, it is taken back, if names can be exchanged or are new.
     """
     with writing(output):
         if draft.kind == "folder":
@@ -129,8 +129,8 @@ def _take_place(draft: Draft, output: Path, check: Check) -> None:
             return _replace(draft, output, check)
         except FileExistsError:
             continue
-        except FileNotFoundError:
-            if not os.path.lexists(draft.path):
+        except OSError as error:  # ENOTEMPTY: another job took the place where a run was put back
+            if error.errno not in (errno.ENOENT, errno.ENOTEMPTY) or not os.path.lexists(draft.path):
                 raise
     raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(output))
 
@@ -181,9 +181,10 @@ def _replace_folder(draft: Draft, output: Path, required: Check) -> None:
     try:
         output.rename(aside)
         required(aside)
-        _move(draft, output)
-    finally:
+        move(draft.path, output)
+    finally:  # at once: while the disk is waited for, another job could take the new run aside in its turn
         finish_aside(aside, output, required)
+    _sync(output.parent)
 
 
 def _refuse_fixed(output: Path) -> None:
