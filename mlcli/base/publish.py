@@ -62,7 +62,7 @@ def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> Non
 def publish(draft: Draft, output: Path, check: Check | None) -> None:
     """Gives a draft the output's name once it is safe on the disk; without a `check` nothing is replaced.
 
-    Where the change of the folder cannot be brought to the disk, it is taken back, if names can be exchanged or are new.
+    Where the folder's change cannot be brought to the disk, it is taken back, unless a run was replaced by two renames.
     """
     with writing(output):
         if draft.kind == "folder":
