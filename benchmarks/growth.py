@@ -77,7 +77,7 @@ def main() -> None:
     results = HERE / "growth.json"
     if not chosen.draw:
         results.write_text(json.dumps({"machine": machine(), "rows": measured(chosen.rounds)}, indent=1) + "\n")
-    draw(json.loads(results.read_text()), HERE / "growth.svg")
+    draw(json.loads(results.read_text()), HERE.parent / "docs" / "growth.svg")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
     python benchmarks/oil_flow.py DATA RUNS
 
 DATA holds X_train.npy and y_train.npy (Bishop and James, 1993, in Lawrence's collection of data sets). Runs that RUNS
-holds already are not made again. Writes the table into docs/gplvm.md, and draws oil_flow.png. Needs matplotlib and
+holds already are not made again. Writes the table into docs/gplvm.md, and draws docs/oil_flow.png. Needs matplotlib and
 the extra `neural` beside mlcli.
 """
 
@@ -71,7 +71,7 @@ def draw(runs: Path, errors: dict[str, int], classes: np.ndarray) -> None:
         for own, marker in zip(np.unique(classes), "o^s", strict=True):
             panel.plot(*points[classes == own].T, marker, markersize=2.5, markeredgewidth=0)
         panel.set(title=f"{name}: {errors[name]}", xticks=[], yticks=[])
-    figure.savefig(HERE / "oil_flow.png", dpi=100, metadata={"Software": None})
+    figure.savefig(HERE.parent / "docs" / "oil_flow.png", dpi=100, metadata={"Software": None})
 
 
 def main() -> None:

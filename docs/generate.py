@@ -1,15 +1,18 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md,
-configs/mlcli.schema.json, and the table of methods in the README.
+Made here: docs/methods/*.md, docs/tutorials/*.sh, docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md,
+docs/mlcli.1, configs/mlcli.schema.json, and the table of methods in the README.
 """
 
 import ast
 import inspect
 import json
+import re
 import sys
 from functools import cache
 from pathlib import Path
+
+from manual import manual
 
 import mlcli
 from mlcli import errors
@@ -37,6 +40,8 @@ def pages() -> dict[Path, str]:
     made[ROOT / "docs" / "errors.md"] = errors_page()
     made[ROOT / "docs" / "stages.md"] = stages_page()
     made[ROOT / "docs" / "metrics.md"] = metrics_page()
+    made[ROOT / "docs" / "mlcli.1"] = manual()
+    made |= {page.with_suffix(".sh"): script(page) for page in sorted((ROOT / "docs" / "tutorials").glob("*.md"))}
     made[ROOT / "README.md"] = readme()
     made[ROOT / "configs" / "mlcli.schema.json"] = json.dumps(schema(), indent=2, ensure_ascii=False) + "\n"
     return made
@@ -54,6 +59,13 @@ def method_page(name: str, kind: type[Method]) -> str:
     return "\n\n".join([f"# {title(kind)}: `{name}`", *paragraphs, takes, *called, *chain_of(name, kind),
                         "## Options", table(own),
                         f"In a shell: `mlcli embed --method {name} DATA`; all options: `mlcli methods {name}`."]) + "\n"
+
+
+def script(page: Path) -> str:
+    """The commands of a tutorial, in the order of the page."""
+    text = page.read_text(encoding="utf-8")
+    head = f"# {text.splitlines()[0].lstrip('# ')}; made of {page.name} by `python docs/generate.py`\nset -eu\n\n"
+    return head + "\n".join(re.findall(r"^```sh\n(.*?)^```$", text, re.DOTALL | re.MULTILINE))
 
 
 def chain_of(name: str, kind: type[Method]) -> list[str]:
@@ -288,7 +300,7 @@ def main() -> int:
     """Writes the pages, or with --check names those that are stale."""
     stale = []
     for path, text in pages().items():
-        whole = text if path.suffix == ".json" or path.name == "README.md" else MADE + text
+        whole = MADE + text if path.suffix == ".md" and path.name != "README.md" else text
         if not path.is_file() or path.read_text(encoding="utf-8") != whole:
             stale.append(path)
             if "--check" not in sys.argv:

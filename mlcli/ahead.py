@@ -138,10 +138,10 @@ class Start:
             here, kind=first.kind, trained=first.trained, transpose=first.transpose, categories=first.categories)
 
 
-def begin(config: RunConfig) -> Start:
-    """Reads and prepares, and reduces by PCA where that is asked for."""
+def begin(config: RunConfig, given: Table | None = None) -> Start:
+    """Reads, unless the table is given, and prepares, and reduces by PCA where that is asked for."""
     config.prepare.require_reducible(config.input)
-    source, run = source_of(config, read)
+    source, run = source_of(config, read) if given is None else (given, None)
     require_unchanged(config.prepare, source.categories)
     prepared = config.prepare.apply(source)
     if config.prepare.reduce is None:
@@ -175,7 +175,7 @@ def reading_once() -> Iterator[None]:
 def remembered(config: RunConfig, reader: Reader) -> Table:
     """The table of a file; where it is the one that was read last, with the notes of that time."""
     last, state = _last.get(), state_of(config.input)
-    asked = reader, config.input, config.method.distance.categories, config.streams, state
+    asked = reader, config.input, config.method.distance.categories, config.streams, config.compute.seed, state
     for known, table, notes in last or ():
         if known == asked and None not in state:
             for repeated in notes:

@@ -9,12 +9,15 @@ from mlcli.base.compute import Compute
 from mlcli.base.stage import note
 from mlcli.base.threads import threads_limited
 from mlcli.base.types import Indices
-from mlcli.data.row_numbers import RowNumbers
+from mlcli.config.differences import differences
 from mlcli.errors import ConfigError, DataError
 from mlcli.readback import finished, with_labels
 from mlcli.report.comparison.side_by_side import Comparison, Side, aligned, side_by_side
 from mlcli.report.contents import Contents
+from mlcli.report.measured import MEASURES
+from mlcli.report.quality.scale import counting
 
+COMPARED = ("input.", "prepare.", "method.", "compute.seed")  # options that decide on results
 FEWEST = 2  # rows that a comparison needs
 
 
@@ -49,13 +52,16 @@ def sides_of(folders: Sequence[str], names: Sequence[str], label: str | None,
                               where=folder, hint="compare loadings.csv of such runs; compare runs of points here")
     rows = common_rows([run.embedding.ids for run in runs], folders)
     sides = [_side(name, run, chosen) for name, run, chosen in zip(names, runs, rows, strict=True)]
+    inputs = {side.sha256 for side in sides if side.sha256}
+    if len(inputs) > 1:
+        note("W-INPUTS-DIFFER", f"the runs were made from {len(inputs)} different inputs", inputs=len(inputs))
     ids = [first.ids[row] for row in rows[0].tolist()]
     return sides, ids, {name: [texts[row] for row in rows[0].tolist()] for name, texts in first.labels.items()}
 
 
 def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indices]:
     """The rows of each run whose ids all runs have, in the order of the first run."""
-    if all(isinstance(part, RowNumbers) and part == ids[0] for part in ids):
+    if all(part == ids[0] for part in ids):
         return [np.arange(len(ids[0]))] * len(ids)
     places = [{name: row for row, name in enumerate(part)} for part in ids]
     common = [name for name in ids[0] if all(name in place for place in places[1:])]
@@ -73,5 +79,12 @@ def common_rows(ids: Sequence[Sequence[str]], names: Sequence[str]) -> list[Indi
 def _side(name: str, run: Contents, rows: Indices) -> Side:
     """A run as one side of the comparison."""
     eigenvalues = [] if run.spectrum is None else run.spectrum.numbers("eigenvalue")
-    return Side(name, str(run.manifest["method"]), str(run.manifest["input"]["path"]), len(run.embedding.ids),
-                run.embedding.values[rows], eigenvalues, run.proportions)
+    measures = {key: value for key, value in counting(run.quality or {}).items()
+                if key in MEASURES and isinstance(value, float)}
+    options = {item.path: (item.value, item.default) for item in differences(run.config)
+               if item.path.startswith(COMPARED)}
+    source = run.manifest["input"]
+    return Side(name=name, method=str(run.manifest["method"]), input=str(source["path"]), sha256=source.get("sha256"),
+                rows=len(run.embedding.ids), values=run.embedding.values[rows], eigenvalues=eigenvalues,
+                proportions=run.proportions, quality=measures, seconds=run.manifest.get("seconds"), options=options,
+                named=run.config.report.point_labels != "none")

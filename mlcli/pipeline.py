@@ -1,19 +1,17 @@
 """The whole flow on one screen: read, prepare, fit, assess, write, certify."""
 
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlcli import native
-from mlcli.ahead import begin
-from mlcli.base.anchors import EXACT
-from mlcli.base.inputs import Input
+from mlcli.ahead import Start, begin
+from mlcli.assessed import assess, rules_of
 from mlcli.base.publish import writing
 from mlcli.base.recall import recalling
-from mlcli.base.scaling import all_finite
+from mlcli.base.rows import rows_of
 from mlcli.base.stage import note, running, stage
 from mlcli.base.threads import threads_limited
 from mlcli.certify.certificate import Certificate
@@ -29,13 +27,13 @@ from mlcli.engine.resume import Resuming
 from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
-from mlcli.report.decoder.decode import decoded
-from mlcli.report.decoder.decoded import Decoded
-from mlcli.report.dimension import dimension, dimension_table
+from mlcli.report.dimension import dimension_table
+from mlcli.report.dimension.choose import is_asked, with_recommended_axes
 from mlcli.report.findings import Findings
 from mlcli.report.fit_tables import forecast_table, loadings_table, posterior_table, trace_table
-from mlcli.report.quality import Measured, quality, shepard_table
+from mlcli.report.quality import shepard_table
 from mlcli.report.spectrum_table import spectrum_table
+from mlcli.report.stability.measure import stability_table
 from mlcli.result import Run, facts, summary
 from mlcli.rundir import archive, names
 from mlcli.rundir.cached import answers_of, caching
@@ -48,7 +46,6 @@ from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.resumed import owning, resumed_by, resuming
 from mlcli.rundir.room import require_disk
-from mlcli.stages.algebra.metrics.points import alike
 
 
 def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: Folder | None = None) -> dict[str, Any]:
@@ -87,9 +84,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with recalling(), recording() as journal, clustered(config.compute), threads_limited(config.compute.thread_count()):
-        result = compute(config)
-        certificate = certified(result, None)
-        require_passed(certificate, None)
+        result, certificate = certified_run(config)
         if strict:
             refuse_warnings(journal)
         with running("write"):
@@ -97,73 +92,46 @@ def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[st
     return summary(result, journal, certificate, None)
 
 
-def compute(config: RunConfig, resume: Resuming | None = None) -> Run:
-    """Reads, prepares and fits; `resume` is told what is fitted."""
+def certified_run(config: RunConfig, given: Table | None = None) -> tuple[Run, Certificate]:
+    """A run of a file, or of a table that is given, and its certificate; raises NumericalError where that failed."""
+    result = compute(config, given=given)
+    certificate = certified(result, None)
+    require_passed(certificate, None)
+    return result, certificate
+
+
+def compute(config: RunConfig, resume: Resuming | None = None, given: Table | None = None) -> Run:
+    """Reads, unless the table is given, prepares and fits; `resume` is told what is fitted."""
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
-    start = begin(config)
+    start = begin(config, given)
+    config = config.with_image(start.source.image, start.features)
+    if is_asked(config.method):
+        config = config.replace(method=with_recommended_axes(
+            config.method, start.prepared.table.data(), lambda: rules_of(fitted(config, start, None))))
+    return fitted(config, start, resume)
+
+
+def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
+    """The fit of prepared rows, with the method's defaults clipped to them."""
     prepared, data = start.prepared, start.prepared.table.data()
     config.report.require_image(start.features)
+    config.report.require_memory_rows(held=rows_of(prepared.table.values) is None)
+    config.report.require_point_labels(prepared.table.rows, prepared.table.labels)
     with prepared.table.rows_named():
         method = config.method.resolve(data)
         if config.output is not None:
             require_disk(config, method, prepared.table)
         with nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute)):
             model = method.fit(data, config.compute)
+    config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))
     dropped = (*prepared.dropped, *_left_out(model, prepared.table))
     table = prepared.table if model.kept is None else prepared.table.take(model.kept)
     table = table if table.rows else table.take(())
     embedding = coordinates(table, model.embedding)
     return Run(config=config, start=start, prepared=table, embedding=embedding, dropped=dropped, model=model)
-
-
-def assess(result: Run) -> Findings:
-    """What the run directory says of the embedding besides the embedding itself."""
-    config, model, table = result.config, result.model, result.prepared if result.source.rows else result.given
-    axes = dimension(config.method, model, compared(result, table), config.compute) if config.report.rules else None
-    shown = drawn(result) if config.report.writes("report") else None
-    return Findings(dimension=axes, decoded=shown, quality=measured(result))
-
-
-def drawn(result: Run) -> Decoded | None:
-    """What the report shows of the decoder; of a table read in blocks from the rows that are in memory."""
-    model, table, start, sample = result.model, result.prepared, result.start, result.sample()
-    if not result.source.rows:
-        table = result.given
-    if sample is None:
-        return decoded(model, table, start.undone, start.features, result.config)
-    shown = decoded(replace(model, embedding=model.embedding[sample]), table.take(sample), start.undone, start.features,
-                    result.config)
-    return shown and replace(shown, rows=sample[shown.rows])
-
-
-def measured(result: Run) -> Measured | None:
-    """The quality of the rows without missing cells; None where it was not asked for, or there are no rows."""
-    asked, projector, table = result.config.report.measures, result.model.projector, result.prepared
-    if asked is None or projector is None or not table.data().apart:
-        return None
-    embedding = result.model.embedding
-    if (sample := result.sample(EXACT)) is not None:
-        note("N-QUALITY-ROWS", f"quality is measured among {len(sample):,} of {table.rows:,} rows, as the table is "
-             "read in blocks")
-        table, embedding = table.take(sample), embedding[sample]
-    if not all_finite(table.values):
-        whole = np.flatnonzero(np.isfinite(table.values).all(axis=1))
-        note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")
-        table, embedding = table.take(whole), embedding[whole]
-    if not table.rows:
-        return None
-    with running("quality"):
-        return quality(compared(result, table), embedding, labels=table.labels,
-                       kept=result.model.space(result.config.compute), decode=projector.decode,
-                       neighbors=asked.neighbors, sample=asked.sample, generator=result.config.compute.generator())
-
-
-def compared(result: Run, table: Table) -> Input:
-    """Some of the prepared rows as the method compared them."""
-    return alike(table.data(), result.config.method.compared(result.given.data()))
 
 
 @stage("write")
@@ -183,11 +151,17 @@ def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, 
     if findings.quality is not None:
         texts[names.QUALITY] = json_text(findings.quality.figures)
         texts[names.SHEPARD] = shepard_table(findings.quality.pairs)
+    if findings.stability is not None:
+        texts[names.STABILITY] = json_text(findings.stability.figures)
+        texts[names.STABILITY_TABLE] = stability_table(text_names(result.embedding)[0], result.embedding.ids,
+                                                       findings.stability)
     if findings.dimension is not None:
         texts[names.DIMENSION] = json_text(findings.dimension)
         texts[names.DIMENSION_TABLE] = dimension_table(findings.dimension)
     if findings.decoded is not None:
         (folder / names.DECODED).write_bytes(findings.decoded.npz())
+    if findings.thumbnails is not None:
+        (folder / names.THUMBNAILS).write_bytes(findings.thumbnails.npz())
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
     if result.dropped:
@@ -204,8 +178,7 @@ def certified(result: Run, folder: Path | None) -> Certificate:
     """What was computed, and written where there is a folder, checked by other means."""
     record = Record(result.config, result.start, result.embedding, result.model, result.dropped)
     certificate = certify(record, folder)
-    doubtful = [check.name for check in certificate.checks if check.verdict == "warn"]
-    if doubtful:
+    if doubtful := [check.name for check in certificate.checks if check.verdict == "warn"]:
         note("W-CERTIFICATE", f"more rounding than expected, see certificate.json: {', '.join(doubtful)}",
              checks=doubtful)
     return certificate
@@ -213,8 +186,7 @@ def certified(result: Run, folder: Path | None) -> Certificate:
 
 def require_passed(certificate: Certificate, output: Path | None) -> None:
     """Refuses a result whose certificate failed; raises NumericalError."""
-    failed = certificate.failed
-    if failed:
+    if failed := certificate.failed:
         more = f" and {len(failed) - 1} more" if len(failed) > 1 else ""
         raise NumericalError("CERTIFICATE", f"the result is wrong: the check of {failed[0].name}{more} failed "
                              f"({failed[0].how}: {failed[0].value:.3g}, allowed {failed[0].tolerance:.3g})",

@@ -12,15 +12,18 @@ from mlcli.base.footprint import ARROW, BESIDE, LOADING
 from mlcli.base.inputs import Input
 from mlcli.base.rates import chosen_file, going_by, read
 from mlcli.base.rates import rates as rates_at_hand
+from mlcli.base.rows import rows_of
 from mlcli.base.steps import Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
+from mlcli.config.report_options import Stability
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
 from mlcli.engine.scaling import on_workers
 from mlcli.methods import Method
 from mlcli.methods.memory import checks_memory, peak, remedy
 from mlcli.native import available
+from mlcli.report.dimension.choose import is_asked
 from mlcli.rundir.kept import free_bytes, kept_step
 from mlcli.rundir.room import fits_on_disk, numbers_written, output_bytes
 from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
@@ -55,6 +58,7 @@ def predicted(config: RunConfig, measure: float | None, workers: int | None = No
     start = begin(config)
     table, first = start.prepared.table, start.reduced
     config.report.require_image(start.features)
+    config.report.require_memory_rows(held=rows_of(table.values) is None)
     data = table.data()
     with table.rows_named():
         method = config.method.resolve(data)
@@ -153,11 +157,13 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
     small = {name: share * rates_at_hand().start for name, share in SMALL.items()}
     numbers = numbers_written(config, method, table)
     return [
-        *([rules_step(method, table, threads, held)] if report.rules else []),
+        *([rules_step(method, table, threads, held, fit if is_asked(config.method) else ())]
+          if report.rules or is_asked(config.method) else []),
         *([Step("reconstruct", "some rows and a grid of the latent plane", small["reconstruct"], held)]
           if points and report.writes("report") and config.draws_decoder(start.features) else []),
         *([quality_step(report.measures.sample, table, fit, threads, held)]
           if report.measures is not None and points else []),
+        *([] if report.stability is None else [stability_step(report.stability, fit, held)]),
         Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",
              small["write"] + numbers * rates_at_hand().written + model * rates_at_hand().kept, held),
         *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
@@ -165,14 +171,24 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
              small["certify"] + CHECKED + model * rates_at_hand().kept + full, held)]
 
 
-def rules_step(method: Method, table: Table, threads: int, held: float) -> Step:
-    """What the rules for the number of axes would cost: a search for neighbors, and passes over the columns."""
+def rules_step(method: Method, table: Table, threads: int, held: float, first: Sequence[Step] = ()) -> Step:
+    """What the rules for the number of axes would cost: a search for neighbors, and passes over the columns.
+
+    Where they decide on it, the fit that they are asked of comes first.
+    """
     rows, columns = min(table.values.shape[0], SAMPLED), table.values.shape[1]
     of_columns = method.columns_model != "none"
     seconds = rates_at_hand().start * (SMALL["dimension"] + COLUMNS * of_columns) + neighbors_cost(
         points=rows, columns=columns, count=10, tree=False, threads=threads, native=True)
     seconds += of_columns * 20 * pass_cost(rows * columns)
-    return Step("dimension", "rules for the number of axes", seconds, held)
+    seconds += sum(step.seconds for step in first)
+    return Step("dimension", f"rules for the number of axes{', and a fit for them' if first else ''}", seconds, held)
+
+
+def stability_step(asked: Stability, fit: Sequence[Step], held: float) -> Step:
+    """What fits to rows drawn again would cost: as much as the run's own each, though some have fewer rows."""
+    return Step("stability", f"{asked.resamples} fits to rows drawn again",
+                asked.resamples * sum(step.seconds for step in fit), max([held, *(step.memory for step in fit)]))
 
 
 def quality_step(sample: int | str, table: Table, fit: Sequence[Step], threads: int, held: float) -> Step:

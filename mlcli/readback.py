@@ -1,16 +1,18 @@
 """A run directory read back: what its report shows, and what `compare` sets side by side."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from mlcli.base.types import Indices
-from mlcli.config.build import build
-from mlcli.config.layers import from_file
-from mlcli.config.report_options import Report
+from mlcli.config.build import build, require_plotly
+from mlcli.config.describe import TAG
+from mlcli.config.explain import located
+from mlcli.config.layers import Layer, from_file
+from mlcli.config.report_options import Image, Report
 from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
 from mlcli.data.label_file import LabelFile
@@ -20,8 +22,13 @@ from mlcli.data.table import Table
 from mlcli.errors import ConfigError
 from mlcli.report.contents import Contents, Embedding, Rows
 from mlcli.report.decoder.decoded import Decoded
-from mlcli.report.figures import drawn_as, figures
+from mlcli.report.figures import figures
+from mlcli.report.images.thumbnails import Thumbnails
+from mlcli.report.interactive.page import interactive_page
 from mlcli.report.page import page
+from mlcli.report.table_names import Form, Name
+from mlcli.report.tabled import tables_of
+from mlcli.report.tables import FORMS
 from mlcli.rundir import names
 from mlcli.rundir.embedding import listed as embeddings
 from mlcli.rundir.embedding import read_embedding
@@ -31,10 +38,12 @@ from mlcli.rundir.parts import require_shape, require_within
 from mlcli.rundir.reading import arrays_of, csv_of, damaged, json_of, own_file
 from mlcli.storage.fields import require_types
 
+Drawn = TypeVar("Drawn", Decoded, Thumbnails)
+WHOLE = Layer()  # nothing said: as the run was made
 TABLES: Mapping[str, tuple[tuple[str, ...], int]] = {  # columns, and how many of the first are not numbers
     names.SPECTRUM: (("component", "eigenvalue", "proportion", "cumulative"), 0),
     names.SHEPARD: (("distance", "embedded"), 0), names.TRACE: (("iteration", "objective"), 0),
-    names.LOADINGS: (("column",), 1)}
+    names.LOADINGS: (("column",), 1), names.STABILITY_TABLE: (("resamples", "y1"), 1)}
 
 
 def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table: Embedding) -> Contents:
@@ -48,8 +57,25 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
                     shepard=rows_of(folder / names.SHEPARD), trace=rows_of(folder / names.TRACE),
                     loadings=rows_of(folder / names.LOADINGS),
                     decoded=decoded_of(folder / names.DECODED, table, config),
+                    stability=document(folder / names.STABILITY, "Stability"),
+                    moves=moves_of(folder / names.STABILITY_TABLE, table),
+                    thumbnails=thumbnails_of(folder / names.THUMBNAILS, table, config),
                     edges=edges_of(folder / names.KEPT["graph"], len(table.values)) if config.report.draw_graph
                     else None)
+
+
+def moves_of(path: Path, table: Embedding) -> Rows | None:
+    """How far points move in fits to rows drawn again, where a run measured it; raises UnsafeFile."""
+    found = rows_of(path)
+    if found is None:
+        return None
+    names_of = ("y1", "y2", "correlation") if table.values.shape[1] > 1 else ("y1",)
+    if tuple(found.columns)[2:] != names_of or len(found.columns["y1"]) != len(table.values):
+        raise damaged(path, f"it does not have the columns {', '.join(names_of)} and {len(table.values)} rows")
+    spreads = np.array([found.numbers(name) for name in names_of])
+    if np.isinf(spreads).any() or (spreads[:2] < 0).any() or (np.abs(spreads[2:]) > 1).any():
+        raise damaged(path, "a deviation is below zero or infinite, or a correlation beyond one")
+    return found
 
 
 def edges_of(path: Path, rows: int) -> Indices:
@@ -64,30 +90,49 @@ def edges_of(path: Path, rows: int) -> Indices:
 
 def decoded_of(path: Path, table: Embedding, config: RunConfig) -> Decoded | None:
     """What the report shows of a decoder, where the run has it; raises UnsafeFile."""
+    known = {"n": len(table.values), "a": min(table.values.shape[1], 2)}
+    return drawn_of(path, Decoded, known, config.report.draws)
+
+
+def thumbnails_of(path: Path, table: Embedding, config: RunConfig) -> Thumbnails | None:
+    """The rows that the report shows as images, where the run has them; raises UnsafeFile."""
+    return drawn_of(path, Thumbnails, {"n": len(table.values)},
+                    lambda columns: config.report.image is not None and config.report.draws(columns))
+
+
+def drawn_of(path: Path, kind: type[Drawn], known: dict[str, int], fits: Callable[[int], bool]) -> Drawn | None:
+    """The arrays of a file as a value whose rows have so many columns as `fits`; None where there is no file."""
     if not path.is_file():
         return None
+    name = path.name.removesuffix(".npz")
     try:
-        found = Decoded(**arrays_of(path))
-        require_types(found, "decoded")
-        known = {"n": len(table.values), "a": min(table.values.shape[1], 2)}
-        require_shape(found, "decoded", known)
-        require_within(found, "decoded", known)
+        found = kind(**arrays_of(path))
+        require_types(found, name)
+        require_shape(found, name, known)
+        require_within(found, name, known)
         found.require_sense()
     except TypeError as error:
         raise damaged(path, "an array is missing, or one is there that no run writes") from error
     except ValueError as error:
         raise damaged(path, str(error)[:100]) from error
-    if not config.report.draws(known["d"]):
+    if not fits(known["d"]):
         raise damaged(path, f"its rows have {known['d']} columns, which are not those of report.image")
     return found
 
 
 def show(folder: Path, run: Contents) -> None:
     """Writes what a run shows of itself: its figures and its report."""
-    for name, figure in figures(run).items():
-        for format in run.config.report.figures:
-            (folder / names.figure(name, format)).write_bytes(drawn_as(figure, format))
+    for name, content in figure_files(run).items():
+        (folder / name).write_bytes(content)
     (folder / names.REPORT).write_bytes(encoded(page(run)))
+    if run.config.report.interactive:
+        (folder / names.INTERACTIVE).write_bytes(encoded(interactive_page(run)))
+
+
+def figure_files(run: Contents) -> dict[str, bytes]:
+    """The figures of a run in its formats, by the names of their files."""
+    return {names.figure(name, format): drawn(format) for name, drawn in figures(run).items()
+            for format in run.config.report.figures}
 
 
 def encoded(text: str) -> bytes:
@@ -105,19 +150,23 @@ def without_rows(manifest: Mapping[str, Any]) -> Embedding:
     return Embedding(np.zeros((0, int(manifest["embedding"]["components"]))), (), {})
 
 
-def finished(folder: Path) -> Contents:
-    """A complete run, from its files alone; raises InputMissing and UnsafeFile."""
+def finished(folder: Path, drawing: Layer = WHOLE) -> Contents:
+    """A complete run, from its files alone, drawn as it was made unless `drawing` says otherwise.
+
+    Raises InputMissing and UnsafeFile, and ConfigError for a drawing that is none.
+    """
     manifest = read_manifest(folder)
     listed, kept = manifest["files"], embeddings(manifest)
     small = [name for name in (names.CONFIG, names.SPECTRUM, names.QUALITY, names.DIMENSION, names.CERTIFICATE,
                                names.SHEPARD, names.TRACE, names.LOADINGS, names.KEPT["graph"],
-                               names.DECODED) if name in listed]
+                               names.DECODED, names.THUMBNAILS, names.STABILITY,
+                               names.STABILITY_TABLE) if name in listed]
     require_intact(folder, manifest, (*kept[:1], *small))
     rows = manifest["embedding"]["rows"]
     lacks_spectrum = bool(manifest.get("spectrum")) != (names.SPECTRUM in listed)
     if (rows and not kept) or names.CONFIG not in listed or lacks_spectrum:
         raise damaged(folder / MANIFEST, "it names no embedding, no configuration or no spectrum", "files")
-    config = config_of(folder)
+    config = config_of(folder, drawing)
     table = embedding_of(read_embedding(folder / kept[0], manifest)) if rows else without_rows(manifest)
     wrong = np.flatnonzero(~np.isfinite(table.values).all(axis=1))
     if len(wrong):
@@ -135,43 +184,104 @@ def with_labels(run: Contents, path: str | None) -> Contents:
     return replace(run, embedding=replace(table, labels={**found, **others}))
 
 
-def render_again(folder: Path, *, title: str | None, label: str | None, image: str | None = None,
-                 labels: str | None = None) -> Path:
-    """Writes a finished run's report.html anew and returns its path; with `labels`, colored by those of a file.
+def table_of(folder: Path, name: Name, form: Form, cutoff: float | None) -> str:
+    """A table of a finished run as text; raises ConfigError where it has none of this name."""
+    return "\n".join(map(FORMS[form], tables_of(finished(folder), name, form, cutoff)))
 
-    Raises ConfigError for an unknown label or a shape that no row has, what reading the file does, and OutputRefused
-    where another run takes its place meanwhile.
+
+def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str | None = None,
+                 order: str | None = None, labels: str | None = None, interactive: bool = False,
+                 cutoff: float | None = None) -> tuple[list[Path], list[Path]]:
+    """Writes a finished run's report.html anew, with `labels` colored by those of a file.
+
+    Returns the pages and the figures written.
+
+    Where something says how figures are drawn, those of the run are written anew too, and with `interactive` the
+    interactive page. Raises ConfigError for an unknown label, a shape that no row has, a page without points and
+    options that do not fit, DependencyMissing, what reading the file does, and OutputRefused where another run takes
+    its place meanwhile.
     """
+    if interactive:
+        require_plotly("--interactive")
     listed = manifest_bytes(folder)
-    run = with_labels(finished(folder), labels)
-    if label is not None and label not in run.embedding.labels:
-        known = ", ".join(list(run.embedding.labels)[:10]) or "none"
+    run = with_labels(finished(folder, drawing), labels)
+    if label is not None:
+        run = led_by(run, label)
+    with located(drawing):
+        require_drawable(run)
+    pages = {names.REPORT: encoded(page(run, label=label, image=shape_of(image, order, run), cutoff=cutoff))}
+    if interactive:
+        require_points(run)
+        pages[names.INTERACTIVE] = encoded(interactive_page(run, label=label))
+    drawn = figure_files(run) if drawing.values or label is not None or labels is not None else {}
+    replace_listed(folder, {**pages, **drawn}, known=listed)
+    return [folder / name for name in pages], [folder / name for name in drawn]
+
+
+def led_by(run: Contents, label: str) -> Contents:
+    """A run with one of its label columns before the others; raises ConfigError where there is none."""
+    table = run.embedding
+    if label not in table.labels:
+        known = ", ".join(list(table.labels)[:10]) or "none"
         raise ConfigError("REPORT-LABEL", f"the run has no label column {label[:80]!r}", where="--label-column",
                           hint=f"its label columns are: {known[:200]}")
-    shape = None if image is None else shape_of(image, run)
-    replace_listed(folder, names.REPORT, encoded(page(run, title=title, label=label, image=shape)), known=listed)
-    return folder / names.REPORT
+    return replace(run, embedding=replace(table, labels={label: table.labels[label], **table.labels}))
 
 
-def shape_of(text: str, run: Contents) -> tuple[int, ...] | None:
-    """The shape of images that a command names, as in 28,28; raises ConfigError unless decoded rows have it."""
+def require_drawable(run: Contents) -> None:
+    """Raises ConfigError where the run lacks what its figures are to show."""
+    report, table = run.config.report, run.embedding
+    report.require_point_labels(len(table.ids), table.labels)
+    report.require_arrows(table.values.shape[1], loaded=run.loadings is not None)
+
+
+def require_points(run: Contents) -> None:
+    """Raises ConfigError where the run has nothing for an interactive page."""
+    if not run.embedding.values.size:
+        raise ConfigError("UNUSED", "the run has no points for an interactive page", where="--interactive",
+                          hint="leave it out")
+
+
+def shape_of(text: str | None, order: str | None, run: Contents) -> Image | None:
+    """The images that a command names, as in 28,28, and the order of their cells; None where it names neither.
+
+    Raises ConfigError unless decoded rows are such images.
+    """
+    if text is None and order is None:
+        return None
+    where, given = ("--image", text) if text is not None else ("--image-order", order)
+    own = run.config.report
     try:
-        chosen = Report(image=tuple(map(int, text.split(","))))
+        chosen = Report.model_validate({"image": own.image if text is None else tuple(map(int, text.split(","))),
+                                        "image_order": order or own.image_order})
     except ValueError as error:
-        raise ConfigError("REPORT-IMAGE", f"{text[:40]!r} is no shape of images that are drawn", where="--image",
-                          hint="give rows and columns, as in 28,28, and 3 for colors") from error
+        raise ConfigError("REPORT-IMAGE", f"{str(given)[:40]!r} is no shape of images that are drawn", where=where,
+                          hint="give rows and columns, as in 28,28, and 3 for colors; the order is row or column",
+                          ) from error
     if run.decoded is None:
-        raise ConfigError("REPORT-IMAGE", "the run has no decoded rows to draw", where="--image",
+        raise ConfigError("REPORT-IMAGE", "the run has no decoded rows to draw", where=where,
                           hint="choose report.image when the run is made, with a method that leads back to features")
-    chosen.require_image(run.decoded.plane.shape[1], "--image")
-    return chosen.image
+    if chosen.image is None:
+        raise ConfigError("REPORT-IMAGE", "an order was given, and no shape of images", where=where,
+                          hint="give --image too")
+    chosen.require_image(run.decoded.plane.shape[1], where)
+    return chosen.picture
 
 
-def config_of(folder: Path) -> RunConfig:
-    """The configuration that a run wrote; raises UnsafeFile, and DependencyMissing for what is not installed here."""
+def config_of(folder: Path, drawing: Layer = WHOLE) -> RunConfig:
+    """The configuration that a run wrote, under another drawing where one is given.
+
+    Raises UnsafeFile, and DependencyMissing for what is not installed here.
+    """
     path = folder / names.CONFIG
     with own_file(path):
-        return build(from_file(path), fits=False)
+        layer = from_file(path)
+        written = build(layer, fits=False)
+    if not drawing.values:
+        return written
+    if TAG in drawing.values.get("report", {}).get("outlines", {}):  # other outlines have other options
+        layer.values.get("report", {}).pop("outlines", None)
+    return build(drawing.over(layer), fits=False)
 
 
 def document(path: Path, shape: str) -> dict[str, Any] | None:

@@ -1,38 +1,57 @@
 """A finished run used again: new points into its space, and coordinates back to features."""
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.types import Array
+from mlcli.data.chosen_rows import require_all
 from mlcli.data.input import Input
-from mlcli.data.new_rows import blockwise, new_in_blocks
+from mlcli.data.new_rows import Placed, blockwise
 from mlcli.data.read import read_coordinates, read_new
 from mlcli.data.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods import decoding
+from mlcli.report.drawing import Figure
+from mlcli.report.placed import placed_over
+from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import Finished, finished
+from mlcli.rundir.manifest import read_manifest
 from mlcli.rundir.reduction import Reduction
 
 
-def project(folder: Path, new: Input, compute: Compute) -> Table:
-    """Coordinates of new points in the space of a finished run, by every step that its own points took."""
+def project(folder: Path, new: Input, compute: Compute) -> Table | Placed:
+    """Coordinates of new points in the space of a finished run, by every step that its own points took.
+
+    Those of a table that is read in blocks are computed when they are asked for.
+    """
+    require_all(new)
     run = finished(folder)
     for step in run.steps:
         step.projector.require_places()
     new = new.replace(kind=run.kind, transpose=run.transpose)
-    columns, alone = run.steps[0].preparation.columns, all(step.projector.similarity.alone for step in run.steps)
-    table = new_in_blocks(new, columns, compute) if alone and run.kind == "features" and not run.categories else None
-    if table is None:
-        table = read_new(new, columns, run.trained, compute, run.categories)
+    alone = all(step.projector.similarity.alone for step in run.steps)
+    table = read_new(new, run.steps[0].preparation.columns, run.trained, compute, run.categories,
+                     streams=alone and run.kind == "features" and not run.categories)
+    return blockwise(table, partial(placed, run))
 
-    def place(some: Table) -> Table:
-        for step in run.steps:
-            some = step.place(some)
-        return some
 
-    return blockwise(table, place)
+def placed(run: Finished, table: Table) -> Table:
+    """The coordinates of new rows, by every step of the run."""
+    for step in run.steps:
+        step.projector.require_places()
+        table = step.place(table)
+    return table
+
+
+def picture(folder: Path, new: Table) -> Figure:
+    """New points, as `project` gives them, among those of a finished run."""
+    manifest = read_manifest(folder)
+    _, embedding = intact_embedding(folder, manifest)
+    return placed_over(embedding.values, new.values, new.ids, new.labels, seed=int(manifest.get("seed") or 0))
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
@@ -41,22 +60,26 @@ def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:
     Raises ConfigError where the run cannot reconstruct features.
     """
     run = finished(folder)
-    require_decoders(folder, run.steps)
+    require_decoders(str(folder), run.steps)
     table = _read_coordinates(run, run.steps[-1].projector.axes.shape[1], embedding, compute)
-    values = table.values
+    return replace(table, values=features_of(run, table.values), columns=run.steps[0].preparation.names)
+
+
+def features_of(run: Finished, coordinates: Array) -> Array:
+    """The features (m x d) of coordinates (m x p), back through every step of the run."""
     for step in reversed(run.steps):
-        values = step.features(values)
-    return replace(table, values=values, columns=run.steps[0].preparation.names)
+        coordinates = step.features(coordinates)
+    return coordinates
 
 
-def require_decoders(folder: Path, steps: tuple[Reduction, ...]) -> None:
+def require_decoders(place: str, steps: tuple[Reduction, ...]) -> None:
     """Raises ConfigError where a step does not lead back to what it was given."""
     if any(step.projector.decoder is None for step in steps):
         raise ConfigError("NO-RECONSTRUCTION", "this run cannot reconstruct features from coordinates",
-                          where=str(folder), hint=f"only these methods can: {decoding()}")
+                          where=place, hint=f"only these methods can: {decoding()}")
     if not all(step.preparation.invertible for step in steps[1:]):
         raise ConfigError("NO-RECONSTRUCTION", "the coordinates of the run that this one was given were transformed, "
-                          "or some of them left out, which has no inverse", where=str(folder),
+                          "or some of them left out, which has no inverse", where=place,
                           hint="make the run again with transforms that have inverses, and without top_variance")
 
 
@@ -77,6 +100,7 @@ def variance(folder: Path, embedding: Input, compute: Compute) -> Table:
 
 def _read_coordinates(run: Finished, count: int, embedding: Input, compute: Compute) -> Table:
     """The columns y1..yp of a table, whose id column is found by the name the run gave it."""
+    require_all(embedding)
     axes = axis_names(count)
     table = read_coordinates(embedding, axes, run.id_name, compute)
     if len(table.columns) != len(axes):

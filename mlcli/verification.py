@@ -21,9 +21,11 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.input import Input
 from mlcli.data.prepare import Dropped
 from mlcli.data.read import read
+from mlcli.data.remote import is_remote, state_of
 from mlcli.data.row_numbers import RowNumbers
+from mlcli.data.source import remote_hash
 from mlcli.data.table import Table, axis_names, coordinates
-from mlcli.errors import ConfigError, MlcliError
+from mlcli.errors import ConfigError, InputMissing, MlcliError
 from mlcli.methods import Model
 from mlcli.methods.model import Loadings
 from mlcli.readback import config_of, rows_of, without_rows
@@ -134,11 +136,24 @@ def input_state(config: RunConfig, known: dict[str, Any]) -> str:
     return next((state for state in ("missing", "changed") if state in states), "unchanged")
 
 
+def remote_state(path: str, known: dict[str, Any]) -> str:
+    """The same of a remote file, or of the parts of a remote directory."""
+    files = known.get("files") or {"": known}
+    try:
+        intact = all(remote_hash(path + name, state_of(path + name)) == entry["sha256"]
+                     for name, entry in files.items())
+    except InputMissing:
+        return "missing"
+    return "unchanged" if intact else "changed"
+
+
 def file_state(path: str, known: dict[str, Any]) -> str:
     """Whether a regular file is still the one that the run read; no other file is opened, for it may never end.
 
     Of a run, the files that were read.
     """
+    if is_remote(path):
+        return remote_state(path, known)
     if files := known.get("files"):
         folder = Path(path)
         wanted = (names.MANIFEST, *files) if known.get("format") == "run" else tuple(files)  # or a directory of parts
@@ -159,7 +174,7 @@ def recorded(folder: Path, config: RunConfig, model: Model, texts: Sequence[Sequ
         start = start.with_scores(scores_of(folder / names.SCORES, start.prepared.table.values.shape))
     source, prepared = start.source, start.prepared
     gone = dropped_rows(folder)
-    numbers = np.setdiff1d(np.arange(1, len(source.ids) + 1), [d.row for d in prepared.dropped])
+    numbers = np.setdiff1d(source.numbers, [d.row for d in prepared.dropped])
     kept = np.flatnonzero(~np.isin(numbers, [d.row for d in gone]))
     table = prepared.table if len(kept) == len(numbers) else prepared.table.take(kept)
     chosen: Indices | None = None if len(kept) == len(numbers) else kept

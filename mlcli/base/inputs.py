@@ -12,7 +12,7 @@ from mlcli.base.scaling import Unit, largest_of
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError
 
-DWARFED = 256  # as a power of two: how much larger than all others a constant column may be
+DWARFED = 40  # as a power of two: how much larger than all others a constant column may be, and leave them digits
 
 
 @frozen
@@ -101,7 +101,7 @@ class Features(Given):
         return self.values
 
     def require_scales(self) -> None:
-        """Refuses a constant column so large that in its unit the squares of all that varies would vanish."""
+        """Refuses a constant column so large that few digits would be left of what varies."""
         largest, rows = largest_of(self.values), rows_of(self.values)
         if rows is not None:
             high, low = rows.max(axis=0), rows.min(axis=0)
@@ -113,7 +113,7 @@ class Features(Given):
         if 0 < other < np.ldexp(largest, -DWARFED):
             column = int(np.argmax(np.maximum(high, -low)))
             raise DataError("COLUMN-SCALES", f"a column is constant, and more than 2**{DWARFED} times larger than all "
-                            "that varies: too much for double precision", where=f"column {column + 1} of the data",
+                            "that varies: too few digits are left", where=f"column {column + 1} of the data",
                             hint="make it zero with --scale center, or leave it out with --columns")
 
     def take(self, rows: Indices) -> Self:

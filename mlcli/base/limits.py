@@ -14,7 +14,7 @@ from mlcli.base.machine import affinity
 from mlcli.base.scheduler import Memory
 from mlcli.errors import RefusedByPlan
 
-MAPPED = {"ulimit -v": 430 * MIB, "ulimit -d": 230 * MIB}  # of a small run with one thread: measured, and half more
+MAPPED = {"ulimit -v": 640 * MIB, "ulimit -d": 340 * MIB}  # of a small run with one thread, names drawn
 LIMITS = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA}
 STACK = 8 * MIB  # of a thread, where the limit of stacks says nothing
 BUFFER = 36 * MIB  # of a thread that calls OpenBLAS: 32 MiB, and what else it allocates

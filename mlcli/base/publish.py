@@ -62,7 +62,7 @@ def write_whole(path: Path, write: Callable[[Path], Any], *, force: bool) -> Non
 def publish(draft: Draft, output: Path, check: Check | None) -> None:
     """Gives a draft the output's name once it is safe on the disk; without a `check` nothing is replaced.
 
-    Where the folder's change cannot be brought to the disk, it is taken back, unless a run was replaced by two renames.
+    Where the folder's change cannot be brought to the disk, it is taken back.
     """
     with writing(output):
         if draft.kind == "folder":
@@ -177,14 +177,14 @@ def _exchanged(draft: Draft, output: Path, required: Check) -> bool:
 
 def _replace_folder(draft: Draft, output: Path, required: Check) -> None:
     """Two renames, where there is no exchange: after the first, a start that finds the old run aside puts it back."""
-    aside = renamed(draft.path, "replaced")
+    aside, replaced = renamed(draft.path, "replaced"), False
     try:
         output.rename(aside)
         required(aside)
-        move(draft.path, output)
-    finally:  # at once: while the disk is waited for, another job could take the new run aside in its turn
-        finish_aside(aside, output, required)
-    _sync(output.parent)
+        _move(draft, output)
+        replaced = True
+    finally:  # once it was replaced it stays so, though another job may have taken the new run aside in its turn
+        finish_aside(aside, output, required, replaced=replaced)
 
 
 def _refuse_fixed(output: Path) -> None:

@@ -58,11 +58,12 @@ def finish_exchange(path: Path, inode: int, output: Path | None, check: Check) -
     _to_the_end(partial(_finish_exchange, path, inode, output, check))
 
 
-def finish_aside(aside: Path, output: Path | None, check: Check) -> None:
-    """Puts a folder that was moved aside back in its place, or removes it where the place is taken."""
+def finish_aside(aside: Path, output: Path | None, check: Check, *, replaced: bool = False) -> None:
+    """Puts a folder that was moved aside back in its place, or removes it where it was replaced or the place is taken.
+    """
     if output is not None:
         gone = renamed(fresh(output, "folder"), "folder", CAME_OUT)
-        _to_the_end(partial(_finish_aside, aside, output, gone, check))
+        _to_the_end(partial(_finish_aside, aside, output, gone, check, replaced))
 
 
 def place_of_the_refused(draft: Draft, output: Path) -> Path:
@@ -148,10 +149,10 @@ def _finish_exchange(path: Path, inode: int, output: Path | None, check: Check) 
         _discard(path, names)
 
 
-def _finish_aside(aside: Path, output: Path, gone: Path, check: Check) -> None:
+def _finish_aside(aside: Path, output: Path, gone: Path, check: Check, replaced: bool) -> None:
     with suppress(FileNotFoundError):  # another process finishes it
         if os.path.lexists(aside):
-            if not os.path.lexists(output):
+            if not (replaced or os.path.lexists(output)):
                 return move(aside, output)
             check(aside)
             aside.rename(gone)

@@ -12,12 +12,12 @@ import numpy as np
 
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.gaps import NO_GAPS, Gaps
 from mlcli.base.moments import Moments
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import MlcliError, RefusedByPlan
 
 Part = tuple[int, Array]  # the number of its first row, and some rows in their order (m x d)
-LISTED = 5  # cells named in messages
 WORKING = 6  # arrays of the size of a part that a pass holds for each thread
 
 
@@ -54,6 +54,13 @@ class RowSource(Protocol):
         """What distinguishes its content."""
 
 
+class HalfSource(RowSource, Protocol):
+    """A symmetric matrix (n x n) with a zero diagonal, of which a file holds what is above it."""
+
+    def wedges(self, number: int) -> Iterator[Part]:
+        """The rows of a block from the first one's diagonal on (m x n - first), zeros on and below the diagonal."""
+
+
 class RowMap(Protocol):
     """What is done to rows as they are read: a value that can be pickled."""
 
@@ -62,39 +69,6 @@ class RowMap(Protocol):
 
     def key(self) -> Any:
         """What distinguishes it, as plain values and arrays."""
-
-
-@frozen
-class Gaps:
-    """Cells without a finite number."""
-
-    rows: Indices  # that have any
-    missing: int = 0  # how many cells are not a number
-    infinite: int = 0
-    first: tuple[tuple[int, int, bool], ...] = ()  # some cells by row and column, and whether they are infinite
-    present: AnyArray | int = 0  # finite cells of each column, in the rows that have gaps (d)
-    sums: Array | float = 0.0  # what these add to the sums about the shift (d)
-
-    def __add__(self, other: "Gaps") -> "Gaps":
-        first = [*self.first, *other.first]
-        kept = [cell for infinite in (False, True) for cell in [c for c in first if c[2] == infinite][:LISTED]]
-        return Gaps(np.concatenate([self.rows, other.rows]), self.missing + other.missing,
-                    self.infinite + other.infinite, tuple(kept), self.present + other.present, self.sums + other.sums)
-
-    @classmethod
-    def of(cls, first: int, rows: Array, shift: Array) -> "Gaps":
-        """Those of some rows, which are given with the number of the first."""
-        finite = np.isfinite(rows)
-        where = np.flatnonzero(~finite.all(axis=1))
-        some, there = rows[where], finite[where]
-        cells: list[tuple[int, int, bool]] = []
-        for infinite, mask in ((False, np.isnan(some)), (True, np.isinf(some))):
-            cells += [(first + int(where[row]), int(column), infinite) for row, column in np.argwhere(mask)[:LISTED]]
-        return cls(first + where, int(np.isnan(some).sum()), int(np.isinf(some).sum()), tuple(cells),
-                   there.sum(axis=0), np.where(there, some - shift, 0.0).sum(axis=0))
-
-
-NO_GAPS = Gaps(np.zeros(0, dtype=np.int64))
 
 
 @frozen
@@ -147,6 +121,17 @@ class Rows:
         return 8 * WORKING * min(self.source.part, max(len(self), 1)) * self.shape[1] + self.source.held
 
     @property
+    def means(self) -> Array:
+        """The mean of each column."""
+        assert self.moments is not None
+        return self.moments.means
+
+    @property
+    def reach(self) -> Array:
+        """The largest size of a number in each column."""
+        return np.maximum(self.max(axis=0), -self.min(axis=0))
+
+    @property
     def largest(self) -> float:
         """The largest size of a number in a row without gaps."""
         assert self.moments is not None
@@ -183,6 +168,21 @@ class Rows:
                 rows = change(place, rows)
             if len(rows):
                 yield place, rows
+
+    @property
+    def once(self) -> bool:
+        """Whether these are a symmetric matrix of which the file holds each pair of points once."""
+        return hasattr(self.source, "wedges")
+
+    def wedges(self, number: int) -> Iterator[Part]:
+        """The numbers above the diagonal in a block of such rows, a few at a time, each from its first row's column on.
+
+        What is done to rows must leave zeros as they are.
+        """
+        for first, rows in cast(HalfSource, self.source).wedges(number):
+            for change in self.maps:
+                rows = change(first, rows)
+            yield first, rows
 
     def mapped(self, change: RowMap, moments: Moments | None = None, width: int = 0) -> "Rows":
         """These rows, each changed as it is read; the moments are those of the new ones, where they are known."""

@@ -30,6 +30,7 @@ STAGES: Mapping[str, str] = {  # a run's in about the order in which it has them
     "dimension": "Asks several rules how many axes to keep.",
     "reconstruct": "Leads from coordinates back to features.",
     "quality": "Measures how well the embedding keeps distances and neighborhoods.",
+    "stability": "Fits the method again to rows that are drawn again, and compares.",
     "write": "Writes the files of the run and computes their hashes.",
     "keep": "Writes what `report.keep` asks for of what the fit made.",
     "certify": "Computes results again by other means, and compares.",

@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio
 from mlcli.base.inputs import Dissimilarities, WeightedGraph
+from mlcli.base.recall import recalled
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.subject import Subject
@@ -19,6 +20,7 @@ from mlcli.stages.similarities.witness import NUMBER, shortest
 EDGE = 1e-7  # seconds for the length of one edge
 ROOM = 2**22  # numbers of the distances held at once
 Joined = Callable[[Indices], AnyArray]  # which of all rows given some of those embedded are joined to (m x n)
+Squares = Callable[[Subject, Indices], tuple[Array, Array | float]]  # see squares_of
 
 
 def graph_checks(subject: Subject, graph: Graph) -> Iterator[Check]:
@@ -111,10 +113,11 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
     wide = 1 if isinstance(subject.given, Dissimilarities) else min(columns, NARROW)
     rows = subject.plan.sample(0.3, (2 * NUMBER * wide + 2e-8) * size, subject.size, least=4)
     blocks = [rows[start : start + max(1, ROOM // size)] for start in range(0, len(rows), max(1, ROOM // size))]
-    bounds, missing, extra = _bounds(subject, joined, rule, blocks), 0, 0
+    of_sample = _recalled_squares if len(blocks) == 1 else squares_of
+    bounds, missing, extra = _bounds(subject, joined, rule, blocks, of_sample), 0, 0
     for block in blocks:
         places = _given(subject, block)
-        (squares, rough), there = squares_of(subject, places), joined(block)
+        (squares, rough), there = of_sample(subject, places), joined(block)
         surely, perhaps = squares < bounds[places, None] - rough, squares <= bounds[places, None] + rough
         if rule == "union":
             missing += int(np.maximum(min(asked.least, size - 1) - (there & perhaps).sum(axis=1), 0).sum())
@@ -130,14 +133,14 @@ def neighbors(subject: Subject, joined: Joined, rule: str) -> Check:
                  f"neighbors: {extra}; every pair of {len(rows)} rows", exact=len(rows) == subject.size)
 
 
-def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices]) -> Array:
+def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indices], of_sample: Squares) -> Array:
     """How far the neighbors of each row given may be, squared; NaN for one that was not checked."""
     size, asked = len(subject.given.values), subject.base.neighbors
     k = min(asked.least, size - 1)
     bounds = np.full(size, np.nan if k else asked.farthest**2)
     for block in blocks if k else ():
         places = _given(subject, block)
-        squares = squares_of(subject, places)[0]
+        squares = of_sample(subject, places)[0]
         bounds[places] = np.partition(squares, k - 1, axis=1)[:, k - 1]
         if rule != "lists" and len(blocks) == 1:  # of a sample: the other side's as well, for a few where it matters
             matter = joined(block) | (squares <= bounds[places, None] if rule == "mutual" else False)
@@ -149,6 +152,14 @@ def _bounds(subject: Subject, joined: Joined, rule: str, blocks: Sequence[Indice
 def _given(subject: Subject, rows: Indices) -> Indices:
     """Where some of the rows embedded are among those given."""
     return rows if subject.model.kept is None else subject.model.kept[rows]
+
+
+def _recalled_squares(subject: Subject, places: Indices) -> tuple[Array, Array | float]:
+    """The same as `squares_of`, which the next run of a sweep asks of the same rows again."""
+    if not metric_of(subject.given).plain:
+        return squares_of(subject, places)
+    given = subject.given.values, places, type(subject.given).__name__
+    return recalled("checked squares", given, lambda: squares_of(subject, places))
 
 
 def squares_of(subject: Subject, places: Indices) -> tuple[Array, Array | float]:

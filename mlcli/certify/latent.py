@@ -15,6 +15,7 @@ from mlcli.base.inputs import Covariance
 from mlcli.base.scaling import Unit, all_finite
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import nothing_above
+from mlcli.certify.gaps import moment_checks, observations
 from mlcli.certify.linear import Centered
 from mlcli.certify.subject import Subject, most
 from mlcli.stages.latent.model import Latent
@@ -63,7 +64,11 @@ def latent_checks(subject: Subject) -> Iterator[Check]:
         seen = Seen(lambda block: data.values @ block, np.diag(data.values).copy(), np.zeros(len(data.values)))
         yield from _maximum(subject, seen, data.unit.measured(loadings.values), data.unit)
     elif not all_finite(subject.data.values):
-        yield from _with_gaps(subject, _loose(subject))
+        moments, decoder = subject.similarity.column_moments, subject.projector.affine
+        yield from _with_gaps(subject, _loose(subject)) if moments is None else moment_checks(subject)
+        if moments is not None and decoder is not None:
+            seen = Seen(lambda block: moments @ block, np.diag(moments).copy(), np.zeros(len(moments)))
+            yield from _maximum(subject, seen, decoder.directions, subject.data.unit)
     else:
         yield from _of_points(subject)
 
@@ -177,7 +182,7 @@ def _variances(subject: Subject, fitted: Fitted, variances: Array, allowed: floa
 def _likelihood(subject: Subject, fitted: Fitted, variances: Array, images: Array, unit: Unit,
                 rounding: float) -> Iterator[Check]:
     """-n/2 (d ln 2π + ln |C| + tr C⁻¹S) with C = Λ Φ Λᵀ + Ψ."""
-    rows, u = subject.size or getattr(subject.data, "observations", None) or 1, fitted.loadings
+    rows, u = observations(subject), fitted.loadings
     whole = float(np.sum(variances)) / fitted.level
     explained = float(np.sum(u * (images @ np.linalg.solve(fitted.inner, fitted.factors)))) / fitted.level
     logs = np.concatenate([2 * np.log(fitted.weights), [

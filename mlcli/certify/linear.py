@@ -109,11 +109,14 @@ def linear_checks(subject: Subject) -> Iterator[Check]:
 
 
 def _of_covariance(subject: Subject) -> Check:
-    """Loadings are eigenvectors of the covariance, of length the roots of their eigenvalues."""
+    """Loadings are eigenvectors of the covariance, of length the roots of their eigenvalues, or of length one."""
     data, loadings = subject.data.normalized(), subject.model.loadings
     if loadings is None:
         return skipped("residual", "the loadings are not at hand")
-    found = data.unit.measured(loadings.values)
+    found, values = data.unit.measured(loadings.values), np.maximum(subject.spectrum.eigenvalues, 0.0)
+    if subject.method.loadings == "unit":
+        roots = data.unit.measured(np.sqrt(values[: loadings.values.shape[1]]))
+        found = loadings.values * roots
     squares = np.sum(found**2, axis=0)
     error = max(most(data.values @ found - found * squares), most(found.T @ found - np.diag(squares)))
     return ratio("residual", error, EPS * len(data.values) * float(np.linalg.norm(data.values)),

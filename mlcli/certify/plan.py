@@ -24,7 +24,7 @@ class Plan:
     def sample(self, share: float, cost: float, size: int, least: int = 8) -> Indices:
         """Which of `size` items are checked, at so many seconds for each: all, or a sample drawn with the seed."""
         few = max(least, int(share * WORK / cost))
-        if self.rows is not None and not self.full:
+        if self.rows is not None and not self.full and size == len(self.rows):  # and not that of landmarks
             return self.rows.some(few)
         if self.full or few >= size:
             return np.arange(size)

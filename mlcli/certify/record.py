@@ -48,7 +48,8 @@ def certify(record: Record, folder: Path | None, *, full: bool = False) -> Certi
     config, rows = record.config, None if record.start is None else rows_of(record.start.prepared.table.values)
     plan = Plan(full or config.report.certify == "full", config.compute.seed, rows)
     with unheard(), single_threaded_blas():  # the pieces of work are too small to be shared
-        stored = record.stored or ({} if folder is None else archive.load(folder, finite=False))
+        held = {"projector": record.model.projector}
+        stored = record.stored or ({} if folder is None else archive.load(folder, finite=False, held=held))
         model = replace(record.model, embedding=record.embedding.values,
                         projector=stored.get("projector", record.model.projector),
                         unfolded=stored.get("unfolded", record.model.unfolded))
@@ -112,7 +113,7 @@ def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan:
 
 def rows_left(source: Table, dropped: Sequence[Dropped]) -> Indices:
     """The rows of the input that were not dropped."""
-    return np.delete(np.arange(len(source.ids)), np.array([d.row - 1 for d in dropped], dtype=np.int64))
+    return np.flatnonzero(~np.isin(source.numbers, [d.row for d in dropped]))
 
 
 def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, plan: Plan) -> Check:

@@ -10,7 +10,7 @@ import numpy as np
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
-from mlcli.base.rows import rows_of
+from mlcli.base.rows import Rows, rows_of
 from mlcli.base.scaling import Unit, largest_of
 from mlcli.base.types import Array, Indices
 from mlcli.certify.plan import Plan
@@ -166,7 +166,10 @@ class Subject:
         points = getattr(similarity, "points", None)
         if points is None or len(points) == self.size:
             return np.arange(self.size)
-        return _places(points, self.data.values if isinstance(self.data, Features) else points[:0])
+        if not isinstance(self.data, Features):
+            return _places(points, points[:0])
+        rows = rows_of(self.data.values)
+        return _places(points, self.data.values) if rows is None else _places_in_file(points, rows)
 
     @cached_property
     def carriers(self) -> Array:
@@ -184,6 +187,19 @@ def tied(values: Array, rounding: float, kept: int, power: int = 1) -> float:
     edges = [0, *(np.flatnonzero(np.abs(np.diff(values)) > TIED * rounding) + 1).tolist(), len(values)]
     return max((abs(float(values[b - 1] ** power - values[a] ** power)) for a, b in pairwise(edges)
                 if a < kept and b > a), default=0.0)
+
+
+def _places_in_file(points: Array, rows: Rows) -> Indices:
+    """The same where the other rows are read in blocks, of which those are looked at that begin like one of the points.
+    """
+    firsts, places, found = np.unique(points[:, :1]), [], []
+    for number in range(rows.blocks):
+        for first, part in rows.parts(number):
+            alike = np.flatnonzero(np.isin(part[:, 0], firsts))
+            places.append(first + alike)
+            found.append(part[alike])
+    inside = _places(points, np.concatenate(found))
+    return np.where(inside < 0, -1, np.concatenate(places)[inside])
 
 
 def _places(points: Array, among: Array) -> Indices:

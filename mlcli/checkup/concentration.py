@@ -12,6 +12,7 @@ from mlcli.stages.algebra.distances import HELD, squared_distances
 
 SAMPLE = 1000  # points that neighborhoods are drawn around
 SHARES = (0.01, 0.1)
+INNER = 0.9  # by length: what lies beyond is near the boundary
 
 
 def edge_length(share: float, dimensions: float) -> float:
@@ -36,7 +37,12 @@ def uniform(points: int, dimensions: float) -> Reach:
     """What uniform points in a ball of so many dimensions would show."""
     one, ten = (edge_length(share, dimensions) for share in SHARES)
     return Reach(dimensions=dimensions, one_percent=one, ten_percent=ten,
-                 center_nearest=median_nearest(points, dimensions))
+                 center_nearest=median_nearest(points, dimensions), outer_tenth=outside(dimensions))
+
+
+def outside(dimensions: float) -> float:
+    """1 - 0.9^d: the share of points, uniform in a ball or a cube, in its outer tenth by length."""
+    return float(1 - INNER**dimensions)
 
 
 @stage("concentration")
@@ -55,12 +61,14 @@ def concentration_of(data: Features, intrinsic: float, compute: Compute) -> Conc
     nearest, farthest = around[:, 0], around[:, 3]
     mean = float(around[:, 4].mean())
     deviation = float(np.sqrt(max(around[:, 5].mean() - mean**2, 0.0)))
+    near, outer = _from_center(points)
     measured = Reach(dimensions=None, one_percent=float(np.median(around[:, 1] / farthest)),
-                     ten_percent=float(np.median(around[:, 2] / farthest)), center_nearest=_center_nearest(points))
+                     ten_percent=float(np.median(around[:, 2] / farthest)), center_nearest=near, outer_tenth=outer)
     ratio = float(np.median(nearest / farthest))
     finite = np.isfinite(intrinsic) and intrinsic > 0
     return Concentration(measured, uniform(size, points.shape[1]), uniform(size, intrinsic) if finite else None,
-                         1 / ratio - 1 if ratio > 0 else float("inf"), ratio, deviation / mean)
+                         contrast=1 / ratio - 1 if ratio > 0 else float("inf"), nearest_over_farthest=ratio,
+                         spread=deviation / mean, box_outer_tenth=_near_walls(points))
 
 
 def _around(distances: Array, own: Indices, ranks: list[int]) -> Array:
@@ -74,7 +82,17 @@ def _around(distances: Array, own: Indices, ranks: list[int]) -> Array:
     return np.stack([distances.min(axis=1), first, second, farthest, sums / others, squares / others], axis=1)
 
 
-def _center_nearest(points: Array) -> float:
-    """The distance from the mean to the nearest point, over that to the farthest."""
+def _from_center(points: Array) -> tuple[float, float]:
+    """The distance from the mean to the nearest point, over that to the farthest; and the share of far points."""
     lengths = np.sqrt(squared_distances(points.mean(axis=0)[None, :], points)[0])
-    return float(lengths.min() / lengths.max()) if lengths.max() > 0 else 0.0
+    farthest = lengths.max()
+    return (float(lengths.min() / farthest), float((lengths > INNER * farthest).mean())) if farthest > 0 else (0.0, 0.0)
+
+
+def _near_walls(points: Array) -> float:
+    """The share of points near a wall of the smallest box with sides along the columns that holds all of them."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = (1 - INNER) / 2 * (high - low)
+    near = [((points[rows] < low + margin) | (points[rows] > high - margin)) & (margin > 0)
+            for rows in row_blocks(len(points), HELD, points.shape[1])]
+    return float(np.concatenate([block.any(axis=1) for block in near]).mean())

@@ -20,7 +20,9 @@ from mlcli.checkup.features import features_of, missing_in_all
 from mlcli.checkup.findings import findings_of
 from mlcli.checkup.graph import graph_facts, hubness_of, intrinsic_of
 from mlcli.checkup.kernel import kernel_of
+from mlcli.checkup.labels import labels_of
 from mlcli.checkup.metric import metric_of
+from mlcli.checkup.outliers import outliers_of
 from mlcli.checkup.report import Report, Skipped
 from mlcli.config.run_config import RunConfig
 from mlcli.data.categories import require_unchanged
@@ -100,7 +102,20 @@ def _of_features(report: Report, table: Table, config: RunConfig, neighbors: Nei
     with points.rows_named():
         data = config.method.compared(points.data())
     assert isinstance(data, Points)
-    return _geometry(report, data, config.compute, neighbors)
+    report = _geometry(report, data, config.compute, neighbors)
+    return report if report.graph is None else _rows_as_they_are(report, points, config.compute)
+
+
+def _rows_as_they_are(report: Report, table: Table, compute: Compute) -> Report:
+    """Rows far from the center of all, and what labels explain: of columns of numbers."""
+    if table.categories:
+        return report
+    values = table.values
+    found = outliers_of(values, table.columns, table.ids, None)
+    known = report.outliers
+    groups = labels_of(Points(values, table.ids, table.columns), table.labels, compute)
+    return replace(report, labels=groups or None,
+                   outliers=replace(found, neighbors=None if known is None else known.neighbors))
 
 
 def _of_dissimilarities(report: Report, table: Table, config: RunConfig, neighbors: Neighbors) -> Report:
@@ -163,7 +178,8 @@ def _geometry(report: Report, data: Spatial, compute: Compute, neighbors: Neighb
     with running("neighbors"):
         lists: Lists = nearest_lists(data, min(neighbors.neighborhood(data).usual, size - 1))
     sections: dict[str, Any] = {"intrinsic_dimension": intrinsic_of(data, lists), "hubness": hubness_of(data, lists),
-                                "graph": graph_facts(data, neighbors, lists)}
+                                "graph": graph_facts(data, neighbors, lists),
+                                "outliers": outliers_of(None, (), data.ids, lists)}
     if straight(data):
         assert isinstance(data, Points)
         sections["concentration"] = concentration_of(data, sections["intrinsic_dimension"].two_nn, compute)

@@ -4,18 +4,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.base.blocks import row_blocks
-from mlcli.base.rows import Gaps
+from mlcli.base.blocks import in_order, row_blocks
+from mlcli.base.gaps import Gaps
 from mlcli.base.scaling import Unit
 from mlcli.base.stage import stage
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.checkup.report import Features, Missing, Scales
+from mlcli.checkup.unusual import Nearly
 from mlcli.data.cells import ROWS
 from mlcli.data.scales import spreads
 from mlcli.data.table import Table
 
 LISTED = 5
 NAMED = 100
+SELDOM, ENOUGH = 100, 20  # one row of so many may have another value in a column that is nearly constant; rows needed
 BLOCK = 2**22  # numbers worked on together
 
 
@@ -26,16 +28,37 @@ def features_of(table: Table) -> Features:
     deviations, unit, constant = spreads(values)
     rows, columns = repeats(values, 1), repeats(values, 0)
     columns = columns[~constant[columns[:, 0]]]  # constant ones are reported as such
+    nearly = nearly_constant(values, names, constant)
     texts = np.array([name in table.categories for name in names])  # their numbers stand for texts, and have no scale
     spread, scales = scales_of(deviations, unit, constant | texts, names)
     return Features(rows=len(values), columns=len(names), missing=missing_of(values, names),
                     constant_columns=int(constant.sum()),
                     constant_column_names=tuple(names[j] for j in np.flatnonzero(constant)[:NAMED].tolist()),
+                    nearly_constant_columns=len(nearly), nearly_constant=tuple(nearly[:NAMED]),
                     duplicate_columns=len(columns),
                     duplicate_column_names=tuple((names[j], names[i]) for j, i in columns[:NAMED].tolist()),
                     duplicate_rows=len(rows),
                     duplicate_row_ids=tuple((table.ids[j], table.ids[i]) for j, i in rows[:LISTED].tolist()),
                     scale_spread=spread, scales=scales)
+
+
+def nearly_constant(values: Array, names: Sequence[str], constant: AnyArray) -> list[Nearly]:
+    """The columns that have one value in all rows but a hundredth of them, or but one; missing cells do not count."""
+
+    def some(columns: slice) -> list[Nearly]:
+        found = []
+        for column in range(columns.start, columns.stop):
+            known = values[:, column]
+            known = known if (finite := np.isfinite(known)).all() else known[finite]
+            if len(known) < ENOUGH or constant[column]:
+                continue
+            middle = np.partition(known, len(known) // 2)[len(known) // 2]
+            others = int(np.count_nonzero(known != middle))
+            if others <= max(1, len(known) // SELDOM):
+                found.append(Nearly(names[column], float(middle), others))
+        return found
+
+    return [column for part in in_order(some, row_blocks(values.shape[1], BLOCK, len(values))) for column in part]
 
 
 def missing_of(values: Array, names: Sequence[str]) -> Missing:

@@ -1,10 +1,21 @@
 """The findings of a report: what its reader should know and may have to act on."""
 
+import re
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_UP, Context
 
 from mlcli.checkup.hints import look_like_dissimilarities, look_squared
-from mlcli.checkup.report import EdgeFacts, Euclidean, Features, Finding, Metric, Offender, Report, Unknown
+from mlcli.checkup.report import (
+    EdgeFacts,
+    Euclidean,
+    Features,
+    Finding,
+    Metric,
+    Offender,
+    Report,
+    Unknown,
+)
+from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.config.run_config import RunConfig
 from mlcli.data.square import look_like_similarities
 from mlcli.data.table import Table
@@ -13,6 +24,10 @@ from mlcli.data.wording import counted, listed, shown
 SPREAD, DOMINANT = 10.0, 0.5  # ratio of standard deviations, and share of the variance in one column
 NEAR_IS_FAR = 0.5  # the nearest neighbor at this share of the distance to the farthest point
 FEWEST = 10  # points from which near and far can be distinguished
+BATCHES = ("batch", "plate", "lane", "chip", "slide", "flowcell", "scanner", "machine", "instrument", "operator",
+           "technician", "center", "centre", "laboratory", "lab", "session", "day", "date", "week", "run", "library",
+           "replicate")  # words in the names of labels that say how rows were measured
+SHOWN = 0.3  # share of an axis that such a label explains
 SKEWED = 1.4  # skewness of how often points are neighbors
 
 
@@ -20,6 +35,7 @@ def findings_of(report: Report, config: RunConfig, table: Table) -> Iterator[Fin
     """All findings, those first that `embed` would stop at."""
     findings = [*_of_metric(report, table), *_of_euclidean(report), *_of_kernel(report, table),
                 *_of_features(report.features, config, table), *_of_geometry(report),
+                *_of_outliers(report.outliers), *_of_labels(report.labels),
                 *_of_edges(report.edges)]
     yield from sorted(findings, key=lambda finding: finding.severity)
 
@@ -110,6 +126,11 @@ def _of_features(features: Features | None, config: RunConfig, table: Table) -> 
         names = listed(features.constant_column_names, total=features.constant_columns)
         yield Finding("C-CONSTANT-COLUMNS", "warning", f"{counted(features.constant_columns, 'column')} without "
                       f"variation: {names}", "they say nothing; leave them out")
+    if features.nearly_constant_columns:
+        names = listed([column.column for column in features.nearly_constant], total=features.nearly_constant_columns)
+        yield Finding("C-NEARLY-CONSTANT", "warning", f"{counted(features.nearly_constant_columns, 'column')} with one "
+                      f"value in all but a few rows: {names}", "scaled to one variance they make outliers of these "
+                      "rows; leave them out, or choose by --top-variance")
     if features.duplicate_columns:
         later, earlier = features.duplicate_column_names[0]
         yield Finding("C-DUPLICATE-COLUMNS", "warning", f"{counted(features.duplicate_columns, 'column')} equal to "
@@ -145,6 +166,30 @@ def _of_geometry(report: Report) -> Iterator[Finding]:
                       f"{hubness.neighbors} nearest of {hubness.most_often:,} points, and "
                       f"{counted(hubness.never, 'point')} of none (skewness {hubness.skewness:.2f})",
                       "graphs may run through hubs; compare with --set method.graph=mutual")
+
+
+def _of_outliers(outliers: Outliers | None) -> Iterator[Finding]:
+    if outliers is None:
+        return
+    told = set[str]()
+    for far, place in ((outliers.center, "from the center"), (outliers.neighbors, "from its nearest points")):
+        if far and far.count and not (rows := {row for row, _, _ in far.worst}) <= told:
+            told |= rows
+            row, times, column = far.worst[0]
+            most = f", most in {shown(column)}" if column else ""
+            yield Finding("C-OUTLIERS", "warning", f"{counted(far.count, 'row')} far {place.replace('its', 'the')}: "
+                          f"{shown(row)} is {times:.3g} times as far {place} as the median row{most}",
+                          "look for wrong cells or units; such rows stretch the first axes, or stand alone in a graph")
+
+
+def _of_labels(labels: Sequence[LabelFacts] | None) -> Iterator[Finding]:
+    for facts in labels or ():
+        words = re.findall("[a-z]+", facts.label.lower())
+        share, axis = max((share, -axis) for axis, share in enumerate(facts.shares, start=1))
+        if share > SHOWN and any(word.removesuffix("s") in BATCHES for word in words):
+            yield Finding("C-BATCH", "warning", f"the label {shown(facts.label)} explains {share:.0%} of principal "
+                          f"component {-axis}: rows differ by how they were measured", "compare rows of one value, or "
+                          "remove its effect first (docs/check.md)")
 
 
 def _of_edges(edges: EdgeFacts | None) -> Iterator[Finding]:

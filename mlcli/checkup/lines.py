@@ -17,6 +17,7 @@ from mlcli.checkup.report import (
     Report,
     Unknown,
 )
+from mlcli.checkup.unusual import LabelFacts, Outliers
 from mlcli.data.wording import counted, listed, place, shown
 
 LABEL = 26
@@ -40,6 +41,8 @@ def lines_of(report: Report) -> Iterator[str]:
         partly = "" if report.rows_compared == report.rows else f", on {report.rows_compared:,} rows"
         sampled = " drawn with the seed" if report.rows_compared < report.rows and report.rows > 20_000 else ""
         yield from _section(f"Neighbors{partly}{sampled}", [*_graph(report.graph), *_neighborhoods(report)])
+    if report.outliers:
+        yield from _section("Rows", [*_outliers(report.outliers), *map(_label, report.labels or ())])
     if report.edges:
         yield from _section("Graph", _edges(report.edges))
     if report.concentration:
@@ -77,6 +80,7 @@ def _features(features: Features) -> list[tuple[str, str]]:
         cells = f"{missing.cells:,} in {where}: {worst}{infinite}"
     facts = [("missing cells", cells),
              ("constant columns", _named(features.constant_columns, features.constant_column_names)),
+             ("nearly constant columns", _nearly(features)),
              ("repeated columns", _repeated(features.duplicate_columns, features.duplicate_column_names)),
              ("repeated rows", _repeated(features.duplicate_rows, features.duplicate_row_ids))]
     if features.scales:
@@ -85,6 +89,13 @@ def _features(features: Features) -> list[tuple[str, str]]:
                    f"{scales.largest:.4g} ({shown(scales.largest_column)}), median {scales.median:.4g}"),
                   ("widest column's share", f"{scales.dominant_share:.1%} of the total variance")]
     return facts
+
+
+def _nearly(features: Features) -> str:
+    first = (f"{shown(column.column)} ({column.value:.4g} but in {counted(column.others, 'row')})"
+             for column in features.nearly_constant[:3])
+    count = features.nearly_constant_columns
+    return f"{count:,}: {', '.join(first)}{', ...' if count > 3 else ''}" if count else "none"
 
 
 def _named(count: int, names: tuple[str, ...]) -> str:
@@ -197,10 +208,24 @@ def _neighborhoods(report: Report) -> list[tuple[str, str]]:
     return facts
 
 
+def _outliers(outliers: Outliers) -> list[tuple[str, str]]:
+    places = ("far from the center", outliers.center), ("far from the nearest", outliers.neighbors)
+    return [(label, f"{far.count:,}: " + ", ".join(
+        f"{shown(row)} ({times:.3g} times the median{f', most in {shown(column)}' if column else ''})"
+        for row, times, column in far.worst[:3]) + (", ..." if far.count > 3 else "") if far.count else "none")
+        for label, far in places if far is not None]
+
+
+def _label(facts: LabelFacts) -> tuple[str, str]:
+    shares = ", ".join(f"{share:.0%} of component {axis}" for axis, share in enumerate(facts.shares, start=1))
+    return f"label {shown(facts.label)}", f"{facts.values} values explain {shares}"
+
+
 def _concentration(apart: Concentration) -> list[tuple[str, str]]:
     facts = [("nearest point", f"{apart.nearest_over_farthest:.3f} (the median; at 1 all points would be equally far)"),
              ("spread", f"{apart.spread:.3f} (standard deviation over mean of all distances)"),
-             ("", f"{'1% of points':>14}{'10% of points':>15}{'center to nearest':>19}"),
+             ("outer tenth of the box", f"{apart.box_outer_tenth:.1%} of the points"),
+             ("", f"{'1% of points':>12}{'10% of points':>14}{'center to nearest':>18}{'outer tenth':>12}"),
              ("measured reach of", _reach(apart.measured)),
              (f"uniform, d = {apart.uniform.dimensions:g}", _reach(apart.uniform))]
     if apart.uniform_intrinsic:
@@ -209,4 +234,5 @@ def _concentration(apart: Concentration) -> list[tuple[str, str]]:
 
 
 def _reach(reach: Reach) -> str:
-    return f"{reach.one_percent:>14.3f}{reach.ten_percent:>15.3f}{reach.center_nearest:>19.3f}"
+    return (f"{reach.one_percent:>12.3f}{reach.ten_percent:>14.3f}{reach.center_nearest:>18.3f}"
+            f"{reach.outer_tenth:>12.1%}")

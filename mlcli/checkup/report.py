@@ -4,6 +4,7 @@ from dataclasses import asdict
 from typing import Any, Literal
 
 from mlcli.base.frozen import frozen
+from mlcli.checkup.unusual import LabelFacts, Nearly, Outliers
 from mlcli.data.wording import counted
 
 
@@ -144,6 +145,8 @@ class Features:
     missing: Missing
     constant_columns: int
     constant_column_names: tuple[str, ...]
+    nearly_constant_columns: int
+    nearly_constant: tuple[Nearly, ...]  # the first ones
     duplicate_columns: int
     duplicate_column_names: tuple[tuple[str, str], ...]  # each with one that it repeats
     duplicate_rows: int
@@ -160,6 +163,7 @@ class Reach:
     one_percent: float  # to hold 1% of the points
     ten_percent: float
     center_nearest: float  # from the center to the nearest point
+    outer_tenth: float  # the share of points beyond nine tenths of the farthest one's distance from the center
 
 
 @frozen
@@ -172,6 +176,7 @@ class Concentration:
     contrast: float  # (farthest - nearest) / nearest, the median over points
     nearest_over_farthest: float
     spread: float  # standard deviation of distances over their mean
+    box_outer_tenth: float  # the share of points in the outer tenth, by length, of the box around all
 
 
 @frozen
@@ -254,6 +259,8 @@ class Report:
     kernel: Kernel | None = None
     features: Features | None = None
     concentration: Concentration | None = None
+    outliers: Outliers | None = None
+    labels: tuple[LabelFacts, ...] | None = None
     hubness: Hubness | None = None
     intrinsic_dimension: IntrinsicDimension | None = None
     graph: GraphFacts | None = None

@@ -1,16 +1,21 @@
 """The options that commands share and that are not part of a run's configuration."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
+from mlcli.cli.completion import assignments
 from mlcli.cli.progress import Mode
 
 Assignments = Annotated[list[str] | None, typer.Option(
-    "--set", metavar="KEY=VALUE", help="Any other option by its config path, as in method.graph=mutual; repeatable.")]
+    "--set", metavar="KEY=VALUE", autocompletion=assignments,
+    help="Any other option by its config path, as in method.graph=mutual; repeatable.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an output that exists: a run, or a file.")]
 Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Show errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON document on standard output at the end.")]
+RunJson = Annotated[Literal["headline", "full"] | None, typer.Option(
+    "--json", metavar="[full]", show_default=False, help=(
+        "Print the headline as one JSON document on standard output at the end; full: all that is known."))]
 Progress = Annotated[Mode | None, typer.Option("--progress", show_default=False, help=(
     "How progress is shown on standard error [default: MLCLI_PROGRESS, else auto]."))]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]

@@ -1,8 +1,9 @@
-"""Shell completion: the options that install and show it, for a shell that is named or that SHELL names."""
+"""Shell completion: the options that install and show it, for a shell that is named or that SHELL names; and values."""
 
 import os
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import typer
 from typer.completion import install_callback, show_callback
@@ -43,6 +44,55 @@ def with_shell(arguments: list[str]) -> list[str]:
 
 def prepare() -> None:
     """Makes Typer's answers to shells known, which it does itself only for options of its own."""
-    from typer._completion_classes import completion_init
+    from typer._click.shell_completion import add_completion_class
+    from typer._completion_classes import BashComplete, completion_init
+
+    class Bash(BashComplete):  # which replaces what is behind the sign of equality only
+        def format_completion(self, item: Any) -> str:
+            return str(item.value.rpartition("=")[2] or item.value)
 
     completion_init()
+    add_completion_class(Bash, "bash")
+    if os.environ[ASKED] == "complete_bash":
+        between = "\n" if "\n" in os.environ["COMP_WORDS"] else " "
+        words, place = whole(os.environ["COMP_WORDS"].split(between), int(os.environ["COMP_CWORD"]))
+        os.environ |= {"COMP_WORDS": between.join(words), "COMP_CWORD": str(place)}
+
+
+def whole(words: list[str], place: int) -> tuple[list[str], int]:
+    """Words with KEY=VALUE in one, which Bash takes for three, and the new place of the word at `place`."""
+    joined: list[str] = []
+    moved = 0
+    for number, word in enumerate(words):
+        if number > 1 and (word == "=" or joined[-1].endswith("=")):
+            joined[-1] += word
+            moved += number <= place
+        else:
+            joined.append(word)
+    return joined, place - moved
+
+
+def offering(names: Iterable[str], *, commas: bool = False) -> Callable[[str], list[str]]:
+    """What completes a value that is one of some names, or several of them with commas between."""
+
+    def complete(incomplete: str) -> list[str]:
+        before, comma, last = incomplete.rpartition(",") if commas else ("", "", incomplete)
+        return [f"{before}{comma}{name}" for name in names if name.startswith(last)]
+
+    return complete
+
+
+def assignments(context: typer.Context, incomplete: str) -> list[str]:
+    """What completes KEY=VALUE: options of the method that was chosen, or of all; then the names that one takes."""
+    from mlcli.config.describe import names_of
+    from mlcli.config.run_config import described
+    from mlcli.methods import ALIASES
+
+    chosen = context.params.get("method")
+    chosen = ALIASES.get(chosen or "", chosen)
+    path, equals, value = incomplete.partition("=")
+    here = [row for row in described() if not row.type.startswith("a section")
+            and (chosen is None or row.only.get("method", chosen) == chosen)]
+    if not equals:
+        return list(dict.fromkeys(f"{row.path}=" for row in here if row.path.startswith(incomplete)))
+    return [f"{path}={name}" for name in names_of(row for row in here if row.path == path) if name.startswith(value)]

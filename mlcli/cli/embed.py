@@ -25,7 +25,7 @@ Data = Annotated[list[str], typer.Argument(metavar="DATA...", show_default=False
 
 @with_flags(*FLAGS)
 def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
-          quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
+          quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
           strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
           skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
           no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
@@ -41,7 +41,7 @@ def embed(data: Data, *, assignments: behavior.Assignments = None, force: behavi
     """
     outside = from_outside(os.environ, assignments or [], layer_of(flags))
     runs = planned(inputs(data, outside, flags["output"]))
-    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict,
+    manner = Manner(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
     finish(runs, manner, batch, debug=debug)

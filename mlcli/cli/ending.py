@@ -4,17 +4,19 @@ import math
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 from mlcli.cli.failure import escaped
 from mlcli.cli.progress import line_of, on_terminal
+from mlcli.report.positive import WHY, of_positive, passes
 
 MOST = 10  # eigenvalues shown
 WIDTH = 30  # characters of the longest bar
 EIGHTHS = " ▏▎▍▌▋▊▉"
 KEPT, REST, NEGATIVE, PLAIN = "\x1b[34m", "\x1b[90m", "\x1b[31m", "\x1b[0m"
 MEASURES = {"trustworthiness": "trustworthiness", "continuity": "continuity", "stress_1": "stress-1",
-            "residual_variance": "residual variance"}
+            "stress_1_scaled": "stress-1 at the best scale", "residual_variance": "residual variance"}
 
 
 def ending(summary: Mapping[str, Any]) -> list[str]:
@@ -53,20 +55,23 @@ def scree(summary: Mapping[str, Any], *, blocks: bool, color: bool) -> list[str]
     unknown = [None] * len(values)
     shares: Sequence[float | None] = [*(summary["scree"]["proportions"] or []), *unknown][: len(values)]
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    lines, total = [], 0.0
+    sums = list(accumulate(share or 0.0 for share in shares))
+    lines, total, beside = [], 0.0, of_positive(computed, sums, summary["spectrum"].get("sum_of_positive"))
     for place, (value, share) in enumerate(zip(values, shares, strict=True)):
         total += share or 0.0
         drawn = bar(abs(value) / largest if largest and math.isfinite(value) else 0.0, blocks).ljust(WIDTH)
         tone = NEGATIVE if value < 0 else KEPT if place < summary["components"] else REST
         mark = "*" if place < summary["components"] else " "
         figures = "" if share is None else f"  {share:7.1%}  {total:7.1%}"
+        figures += f"  {beside[place]:8.1%}" if place < len(beside) else ""
         said = f"{value:.6g}" if place < len(computed) else f">= {value:.5g}"
         lines.append(f"  {place + 1:>2}{mark} {tone + drawn + PLAIN if color else drawn}  {said:>12}{figures}")
     known = any(share is not None for share in shares)
     by = summary["spectrum"]["ranked_by"]
     plain = by.startswith("eigenvalues")
     head = f"   * kept{'eigenvalue' if plain else 'value':>{WIDTH + 11}}" + (f"{'share':>9}{'sum':>9}" if known else "")
-    return [*([] if plain else [f"  axes are ranked by {by}"]), head, *lines] if lines else []
+    return [*([] if plain else [f"  axes are ranked by {by}"]), head + (f"{'positive':>10}" if beside else ""), *lines,
+            *([f"  {WHY}"] if passes(sums) else ())] if lines else []
 
 
 def bar(share: float, blocks: bool) -> str:
@@ -88,8 +93,12 @@ def can_show(text: str) -> bool:
 
 def quality(measures: Mapping[str, Any]) -> str:
     """The leading measures of quality, with standard errors where they come from a sample."""
-    words = []
-    for name, shown in MEASURES.items():
+    from mlcli.report.quality.scale import FREE, SCALED, counting
+
+    words, measures = [], counting(measures)
+    names = {name: shown for name, shown in MEASURES.items()
+             if name not in SCALED.values() or measures.get("scale") == FREE}
+    for name, shown in names.items():
         value, error = measures.get(name), measures.get(f"{name}_se")
         if isinstance(value, float):
             words.append(f"{shown} {value:.4f}" + (f" ± {error:.2g}" if error is not None else ""))

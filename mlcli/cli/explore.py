@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from mlcli.exploring.examine import Examined
     from mlcli.report.exploration.contents import Exploration
 
-FLAGS = ("kind", "dissimilarities", "graph", "id_column", "label_column", "labels", "columns", "transpose", "transform",
-         "top_variance", "scale", "reduce", "metric", "output", "seed", "threads", "memory_limit", "time_limit")
+FLAGS = ("kind", "dissimilarities", "graph", "id_column", "label_column", "labels", "columns", "key", "transpose",
+         "rows", "where", "transform", "top_variance", "scale", "reduce", "metric", "output", "seed", "threads",
+         "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
 LEAST = 20.0  # seconds that the first trial has, whatever the budget
@@ -70,7 +71,7 @@ def explore(data: Data, *, budget: Budget = "5m", components: Components = None,
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
     require_standard_output()
-    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress))
+    manner = Manner(force=force, quiet=quiet, json="full" if json else "", progress=mode_of(progress))
     seconds = parse_seconds(budget, "--budget")
     again = partial(command, data, flags, assignments or [], os.environ, output=folder / "chosen")
     with drafted(folder / "cache", "folder") as draft:

@@ -45,7 +45,8 @@ class Form:
         options = arguments[:arguments.index("--")] if "--" in arguments else arguments
         lines = ("--progress=json" in options or ("--progress", "json") in itertools.pairwise(options)
                  or ("--progress" not in options and os.environ.get("MLCLI_PROGRESS") == "json"))
-        return cls("--json" in options or lines, "--debug" in options)
+        asked = any(option.partition("=")[0] == "--json" for option in options)
+        return cls(asked or lines, "--debug" in options)
 
 
 def attempt(work: Callable[[], None], form: Form) -> int:
@@ -67,8 +68,17 @@ def outcome(work: Callable[[], object], form: Form) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if stop := stop_behind(error):
+            raise stop from error
         return tell(error, form)
     return 0
+
+
+def stop_behind(error: BaseException | None) -> Stopped | None:
+    """The signal of which a library has made another error, as modules in C++ do that are being loaded."""
+    while error is not None and not isinstance(error, Stopped):
+        error = error.__cause__ or error.__context__
+    return error
 
 
 def tell(error: Exception, form: Form) -> int:

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from mlcli.base.frozen import frozen
-from mlcli.config.describe import LIST, TAG, Row, unique
+from mlcli.cli.completion import offering
+from mlcli.config.describe import LIST, TAG, Row, names_of, unique
 from mlcli.config.layers import Layer, assignment, value_of
 from mlcli.config.run_config import described
 from mlcli.errors import UsageError
@@ -33,6 +34,7 @@ FLAGS = {
     "paths": Flag("method.paths.algorithm", ("--paths",)),
     "metric": Flag("method.metric.name", ("--metric",)),
     "kernel": Flag("method.kernel.name", ("--kernel",)),
+    "rotation": Flag("method.rotation.name", ("--rotation",)),
     "kind": Flag("input.kind", ("--kind",)),
     "dissimilarities": Flag("input.kind", ("--dissimilarities",), "dissimilarities",
                             "DATA holds one number for every two points."),
@@ -42,7 +44,10 @@ FLAGS = {
     "labels": Flag("input.labels.path", ("--labels",)),
     "view": Flag("input.view.path", ("--view",)),
     "columns": Flag("input.columns", ("--columns",)),
+    "key": Flag("input.key", ("--key",)),
     "transpose": Flag("input.transpose", ("--transpose",), True),
+    "rows": Flag("input.rows", ("--rows",)),
+    "where": Flag("input.where", ("--where",)),
     "transform": Flag("prepare.transform", ("--transform",)),
     "top_variance": Flag("prepare.top_variance", ("--top-variance",)),
     "scale": Flag("prepare.scale", ("--scale",)),
@@ -52,14 +57,31 @@ FLAGS = {
     "outputs": Flag("report.outputs", ("--outputs",)),
     "keep": Flag("report.keep", ("--keep",)),
     "draw_graph": Flag("report.draw_graph", ("--draw-graph",), True),
+    "interactive": Flag("report.interactive", ("--interactive",), True),
     "seed": Flag("compute.seed", ("--seed",)),
     "threads": Flag("compute.threads", ("--threads",)),
     "memory_limit": Flag("compute.memory_limit", ("--memory-limit",)),
     "time_limit": Flag("compute.time_limit", ("--time-limit",)),
     "cluster": Flag("compute.cluster", ("--cluster",)),
 }
+LINE = 66  # characters of choices that stand beside a flag
+DRAWING = {  # how the figures of a finished run are drawn again
+    "title": Flag("report.title", ("--title",)),
+    "figures": Flag("report.figures", ("--figures",)),
+    "point_labels": Flag("report.point_labels", ("--point-labels",)),
+    "outlines": Flag("report.outlines.name", ("--outlines",)),
+    "level": Flag("report.outlines.level", ("--level",)),
+    "arrows": Flag("report.arrows", ("--arrows",)),
+    "size": Flag("report.look.size", ("--size",)),
+    "font_size": Flag("report.look.font_size", ("--font-size",)),
+    "marker_size": Flag("report.look.marker_size", ("--marker-size",)),
+    "palette": Flag("report.look.palette", ("--palette",)),
+    "color_scale": Flag("report.look.scale", ("--color-scale",)),
+    "aspect": Flag("report.look.aspect", ("--aspect",)),
+}
+EVERY = {**FLAGS, **DRAWING}
 # lists whose items may be separated by commas
-COMMAS = ("input.columns", "prepare.transform", "report.outputs", "report.keep")
+COMMAS = ("input.columns", "prepare.transform", "report.outputs", "report.keep", "report.figures", "report.look.size")
 
 
 def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -78,11 +100,12 @@ def with_flags(*names: str) -> Callable[[Callable[..., None]], Callable[..., Non
 
 def parameter(name: str) -> inspect.Parameter:
     """A flag as a parameter of a command."""
-    flag = FLAGS[name]
+    flag = EVERY[name]
     described = rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
     kind: Any = bool if flag.constant else list[str] | None if described[0].type.startswith(LIST) else str | None
     option = typer.Option(*flag.names, help=sentence(flag, described), show_default=False,
-                          metavar=None if flag.constant else metavar(described))
+                          metavar=None if flag.constant else metavar(described),
+                          autocompletion=offering(names_of(described), commas=flag.path in COMMAS))
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[kind, option],
                              default=False if flag.constant else None)
 
@@ -99,10 +122,12 @@ def sentence(flag: Flag, described: list[Row]) -> str:
     methods = [row.only["method"] for row in described if "method" in row.only]
     owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
     repeated = " Repeatable." if described[0].type.startswith(LIST) else ""
+    named = names_of(described)
+    listing = f" One of {', '.join(named)}." if len("|".join(named)) > LINE else ""
     default, text = default_of(described), described[0].sentence
     shown = "" if flag.constant or default in ("null", "", "required") or "(default" in text else (
         f" [default: {default}]")
-    return f"{text.removesuffix('.')}{owners}.{repeated}{shown}"
+    return f"{text.removesuffix('.')}{owners}.{listing}{repeated}{shown}"
 
 
 def default_of(described: list[Row]) -> str:
@@ -115,11 +140,10 @@ def default_of(described: list[Row]) -> str:
 
 
 def metavar(described: list[Row]) -> str:
-    """What a flag takes: the choices of any method, or the name of the option."""
-    kind = described[0].type.removeprefix(LIST)
-    if not kind.startswith("'"):
-        return described[0].path.rpartition(".")[2].upper()
-    return "|".join(unique(name for row in described for name in row.type.split("'")[1::2]))
+    """What a flag takes: the choices of any method, where they fit on a line; else the name of the option."""
+    named = "|".join(names_of(described)) if described[0].type.removeprefix(LIST).startswith("'") else ""
+    name = described[0].path.removesuffix(f".{TAG}").rpartition(".")[2].upper()
+    return named if named and len(named) <= LINE else name
 
 
 def layer_of(values: Mapping[str, Any]) -> Layer:
@@ -128,7 +152,7 @@ def layer_of(values: Mapping[str, Any]) -> Layer:
     for name, given in values.items():
         if given is None or given is False:
             continue
-        flag = FLAGS[name]
+        flag = EVERY[name]
         given = value_for(flag, given)
         other, same = set_by.setdefault(flag.path, (flag.names[0], given))
         if same != given:
@@ -145,5 +169,7 @@ def value_for(flag: Flag, given: Any) -> Any:
     if flag.constant:
         return flag.constant
     if isinstance(given, list):
-        return [part for item in given for part in item.split(",")] if flag.path in COMMAS else given
+        parts = [part for item in given for part in item.split(",")] if flag.path in COMMAS else given
+        numbers = rows_at(flag.path)[0].type.startswith(f"{LIST}a number")
+        return [value_of(part, flag.names[0]) for part in parts] if numbers else parts
     return given if rows_at(flag.path)[0].type == "a text" else value_of(given, flag.names[0])

@@ -74,10 +74,10 @@ def told_division(asked: int, runs: Sequence[Compute], mode: Mode, quiet: bool) 
 
 
 def at_once(work: Callable[[int], Result], names: Sequence[str], division: Division,
-            shown: Shown, until: float = math.inf) -> Iterator[tuple[int, Result]]:
+            shown: Shown, families: Sequence[Any], until: float = math.inf) -> Iterator[tuple[int, Result]]:
     """The results of runs by their numbers, as they end; what a run says is shown at its end, and not mixed up.
 
-    What goes on at the time `until` is stopped.
+    Runs of one family go to one process where they can. What goes on at the time `until` is stopped.
 
     With progress as JSON its lines are shown at once, each with the name of its run.
     """
@@ -88,7 +88,7 @@ def at_once(work: Callable[[int], Result], names: Sequence[str], division: Divis
 
     # forked before the overview starts a thread
     running = in_processes(work, range(len(names)), division.jobs, settle=partial(blas.allow, division.threads),
-                           live=live if shown.mode == "json" else None, until=until)
+                           live=live if shown.mode == "json" else None, until=until, family=families.__getitem__)
     with closing(running), overview(shown) as moved:
         for done, ended in enumerate(running):
             if ended.said:

@@ -21,7 +21,7 @@ class Manner:
 
     force: bool = False
     quiet: bool = False
-    json: bool = False
+    json: Literal["", "headline", "full"] = ""  # the document of the run, on standard output
     progress: Mode = "auto"
     strict: bool = False
     cache: Literal["none", "chosen"] | Folder = "chosen"  # none, the one that options name, or that of a sweep
@@ -41,13 +41,13 @@ class Manner:
 
 def launch(config: RunConfig, manner: Manner) -> dict[str, Any]:
     """Runs a configuration and returns its summary."""
-    from mlcli import pipeline
-
     check_streams(config, manner)
     limit = config.compute.time_seconds()
     if math.isfinite(limit):
         BOARD.post(limit=limit)
     with watching(manner.progress, manner.quiet):
+        from mlcli import pipeline
+
         if config.output == "-":
             summary = pipeline.stream(config, standard_output(), strict=manner.strict)
         else:

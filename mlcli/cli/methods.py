@@ -1,21 +1,22 @@
 """`mlcli methods`: what methods there are, and the options of each."""
 
-import difflib
 import inspect
 from typing import Annotated, Any
 
 import typer
 
 from mlcli.cli.behavior import Json
+from mlcli.cli.completion import offering
 from mlcli.cli.flags import FLAGS
 from mlcli.cli.output import print_json
 from mlcli.config.build import chain_document
 from mlcli.config.describe import Row
 from mlcli.config.run_config import described
 from mlcli.errors import UsageError
-from mlcli.methods import ALIASES, METHODS
+from mlcli.methods import ALIASES, METHODS, remedy_for
 
-Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, help="A method, to see its options.")]
+Name = Annotated[str | None, typer.Argument(metavar="NAME", show_default=False, autocompletion=offering(METHODS),
+                                            help="A method, to see its options.")]
 
 
 Yaml = Annotated[bool, typer.Option("--yaml", help="Write the method as a chain of stages, for `mlcli run`.")]
@@ -32,9 +33,8 @@ def methods(name: Name = None, json: Json = False, yaml: Yaml = False) -> None:
     """
     name = ALIASES.get(name or "", name)
     if name is not None and name not in METHODS:
-        near = difflib.get_close_matches(name, METHODS, n=1)
         raise UsageError("METHOD", f"no method is called {name[:80]!r}", where="NAME",
-                         hint=f"did you mean {near[0]!r}?" if near else f"there are {', '.join(METHODS)}")
+                         hint=remedy_for(name) or f"there are {', '.join(METHODS)}")
     if yaml and name is None:
         raise UsageError("METHOD", "a method must be named to be written out", where="--yaml",
                          hint="mlcli methods isomap --yaml")

@@ -12,6 +12,7 @@ from mlcli.cli.streams import require_standard_output
 from mlcli.errors import UsageError
 from mlcli.rundir.plain import plain
 
+PICTURES = (".svg", ".png", ".pdf")
 FORMATS = {".csv": "csv", ".parquet": "parquet", ".npy": "npy"}
 
 
@@ -27,16 +28,17 @@ def print_json(document: Any) -> None:
 
 
 def write_out(table: Any, output: str, format: str | None, *, force: bool) -> None:
-    """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all."""
-    from mlcli.data.write import write_csv
+    """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all; parts as they are made."""
+    from mlcli.data.new_rows import Placed
+    from mlcli.data.write import write_csv, write_table
+    from mlcli.data.write_parts import write_placed
 
-    chosen = format_of(output, format)
-    if output == "-":
-        write_csv(table, standard_output())
+    chosen, parts = format_of(output, format), isinstance(table, Placed)
+    if output == "-":  # where nothing may come before an error
+        write_csv(table.together() if parts else table, standard_output())
     else:
-        from mlcli.data.write import write_table
-
-        publish.write_whole(Path(output), lambda draft: write_table(table, draft, chosen), force=force)
+        write = write_placed if parts else write_table
+        publish.write_whole(Path(output), lambda draft: write(table, draft, chosen), force=force)
 
 
 def drawn(figure: Any, output: str, *, force: bool) -> AbstractContextManager[None]:
@@ -46,6 +48,22 @@ def drawn(figure: Any, output: str, *, force: bool) -> AbstractContextManager[No
     path = Path(output)
     content = drawn_as(figure, path.suffix[1:].lower())
     return publish.written(path, lambda draft: draft.write_bytes(content), force=force)
+
+
+def require_picture(picture: str | None, output: str, force: bool) -> None:
+    """Refuses a picture that could not be drawn, before anything is computed; raises UsageError and OutputRefused.
+
+    Its ending must name a format of pictures, and its name must not be the table's.
+    """
+    if picture is None:
+        return
+    if Path(picture).absolute() == Path(output).absolute():
+        raise UsageError("ONE-FILE", "the picture and the table have one name", where="--picture",
+                         hint="choose another for one of the two")
+    if Path(picture).suffix.lower() not in PICTURES:
+        raise UsageError("FORMAT", f"{Path(picture).suffix[:40]!r} is not a format of pictures", where="--picture",
+                         hint=f"the endings are {', '.join(PICTURES)}")
+    refuse_existing(picture, force)
 
 
 def format_of(output: str, format: str | None) -> str:

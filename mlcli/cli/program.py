@@ -16,6 +16,7 @@ from mlcli.base.board import BOARD
 from mlcli.base.stopping import Stopped
 from mlcli.cli import completion, streams
 from mlcli.cli.failure import Form, attempt, last_words, stopped
+from mlcli.cli.parsing import Command
 
 COMMANDS = {
     "embed": "Embed the rows of a table, or of a dissimilarity matrix.",
@@ -29,12 +30,14 @@ COMMANDS = {
     "compare": "Compare finished runs: shapes, spans, neighbors, spectra.",
     "collect": "Make one table and one page of finished runs.",
     "report": "Render the report of a finished run again.",
+    "export": "Write a finished run as a file that other programs read.",
     "verify": "Check a finished run again: its files and its numbers.",
     "methods": "List the methods, or show one with its options.",
     "schema": "Print the JSON schema of the YAML files, for editors.",
     "sample": "Write a generated data set.",
     "cache": "Show what a cache of stages holds, or gave to a run.",
     "doctor": "Show libraries, threads and memory; test the eigensolver.",
+    "help": "Show the help of a command.",
 }
 SETTINGS = {"help_option_names": ["-h", "--help"]}
 READER_GONE = 128 + signal.SIGPIPE
@@ -55,7 +58,7 @@ def command(name: str) -> Any:
     limits.require_room(blas.settings().count)
     module = importlib.import_module(f"mlcli.cli.{name}")
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.command(name, context_settings=SETTINGS)(getattr(module, name))
+    app.command(name, cls=Command, context_settings=SETTINGS)(getattr(module, name))
     return typer.main.get_command(app)
 
 
@@ -69,15 +72,20 @@ def program() -> Any:
     return typer.main.get_command(app)
 
 
-def root(version: Annotated[bool, typer.Option("--version", help="Show the version and exit.", is_eager=True,
+def root(version: Annotated[bool, typer.Option("-V", "--version", help="Show the version and exit.", is_eager=True,
                                                callback=lambda asked: show_version() if asked else None)] = False,
          install: completion.Install = None, show: completion.Show = None) -> None:
-    """Reduce a table or a distance matrix to a few dimensions, with spectrum, report and checks.
+    """Reduce a table or a distance matrix to a few dimensions: PCA, PCoA, Isomap and others.
+
+    One command reads a file and writes a directory: coordinates of the rows, eigenvalues, pictures and a
+    report of how good they are, a model that places new rows, and a check of every number.
 
     \b
-    mlcli embed --method isomap data.csv
+    mlcli check data.csv                    is anything wrong with the data?
+    mlcli embed data.csv                    PCA, into runs/data-pca
+    mlcli embed --method isomap data.csv    another method: mlcli methods
+    mlcli explore data.csv                  which method, and how many axes?
     mlcli run configs/isomap-swiss-roll.yaml
-    mlcli methods isomap
     """
 
 

@@ -20,6 +20,7 @@ from mlcli.rundir.plain import plain
 
 Mode = Literal["auto", "bar", "log", "json", "none"]
 VARIABLE = "MLCLI_PROGRESS"
+STARTING = "starting"  # what is shown before the first stage
 HEARTBEAT = 30.0  # seconds between two lines of a log
 FASTEST = 0.1  # seconds between two JSON lines of one stage
 
@@ -68,7 +69,8 @@ class Bar(Watcher):
         self.tasks: dict[str, Any] = {}
 
     def start(self) -> None:
-        """Takes hold of the terminal."""
+        """Takes hold of the terminal, with a bar until the first stage: libraries load meanwhile."""
+        self.begin(STARTING)
         self.progress.start()
 
     def stop(self, failed: bool = False) -> None:
@@ -77,6 +79,7 @@ class Bar(Watcher):
 
     def begin(self, name: str) -> None:
         """Adds a bar."""
+        self.end(STARTING)
         self.tasks[name] = self.progress.add_task(name, total=None)
 
     def end(self, name: str) -> None:
@@ -116,7 +119,7 @@ class Log(Watcher):
     def line(self) -> str:
         """The state of the run in one line."""
         now = time.strftime("%Y-%m-%dT%H:%M:%S")
-        stage, seconds = self.running or "starting", time.monotonic() - self.started
+        stage, seconds = self.running or STARTING, time.monotonic() - self.started
         return f"{now} mlcli: {stage}, {seconds:.0f} s, {resident_memory():.0f} MiB"
 
     def begin(self, name: str) -> None:

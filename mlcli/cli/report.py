@@ -1,43 +1,84 @@
-"""`mlcli report`: the page of a finished run, rendered again."""
+"""`mlcli report`: the page and the figures of a finished run, drawn again."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from mlcli.cli import behavior
 from mlcli.cli.failure import escaped, say
-from mlcli.cli.output import print_json
+from mlcli.cli.flags import DRAWING, layer_of, with_flags
+from mlcli.cli.output import print_json, standard_output
 from mlcli.cli.reuse_options import Run
 from mlcli.cli.streams import require_standard_output
+from mlcli.errors import UsageError
+from mlcli.report.table_names import Form, Name
 
-Title = Annotated[str | None, typer.Option("--title", show_default=False, help="The page's title.")]
 Label = Annotated[str | None, typer.Option("--label-column", show_default=False,
                                            help="The label column for colors (default: a plot for each).")]
 Labels = Annotated[str | None, typer.Option("--labels", show_default=False, metavar="FILE", help=(
     "A file with labels of the rows, joined by id, or row by row."))]
 Image = Annotated[str | None, typer.Option("--image", show_default=False, metavar="ROWS,COLUMNS[,3]",
                                            help="Shape of the images that decoded rows are (default: report.image).")]
+Interactive = Annotated[bool, typer.Option("--interactive", help=(
+    "Write interactive.html too, whose points can be turned, zoomed and named."))]
+ImageOrder = Annotated[str | None, typer.Option("--image-order", show_default=False, metavar="row|column", help=(
+    "Whether the cells of these images come row after row, or column after column (default: report.image_order)."))]
+
+Wanted = Annotated[Name | None, typer.Option("--table", show_default=False, help=(
+    "Print this table of the run instead of making its page."))]
+As = Annotated[Form | None, typer.Option("--as", show_default=False, help=(
+    "The form of the table [default: markdown]; csv has all digits."))]
+Cutoff = Annotated[float | None, typer.Option("--cutoff", min=0.0, show_default=False, help=(
+    "Leave smaller loadings blank (default: report.cutoff)."))]
 
 
-def report(run: Run, *, label_column: Label = None, labels: Labels = None, title: Title = None, image: Image = None,
-           quiet: behavior.Quiet = False, json: behavior.Json = False, debug: behavior.Debug = False) -> None:
+@with_flags(*DRAWING)
+def report(run: Run, *, label_column: Label = None, labels: Labels = None, image: Image = None,
+           image_order: ImageOrder = None, interactive: Interactive = False, table: Wanted = None, form: As = None,
+           cutoff: Cutoff = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
+           debug: behavior.Debug = False, **flags: Any) -> None:
     """Render the report of a finished run again.
 
     \b
     mlcli report runs/iris-pca
     mlcli report runs/cells-isomap --label-column batch --title "Cells by batch"
-    mlcli report runs/cells-isomap --labels metadata.csv
+    mlcli report runs/iris-pca --figures pdf --size 3.5,3 --font-size 8 --arrows 4
+    mlcli report runs/sites --labels meta.csv --point-labels ids --outlines hulls
     mlcli report runs/digits-pca --image 28,28
+    mlcli report runs/cells-isomap --interactive
+    mlcli report runs/survey --table loadings --as latex --cutoff 0.3 > table.tex
 
-    The page is drawn from the files of the run, whose hashes are checked first.
+    The page, or the table that is asked for, is made from the files of the run, whose hashes are checked first.
+    With an option of how figures are drawn, scatter and scree plot are drawn again as well.
     """
     from mlcli import readback
 
-    if json:
+    if table is not None or json:
         require_standard_output()
-    path = readback.render_again(Path(run), title=title, label=label_column, image=image, labels=labels)
+    if table is not None:
+        refuse_for_tables({**{DRAWING[name].names[0]: value for name, value in flags.items()},
+                           "--label-column": label_column, "--labels": labels, "--image": image,
+                           "--image-order": image_order, "--interactive": interactive or None,
+                           "--json": json or None, "--quiet": quiet or None}, "--table prints a table")
+        if table != "loadings" or form == "csv":
+            refuse_for_tables({"--cutoff": cutoff}, "it is for loadings in markdown and latex: csv holds all numbers")
+        standard_output().write(readback.table_of(Path(run), table, form or "markdown", cutoff).encode(
+            "utf-8", "surrogateescape"))
+        return
+    refuse_for_tables({"--as": form}, "it is the form of a --table")
+    pages, figures = readback.render_again(Path(run), layer_of(flags), label=label_column, image=image,
+                                           order=image_order, labels=labels, interactive=interactive, cutoff=cutoff)
     if json:
-        print_json({"run": run, "report": str(path)})
-    elif not quiet:
+        print_json({"run": run, **{page.stem: str(page) for page in pages},
+                    "figures": [str(figure) for figure in figures]})
+    for path in () if json or quiet else (*pages, *figures):
         say(escaped(f"mlcli: wrote {path}"))
+
+
+def refuse_for_tables(given: Mapping[str, object], because: str) -> None:
+    """Raises UsageError for an option that was given and has no use."""
+    for flag, value in given.items():
+        if value is not None:
+            raise UsageError("TABLE", f"{flag} has no use here: {because}", where=flag, hint="leave one of the two out")

@@ -2,13 +2,15 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
 
+from mlcli.cli.failure import escaped, say
 from mlcli.cli.flags import layer_of
-from mlcli.cli.output import format_of, refuse_existing, write_out
+from mlcli.cli.output import drawn, format_of, refuse_existing, require_picture, write_out
 from mlcli.cli.progress import Mode, mode_of, watching
 from mlcli.config.build import build, from_outside
 from mlcli.config.explain import located
@@ -36,14 +38,30 @@ def reading(path: str, assignments: Sequence[str], flags: Mapping[str, Any]) -> 
 
 
 def put_to_use(use: Callable[..., Any], run: str, path: str, output: str, format: str | None, *, force: bool,
-               assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool) -> None:
-    """Has a finished run make a table of a file, and writes it; what cannot be written is refused before that."""
+               assignments: Sequence[str] | None, flags: Mapping[str, Any], progress: Mode | None, quiet: bool,
+               picture: str | None = None) -> None:
+    """Has a finished run make a table of a file, and writes it; what cannot be written is refused before that.
+
+    With a picture, the table's points are drawn there among the run's.
+    """
     from mlcli.base.threads import threads_limited
 
     format_of(output, format)
     refuse_existing(output, force)
+    require_picture(picture, output, force)
     layer = reading(path, assignments or [], flags)
     config = build(layer)
     with (located(layer), watching(mode_of(progress), quiet, tell=True),
           threads_limited(config.compute.thread_count())):
-        write_out(use(Path(run), config.input, config.compute), output, format, force=force)
+        table = use(Path(run), config.input, config.compute)
+        with nullcontext() if picture is None else drawn(figure_of(run, table), picture, force=force):
+            write_out(table, output, format, force=force)
+    if picture is not None and not quiet:
+        say(escaped(f"mlcli: wrote {picture}"))
+
+
+def figure_of(run: str, table: Any) -> Any:
+    """New points among those of a run."""
+    from mlcli.reuse import picture
+
+    return picture(Path(run), table)

@@ -8,11 +8,9 @@ import typer
 
 from mlcli.cli import behavior
 from mlcli.cli.failure import escaped, say
-from mlcli.cli.output import drawn, format_of, refuse_existing, write_out
+from mlcli.cli.output import drawn, format_of, refuse_existing, require_picture, write_out
 from mlcli.cli.reuse_options import Format, Output, Run
-from mlcli.errors import UsageError
 
-PICTURES = (".svg", ".png", ".pdf")
 Start = Annotated[str, typer.Argument(metavar="A", show_default=False, help="The id of the first point.")]
 End = Annotated[str, typer.Argument(metavar="B", show_default=False, help="The id of the last point.")]
 Picture = Annotated[str | None, typer.Option("--picture", metavar="FILE", show_default=False,
@@ -34,21 +32,9 @@ def route(run: Run, start: Start, end: End, *, output: Output = "-", format: For
 
     format_of(output, format)
     refuse_existing(output, force)
-    if picture is not None:
-        require_picture(picture, output)
-        refuse_existing(picture, force)
+    require_picture(picture, output, force)
     routed = route_of(Path(run), start, end)
     with nullcontext() if picture is None else drawn(routed.figure(), picture, force=force):
         write_out(routed.table(), output, format, force=force)
     if picture is not None and not quiet:
         say(escaped(f"mlcli: wrote {picture}"))
-
-
-def require_picture(picture: str, output: str) -> None:
-    """Raises UsageError for a file whose ending names no format of pictures, and for the table's own."""
-    if Path(picture).absolute() == Path(output).absolute():
-        raise UsageError("ONE-FILE", "the picture and the table have one name", where="--picture",
-                         hint="choose another for one of the two")
-    if Path(picture).suffix.lower() not in PICTURES:
-        raise UsageError("FORMAT", f"{Path(picture).suffix[:40]!r} is not a format of pictures", where="--picture",
-                         hint=f"the endings are {', '.join(PICTURES)}")

@@ -22,7 +22,7 @@ Configs = Annotated[list[str], typer.Argument(metavar="CONFIG...", show_default=
 
 @with_flags("labels", "output", "format", "seed", "threads", "memory_limit", "time_limit", "cluster")
 def run(configs: Configs, *, assignments: behavior.Assignments = None, force: behavior.Force = False,
-        quiet: behavior.Quiet = False, json: behavior.Json = False, progress: behavior.Progress = None,
+        quiet: behavior.Quiet = False, json: behavior.RunJson = None, progress: behavior.Progress = None,
         strict: behavior.Strict = False, jobs: behavior.Jobs = 1,
         skip_existing: behavior.SkipExisting = False, shard: behavior.ShardText = None,
         no_cache: behavior.NoCache = False, debug: behavior.Debug = False, **flags: Any) -> None:
@@ -30,7 +30,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
 
     \b
     mlcli run configs/isomap-swiss-roll.yaml
-    mlcli run configs/isomap-swiss-roll.yaml --set method.neighbors.count=12 -o runs/twelve
+    mlcli run run.yaml --set method.neighbors.count=12 -o runs/twelve
     mlcli run configs/*.yaml --quiet
     mlcli methods isomap --yaml | mlcli run - --set input.path=data.csv
 
@@ -43,7 +43,7 @@ def run(configs: Configs, *, assignments: behavior.Assignments = None, force: be
                          hint="set `output` in each file")
     runs = planned([variant for path in configs for variant in variants_of(Path(path), outside)])
     refuse_read_twice(configs, [run.config for run in runs])
-    manner = Manner(force=force, quiet=quiet, json=json, progress=mode_of(progress), strict=strict,
+    manner = Manner(force=force, quiet=quiet, json=json or "", progress=mode_of(progress), strict=strict,
                     cache="none" if no_cache else "chosen")
     batch = Batch(jobs, skip_existing, None if shard is None else shard_of(shard, os.environ))
     finish(runs, manner, batch, debug=debug)

@@ -3,41 +3,72 @@
 from dataclasses import replace
 from typing import Annotated
 
+import numpy as np
 import typer
 
 from mlcli.base.compute import Compute
 from mlcli.base.threads import threads_limited
 from mlcli.cli.behavior import Force
+from mlcli.cli.completion import offering
 from mlcli.cli.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
-from mlcli.data.samples import SAMPLES
+from mlcli.data.samples import NAMES, TABLES, free
 from mlcli.data.samples import sample as sample_of
 from mlcli.errors import UsageError
 
-Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, help=f"One of {', '.join(SAMPLES)}.")]
-Rows = Annotated[str, typer.Option("--rows", metavar="N", help="Number of points.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", show_default=False, autocompletion=offering(NAMES),
+                                     help=f"One of {', '.join(NAMES)}.")]
+Rows = Annotated[str | None, typer.Option("--rows", metavar="N", show_default=False, help=(
+    "Number of rows [default: 1000; " + "; ".join(f"of {name} {table.rows}" for name, table in TABLES.items()) + "]."))]
+Columns = Annotated[str | None, typer.Option("--columns", metavar="N", show_default=False, help=(
+    f"Number of columns, of {', '.join(free())} [default: 3; "
+    + "; ".join(f"of {name} {table.columns}" for name, table in TABLES.items()) + "]."))]
 Seed = Annotated[str, typer.Option("--seed", metavar="N", help="Seed; the same one gives the same points.")]
 Noise = Annotated[str | None, typer.Option("--noise", metavar="SD", show_default=False,
                                              help="Standard deviation of the noise added to each coordinate.")]
-Truth = Annotated[bool, typer.Option("--truth", help="Write the coordinates on the surface as well.")]
+Truth = Annotated[bool, typer.Option("--truth", help=(
+    "Write beside the points what is known of each row, as columns that --label-column of mlcli embed takes: its "
+    "place on the surface, its radius, its type and batch."))]
+Labels = Annotated[str | None, typer.Option("--labels", metavar="FILE", show_default=False, help=(
+    "Write these labels to a second file, as --labels of mlcli embed reads them."))]
 Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
                                      help="A .csv, .parquet or .npy file; - is CSV on standard output.")]
 
 
-def sample(name: Name, rows: Rows = "1000", seed: Seed = "0", noise: Noise = None, truth: Truth = False,
-           output: Output = "-", force: Force = False) -> None:
+def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = "0", noise: Noise = None,
+           truth: Truth = False, labels: Labels = None, output: Output = "-", force: Force = False) -> None:
     """Write a generated data set.
 
     \b
     mlcli sample swiss-roll --rows 500 -o roll.csv
     mlcli sample s-curve | mlcli embed --method lle - -o -
+    mlcli sample ball --columns 10 -o ball.csv
+    mlcli sample cells --labels cells.csv -o counts.parquet
     """
+    if labels is not None:
+        refuse_labels(labels, output, truth)
+        refuse_existing(labels, force)
     refuse_existing(output, force)
-    ids = "" if format_of(output, None) == "csv" else "id"  # a CSV's first column without a name is read as ids
+    sizes = [None if text is None else whole(text, flag) for text, flag in ((rows, "--rows"), (columns, "--columns"))]
     level = None if noise is None else number(noise, "--noise")
     with threads_limited(Compute().thread_count()):
-        table = sample_of(name, whole(rows, "--rows"), whole(seed, "--seed"), level, truth=truth)
+        table = sample_of(name, sizes[0], whole(seed, "--seed"), level, truth=truth or labels is not None,
+                          columns=sizes[1])
+        if labels is not None:
+            told = replace(table, values=np.empty((table.rows, 0)), columns=())
+            write_out(replace(told, id_name="id"), labels, None, force=force)
+            table = replace(table, labels={})
+        ids = "" if format_of(output, None) == "csv" else "id"  # a CSV's first column without a name is read as ids
         write_out(replace(table, id_name=ids), output, None, force=force)
+
+
+def refuse_labels(labels: str, output: str, truth: bool) -> None:
+    """Refuses labels that would be written twice, or over the points; raises UsageError."""
+    if truth:
+        raise UsageError("SAMPLE-LABELS", "the labels can be written once", where="--labels", hint="leave --truth out")
+    if labels == output:
+        raise UsageError("SAMPLE-LABELS", "the labels and the points cannot share a file", where="--labels",
+                         hint="give two names")
 
 
 def whole(text: str, flag: str) -> int:

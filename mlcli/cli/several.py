@@ -17,6 +17,7 @@ from mlcli.base.machine import forget_peak_memory
 from mlcli.base.publish import vacant, write_whole
 from mlcli.base.recall import recalling
 from mlcli.cli.failure import Form, attempt, escaped, say, understood
+from mlcli.cli.headline import print_headlines
 from mlcli.cli.jobs import Document, Result, Shown, at_once, told_division
 from mlcli.cli.launch import Manner, launch
 from mlcli.cli.output import print_json
@@ -41,6 +42,7 @@ from mlcli.methods.base import Method
 from mlcli.rundir.runs_table import NAME, Row, RunsTable, failed_row, finished_row
 from mlcli.stages.graph.neighborhoods import searching_for
 
+LATE = ("method.eigensolve.", "method.axes.", "report.")  # options of what comes after the costly stages
 LEFT_OUT = "left_out"  # of a document: why there was no run
 UNSUITED = (ConfigError, DataError, GeometryError, NumericalError, RefusedByPlan)  # a trial's: the setting is at fault
 
@@ -94,9 +96,11 @@ def finish(runs: Sequence[Planned], manner: Manner, batch: Batch, *, debug: bool
     if alone and batch.shard is None:
         documents, code = [launched(runs[0], manner, batch)], 0
     else:
-        documents, code = carry_out(runs, manner, Form(manner.json or manner.progress == "json", debug), batch)
-    if manner.json:
+        documents, code = carry_out(runs, manner, Form(bool(manner.json) or manner.progress == "json", debug), batch)
+    if manner.json == "full":
         print_json(documents[0] if alone else {"runs": documents})
+    elif manner.json:
+        print_headlines(documents, alone=alone)
     raise typer.Exit(code)
 
 
@@ -139,11 +143,17 @@ def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -
                          hint="give a directory with -o")
     inside = replace(manner, progress=manner.progress if manner.progress == "json" else "none")
     names, shown = [str(output_of(run)) for run in runs], Shown(manner.progress, manner.quiet, form)
+    families = [family(run) for run in runs]
     if batch.due is None:
-        yield from at_once(lambda place: result(runs[place], inside, form, batch), names, division, shown)
+        yield from at_once(lambda place: result(runs[place], inside, form, batch), names, division, shown, families)
     else:
         yield from at_once(partial(trial, runs, replace(inside, quiet=True), form, batch), names, division, shown,
-                           batch.due.end)
+                           families, batch.due.end)
+
+
+def family(run: Planned) -> tuple[str, ...]:
+    """What tells apart runs that share little: the values of options that say more than what is kept and reported."""
+    return tuple(value for path, value in run.values.items() if not path.startswith(LATE))
 
 
 def trial(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch, place: int) -> Result:

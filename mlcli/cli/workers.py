@@ -14,7 +14,6 @@ import signal
 import sys
 import time
 import warnings
-from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -29,6 +28,7 @@ from mlcli.base.board import BOARD, SEATS
 from mlcli.base.frozen import frozen
 from mlcli.base.stopping import NUDGE, PATIENT, Stopped
 from mlcli.cli import supervisor
+from mlcli.cli.left import Left
 from mlcli.errors import STOPPING
 
 GRACE = supervisor.GRACE / 2  # seconds that a worker has to clean up, so that it ends before its parent must
@@ -68,9 +68,11 @@ class Worker:
     asked: tuple[float, float] | None = None  # the bytes that it waits for, and the limit that it knows
     granted: float = 0.0  # bytes
 
+    last: int | None = None  # what it did before
+
     def give(self, number: int) -> None:
         """Has it carry out some work."""
-        self.number, self.granted = number, 0.0
+        self.number, self.last, self.granted = number, number, 0.0
         with suppress(OSError):  # it is dead, which shows when it is listened to
             self.connection.send(number)
 
@@ -97,15 +99,18 @@ class Worker:
 
 
 def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Callable[[], None],
-                 live: Live | None = None, until: float = math.inf) -> Generator[Ended]:
+                 live: Live | None = None, until: float = math.inf,
+                 family: Callable[[int], Any] = lambda number: number) -> Generator[Ended]:
     """The results of work, as it ends, by so many processes at once; `settle` is called in each before its first.
+
+    Work of one `family` is given to one process where that leaves none without work.
 
     At the time `until`, of the monotonic clock, what has not ended is stopped, and has no result.
 
     What work says is part of its result, or is given to `live` at once. The processes are forked here, before the
     first result is asked for. When the consumer leaves, or on an error, they are stopped, and waited for.
     """
-    left, workers, jobs = deque(numbers), list[Worker](), min(jobs, SEATS)
+    left, workers, jobs = Left([*numbers], family), list[Worker](), min(jobs, SEATS)
     gc.freeze()  # so that no collection in a worker copies what it shares with its parent
     BOARD.post(seats=jobs)
     hire = partial(staff, workers, left, jobs, lambda: hired(work, settle, workers))
@@ -113,14 +118,14 @@ def in_processes(work: Work, numbers: Sequence[int], jobs: int, *, settle: Calla
     return results(workers, left, hire, live, until)
 
 
-def staff(workers: list[Worker], left: deque[int], jobs: int, hired: Callable[[], Worker]) -> None:
+def staff(workers: list[Worker], left: Left, jobs: int, hired: Callable[[], Worker]) -> None:
     """Has as many processes as there are jobs for, each with work."""
     while left and len(workers) < jobs:
         workers.append(hired())
-        workers[-1].give(left.popleft())
+        workers[-1].give(left.take(workers[-1].last, [other.last for other in workers]))
 
 
-def results(workers: list[Worker], left: deque[int], hire: Callable[[], None],
+def results(workers: list[Worker], left: Left, hire: Callable[[], None],
             live: Live | None, until: float) -> Generator[Ended]:
     """What processes make of their work; those that die are replaced."""
     try:
@@ -136,7 +141,7 @@ def results(workers: list[Worker], left: deque[int], hire: Callable[[], None],
                     workers.remove(worker)
                     worker.connection.close()
                 elif left:
-                    worker.give(left.popleft())
+                    worker.give(left.take(worker.last, [other.last for other in workers]))
                 else:
                     workers.remove(worker)
                     retire(worker)

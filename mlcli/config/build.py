@@ -14,6 +14,7 @@ from mlcli.base.compute import parse_bytes
 from mlcli.base.limits import require_room
 from mlcli.base.options import Options
 from mlcli.config.describe import TAG, alternatives, tag_of
+from mlcli.config.drawing import PLOTTING
 from mlcli.config.explain import applies, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
 from mlcli.config.run_config import RunConfig, described
@@ -62,11 +63,31 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
             raise DependencyMissing("EXTRA", f"{config.method.name} needs {module}, which is not installed",
                                     where=complete.origin(("method", "name")),
                                     hint=f"pip install 'manifold-cli[{extra}]'")
-    missing = sorted({"png", "pdf"} & set(config.report.figures)) if find_spec("matplotlib") is None else []
-    if missing:
-        raise DependencyMissing("PLOT", f"figures as {' and '.join(missing)} need matplotlib, which is not installed",
-                                where=layer.origin(("report", "figures")), hint="pip install 'manifold-cli[plot]'")
+    require_plotting(config, layer)
+    if config.report.interactive and fits:
+        require_plotly(layer.origin(("report", "interactive")))
     return config if config.output is not None else config.replace(output=default_output(config))
+
+
+def require_plotly(where: str) -> None:
+    """Raises DependencyMissing where the library is not installed whose script the interactive page holds."""
+    if find_spec("plotly") is None:
+        raise DependencyMissing("EXTRA", "the interactive page needs plotly, which is not installed", where=where,
+                                hint="pip install 'manifold-cli[interactive]'")
+
+
+def require_plotting(config: RunConfig, layer: Layer) -> None:
+    """Raises DependencyMissing where figures are asked for that need a plotting library, and there is none."""
+    lacking = next((module for module in PLOTTING if find_spec(module) is None), None)
+    if lacking is None:
+        return
+    if formats := sorted({"png", "pdf"} & set(config.report.figures)):
+        raise DependencyMissing("PLOT", f"figures as {' and '.join(formats)} need {lacking}, which is not installed",
+                                where=layer.origin(("report", "figures")), hint="pip install 'manifold-cli[plot]'")
+    if chosen := config.report.plotting:
+        raise DependencyMissing("PLOT", f"{chosen[0]} needs {lacking}, which is not installed",
+                                where=layer.origin(("report", *chosen[0].split("."))),
+                                hint="pip install 'manifold-cli[plot]'")
 
 
 def require_cluster(address: str, where: str) -> None:

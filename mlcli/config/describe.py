@@ -100,6 +100,16 @@ def in_words(annotation: Any) -> str:
     return KINDS.get(annotation, str(annotation))
 
 
+def names_of(described: Iterable[Row]) -> list[str]:
+    """The names that an option takes under any of its alternatives; none where it takes something else."""
+    return unique(name for row in described for name in quoted(row.type))
+
+
+def quoted(kind: str) -> list[str]:
+    """The names in the words of a type; true and false as well."""
+    return kind.removeprefix(LIST).split("'")[1::2] or (["true", "false"] if kind == KINDS[bool] else [])
+
+
 def choices(annotation: Any) -> list[str]:
     """What a member of a union stands for: each value that it lists, or its type; nothing for null."""
     if get_origin(annotation) is Literal:

@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -11,8 +12,10 @@ from pydantic_core import ErrorDetails
 from mlcli.base.options import Options
 from mlcli.config.describe import LIST, TAG, Row, listed, rows, show, unique
 from mlcli.config.layers import Layer
+from mlcli.config.several_values import sweep_of
 from mlcli.config.yaml_file import Keys
 from mlcli.errors import ConfigError
+from mlcli.methods import remedy_for
 
 BOUNDS = {"greater_than_equal": ("at least", "ge"), "greater_than": ("over", "gt"),
           "less_than_equal": ("at most", "le"), "less_than": ("below", "lt")}
@@ -26,6 +29,8 @@ def explain(error: ValidationError, options: type[Options], layer: Layer) -> Con
         problems.setdefault(keys_of(details, layer.values), []).append(details)
     (keys, problem), *others = [item for item in problems.items() if not is_above(item[0], problems)]
     what, hint = wording(keys, problem, list(rows(options)), layer)
+    if problem[0]["type"] != "extra_forbidden":
+        hint = sweep_of(keys, problem[0]["input"], layer) or hint
     more = ", ".join(dotted(path) for path, _ in others[:5]) + (", ..." if len(others) > 5 else "")
     rest = f"and {len(others)} more: {more}" if others else ""
     return ConfigError("CONFIG", what, where=layer.origin(keys), hint="; ".join(part for part in (hint, rest) if part))
@@ -104,7 +109,8 @@ def wrong_choice(path: str, value: Any, known: Sequence[Row]) -> tuple[str, str]
     """A section whose name is not one of its alternatives'."""
     chosen = value.get(TAG) if isinstance(value, dict) else value
     names = unique(name for row in known for name in row.type.split("'")[1::2])
-    near = suggestion(chosen, names) if isinstance(chosen, str) else ""
+    nearest = remedy_for if path == f"method.{TAG}" else partial(suggestion, known=names)
+    near = nearest(chosen) if isinstance(chosen, str) else ""
     return f"{path}: unknown {path.split('.')[-2]} {show(chosen)}", near or f"there are {listed(names, 'and')}"
 
 

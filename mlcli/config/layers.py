@@ -54,14 +54,18 @@ def from_environment(environment: Mapping[str, str]) -> Layer:
 
 
 def from_assignments(texts: Iterable[str]) -> Layer:
-    """What `--set section.key=value`, given any number of times, says; the last one holds."""
-    layer = Layer()
+    """What `--set section.key=value`, given any number of times, says; raises ConfigError for two values of one key."""
+    layer, said = Layer(), dict[str, Any]()
     for text in texts:
         path, equals, value = text.partition("=")
         origin = f"--set {text[:80]}"
         if not equals:
             raise ConfigError("SET", "there is no value", where=origin, hint="write --set section.key=value")
-        layer = assignment(path.strip(), value_of(value, origin), origin).over(layer)
+        path, given = path.strip(), value_of(value, origin)
+        if said.setdefault(path, given) != given:
+            raise ConfigError("SET-TWICE", f"{path[:80]} is set to two values", where=origin,
+                              hint="leave one of them out; a run for each is a sweep (docs/sweeps.md)")
+        layer = assignment(path, given, origin).over(layer)
     return layer
 
 

@@ -1,12 +1,15 @@
 """What is written besides the model, and what is measured for it."""
 
+from collections.abc import Collection
 from math import prod
 from typing import Annotated, Literal, get_args
 
 from pydantic import Field, Strict, field_validator
 
+from mlcli.base.frozen import frozen
 from mlcli.base.options import Options, option
 from mlcli.base.products import Name
+from mlcli.config.drawing import Look, NoOutlines, Outlines
 from mlcli.errors import ConfigError
 
 Format = Literal["csv", "parquet", "npy"]
@@ -15,9 +18,21 @@ OUTPUTS: tuple[Output, ...] = get_args(Output)
 ALWAYS = OUTPUTS[:2]
 FigureFormat = Literal["svg", "png", "pdf"]
 PROFILE = 3, 1_000  # columns of a profile: two make one slope, and more than the most would make the page large
+LABELED = 60  # points up to which ids are written by themselves
+MOST_LABELED = 400  # more labels cannot be told apart
 MOST_CELLS = 2**15  # of an image: the page stays below two megabytes
 Side = Annotated[int, Field(ge=1)]
 SampleSize = Annotated[int, Field(ge=2)]
+
+
+@frozen
+class Image:
+    """How the cells of a row make an image."""
+
+    rows: int
+    columns: int
+    channels: int = 1  # 1: gray; 3: red, green and blue
+    order: str = "row"  # in which cells come: row after row, or column after column
 
 
 class Quality(Options):
@@ -27,6 +42,15 @@ class Quality(Options):
     sample: SampleSize | Literal["auto"] = option(
         "auto", "Points whose neighborhoods and distances are measured (auto: all up to 2,000 points, above that a "
         "seeded sample of 32 to 250, with standard errors).")
+
+
+class Stability(Options):
+    """How far the result would change with other rows: fits to rows that are drawn again; null: not measured."""
+
+    resamples: int = option(50, "Fits to rows drawn again: all of them with repetition, or a share of them without for "
+                            "methods on neighbors.", ge=2)
+    share: float = option(0.8, "Share of the rows that are drawn where none is repeated.", gt=0, lt=1)
+    level: float = option(0.95, "Level of intervals and ellipses.", gt=0, lt=1)
 
 
 class Report(Options):
@@ -41,6 +65,7 @@ class Report(Options):
     figures: Annotated[tuple[FigureFormat, ...], Strict(False)] = option(
         ("svg",), "File formats of scree and scatter plot; png and pdf need the extra manifold-cli[plot].")
     quality: Quality | None = Quality()
+    stability: Stability | None = None
     certify: Literal["auto", "full"] = option(
         "auto", "How thoroughly results are checked before they are published: what is cheap, and samples of the rest "
         "(auto), or every row and path, with eigenvalues counted by inertia (full), as `mlcli verify --full` does.")
@@ -51,9 +76,25 @@ class Report(Options):
         "(weights.npz), the kernel as it was solved (kernel.npy).")
     image: Annotated[tuple[Side, ...], Strict(False), Field(min_length=2, max_length=3)] | None = option(
         None, "Rows and columns of the image that a row of features is, and 3 where it has red, green and blue: the "
-        "report draws decoded rows as images (default: as profiles).")
+        "report draws some rows over the embedding, and decoded rows as images (default: as profiles).")
+    image_order: Literal["row", "column"] = option(
+        "row", "Whether the cells of an image come row after row, or column after column as in MATLAB.")
+    cutoff: float = option(0.0, "Loadings smaller than this in size are left blank in the report's table (files hold "
+                           "all of them).", ge=0)
     draw_graph: bool = option(False, "Whether the edges of the neighbor graph are drawn under the scatter plot; the "
                               "graph is then kept.")
+    interactive: bool = option(False, "Whether interactive.html is written: the embedding as points to turn, zoom and "
+                               "name in a browser, in two or three dimensions; needs the extra "
+                               "manifold-cli[interactive].")
+    title: str | None = option(None, "Title of the page, of scatter and scree plot (default: the method and the "
+                               "input's name).", min_length=1)
+    point_labels: str = option(
+        "auto", f"What is written beside the points of the scatter plot: ids, a label column, none, or (auto) the ids "
+        f"of up to {LABELED} points, unless they are numbers.", min_length=1)
+    outlines: Outlines = option(NoOutlines(), "What is drawn around the points of each group.")
+    arrows: int = option(0, "How many columns are drawn as arrows over the scatter plot (a biplot): those with the "
+                         "largest loadings on its two axes.", ge=0, le=100)
+    look: Look = Look()
 
     @field_validator("outputs")
     @classmethod
@@ -87,6 +128,14 @@ class Report(Options):
             raise ValueError(f"the report draws images of at most {MOST_CELLS:,} cells")
         return image
 
+    @property
+    def picture(self) -> Image | None:
+        """The image that a row is, where it is one."""
+        if self.image is None:
+            return None
+        rows, columns, *channels = self.image
+        return Image(rows, columns, channels[0] if channels else 1, self.image_order)
+
     def require_image(self, columns: int, where: str = "report.image") -> None:
         """Raises ConfigError where rows of so many features are not images of the shape that was chosen."""
         if self.image is not None and prod(self.image) != columns:
@@ -94,6 +143,42 @@ class Report(Options):
             raise ConfigError("IMAGE", f"an image of {shape} has {prod(self.image):,} cells and there are {columns:,} "
                               "features", where=where, hint="give the rows and columns of the images, and 3 "
                               "for colors; or leave it out")
+
+    def require_memory_rows(self, *, held: bool) -> None:
+        """Raises ConfigError where rows are to be drawn again, and are not held in memory."""
+        if self.stability is not None and not held:
+            raise ConfigError("RESAMPLING", "stability was chosen, and the table is read in blocks of rows",
+                              where="report.stability", hint="leave it out, or give --set input.stream=never")
+
+    @property
+    def plotting(self) -> list[str]:
+        """The options chosen that only a plotting library can draw."""
+        looks = [f"look.{name}" for name, info in Look.model_fields.items() if getattr(self.look, name) != info.default]
+        return [*looks, *(["arrows"] if self.arrows else []),
+                *(["outlines"] if self.outlines.name != "none" else []),
+                *(["point_labels"] if self.point_labels not in ("auto", "none") else [])]
+
+    def require_point_labels(self, rows: int, columns: Collection[str], where: str = "report.point_labels") -> None:
+        """Raises ConfigError where points cannot have the labels that were chosen."""
+        if self.point_labels in ("auto", "none"):
+            return
+        if self.point_labels != "ids" and self.point_labels not in columns:
+            raise ConfigError("POINT-LABELS", f"there is no label column {self.point_labels[:80]!r}", where=where,
+                              hint=f"choose ids, none, auto or a label column: {', '.join(columns)[:200] or 'none'}")
+        if rows > MOST_LABELED:
+            raise ConfigError("POINT-LABELS", f"labels of {rows:,} points cannot be told apart", where=where,
+                              hint=f"leave them out: at most {MOST_LABELED} points are labeled")
+
+    def require_arrows(self, axes: int, *, loaded: bool, where: str = "report.arrows") -> None:
+        """Raises ConfigError where arrows were chosen and the run has no plane, or no loadings."""
+        if self.arrows and not (loaded and axes > 1):
+            has = f"{axes} ax{'i' if axes == 1 else 'e'}s{'' if loaded else ' without loadings'}"
+            raise ConfigError("NO-LOADINGS", f"arrows need loadings on two axes, and the run has {has}", where=where,
+                              hint="leave them out, or keep two axes of a linear method")
+
+    def with_image(self, image: tuple[int, ...], columns: int) -> "Report":
+        """The same with a shape of images, where these have so many cells and are not too large to be drawn."""
+        return self.replace(image=image) if columns == prod(image) <= MOST_CELLS else self
 
     def draws(self, columns: int) -> bool:
         """Whether the report draws decoded rows of so many features: as images, or as profiles."""

@@ -35,17 +35,48 @@ class RunConfig(Options):
         self.method.require_products(self.report.keep, self.input.gives, "report.keep")
         drawn: tuple[Name, ...] = ("graph",) if self.report.draw_graph else ()
         self.method.require_products(drawn, self.input.gives, "report.draw_graph")
-        if self.report.image is not None:
+        if self.report.image is not None and self.input.gives != "features":
             self.method.require_decoder(self.input.gives, "report.image")
-        written = [f"report.{name}" for name in ("keep", "draw_graph", "image") if getattr(self.report, name)]
+        if self.report.arrows:
+            self.method.require_loadings(self.input.gives, "report.arrows")
+        written = [f"report.{name}" for name in ("keep", "draw_graph", "image", "interactive", "stability", "title")
+                   if getattr(self.report, name)]
+        written += [f"report.{name}" for name in self.report.plotting]
         written += [f"method.{name}" for name in self.method.tables()]
         if self.output == "-" and written:
             name = written[0].partition(".")[2]
             raise ConfigError("UNUSED", f"{name} was chosen and standard output takes the embedding alone",
                               where=written[0], hint="leave it out, or give a directory (-o)")
+        self._require_rows_drawn()
+        self._require_resampling()
+        if self.report.image is None:
+            self.report.refuse_unused("no shape of images is", "image_order", where="report")
         if self.output == "-" and self.input.gives == "covariance":
             raise ConfigError("NO-ROWS", "a covariance matrix has no rows, so there is no embedding to write",
                               where="output", hint="give a directory: it will hold loadings.csv and spectrum.csv")
+
+    def _require_rows_drawn(self) -> None:
+        """Raises ConfigError where the interactive page was chosen and there is nothing that it would show."""
+        if self.report.interactive and not self.report.writes("report"):
+            raise ConfigError("UNUSED", "the interactive page was chosen and no report is written",
+                              where="report.interactive", hint="add report to report.outputs, or leave it out")
+        if self.report.interactive and self.input.gives == "covariance":
+            raise ConfigError("UNUSED", "the interactive page was chosen and a covariance matrix has no rows to show",
+                              where="report.interactive", hint="leave it out")
+
+    def _require_resampling(self) -> None:
+        """Raises ConfigError where stability was chosen and rows cannot be drawn again, or none is drawn as it says."""
+        if self.report.stability is None:
+            return
+        kind = self.method.resampling(self.input.gives)
+        if kind is None:
+            raise ConfigError("RESAMPLING", f"stability was chosen, and the rows of {self.input.gives} cannot be drawn "
+                              f"again for {self.method.name}", where="report.stability",
+                              hint="leave it out, or choose a linear method or one of distances or neighbors, of "
+                              "features or dissimilarities")
+        if kind == "bootstrap":
+            self.report.stability.refuse_unused(f"{self.method.name} is fitted to as many rows, drawn with repetition",
+                                                "share", where="report.stability")
 
     def _require_kind(self) -> None:
         """Raises ConfigError where the method does not take this kind of input, with the methods that do."""
@@ -60,6 +91,12 @@ class RunConfig(Options):
     def streams(self) -> bool:
         """Whether what comes first, the method or PCA ahead of it, takes a table that is read in blocks."""
         return self.method.streams(self.input.gives) or self.prepare.reduce is not None
+
+    def with_image(self, image: tuple[int, ...] | None, columns: int) -> "RunConfig":
+        """The same with the shape of images that rows of so many features are, where the report can draw them so."""
+        if image is None or self.report.image is not None or not self.method.leads_back(self.input.gives):
+            return self
+        return self.replace(report=self.report.with_image(image, columns))
 
     def draws_decoder(self, columns: int) -> bool:
         """Whether the report shows what the method's decoder makes of coordinates, for so many features."""

@@ -33,9 +33,16 @@ def pyarrow() -> Any:
 @contextmanager
 def arrow_reading(path: str, format: str, compute: Compute) -> Iterator[None]:
     """Reading by Arrow, which decompresses what a file asks for: its memory ends at the run's limit."""
+    with memory_limited(format, compute), arrow_faults(path, format):
+        yield
+
+
+@contextmanager
+def memory_limited(format: str, compute: Compute) -> Iterator[None]:
+    """Reading by a library whose memory ends at the run's limit; raises RefusedByPlan there."""
     limit = compute.allowed_memory()
     try:
-        with arrow_faults(path, format), at_most(limit.bytes):
+        with at_most(limit.bytes):
             yield
     except MemoryError:
         raise RefusedByPlan("MEMORY", f"reading this {format} file takes more than {units.memory(limit.bytes)}",

@@ -51,10 +51,29 @@ def read_arrow(opened: Opened, input: Input, compute: Compute) -> Sheet:
     pyarrow()
     with arrow_reading(opened.path, "Arrow", compute):
         schema, _ = next(_record_batches(opened))
-        rows = sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None)
+        sizes = sizes_of_file(opened)
+        rows = (sum(batch.num_rows for _, batch in _record_batches(opened) if batch is not None) if sizes is None
+                else sum(sizes))
         columnar = Columnar(schema.names, schema.types, rows, lambda names: numbered_batches(0, (
             batch.select(names) for _, batch in _record_batches(opened) if batch is not None)))
         return read_columns(columnar, opened, input, compute)
+
+
+def sizes_of_file(opened: Opened) -> list[int] | None:
+    """How many rows each record batch of a file has; None of a stream, which has no batches by number.
+
+    One column alone is read for it, one of numbers where there is any: a batch knows its rows without its columns,
+    but Arrow decompresses all of those that it is not told to leave out.
+    """
+    from pyarrow import ipc
+
+    with opened.stream() as stream:
+        if stream.read(6) != b"ARROW1":
+            return None
+        types = list(ipc.open_file(stream).schema.types)
+        one = next((place for place, kind in enumerate(types) if pyarrow().types.is_primitive(kind)), 0)
+        reader = ipc.open_file(stream, options=ipc.IpcReadOptions(included_fields=[one] if types else []))
+        return [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
 
 
 def _record_batches(opened: Opened) -> Iterator[tuple[Any, Any]]:

@@ -8,20 +8,21 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.missing import MISSING
 from mlcli.base.stage import advance
 from mlcli.base.types import Array
 from mlcli.data.arrow import pyarrow
 from mlcli.data.arrow_text import arrow_text
 from mlcli.data.cells import warn_of_underflow
+from mlcli.data.csv_options import csv_options, doubtful
 from mlcli.data.diagnose import rescan
 from mlcli.data.digest import changed
 from mlcli.data.header import Head, read_head
 from mlcli.data.input import Input
 from mlcli.data.layout import Layout, require_numbers
+from mlcli.data.printed import is_printed, read_printed
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
-from mlcli.data.text import Text, surveyed
+from mlcli.data.text import Text, as_r_writes, surveyed
 from mlcli.data.wording import place, shown
 from mlcli.errors import DataError
 
@@ -31,7 +32,9 @@ SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 def read_delimited(opened: Opened, input: Input, separator: str, compute: Compute,
                    layout_of: Callable[[Text, Head], Layout]) -> Sheet:
     """The numbers and names of a delimited text."""
-    text = surveyed(opened, input, separator)
+    text = as_r_writes(surveyed(opened, input, separator))
+    if input.kind == "dissimilarities" and text.separator == "," and is_printed(text):
+        return read_printed(text, compute)
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
@@ -61,7 +64,7 @@ def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
     room = text.survey.ends + 1 if layout.width == 1 else text.survey.lines
     filled = Rows(np.empty((room, len(layout.choice.values))))
     try:
-        for batch in _batches(arrow, text, layout, compute):
+        for batch in _batches(text, layout, compute):
             _take(batch, text, layout, filled)
             advance(filled.rows, text.survey.lines)
     except arrow.ArrowException as error:
@@ -72,22 +75,16 @@ def _filled(text: Text, layout: Layout, compute: Compute) -> Rows:
     return filled
 
 
-def _batches(arrow: Any, text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
+def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
     """Record batches with the numeric columns first, then the ids and labels, named by their positions."""
     from pyarrow import csv
 
     choice, longest = layout.choice, text.survey.longest
     block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)
-    texts = sorted({column for column in (choice.id, *choice.texts) if column is not None})
-    types = dict.fromkeys(map(str, choice.values), arrow.float64()) | dict.fromkeys(map(str, texts), arrow.string())
-    with csv.open_csv(
-            arrow_text(text, layout.skip, compute),
-            csv.ReadOptions(column_names=[str(column) for column in range(layout.width)], block_size=block,
-                            use_threads=compute.thread_count() > 1),
-            csv.ParseOptions(delimiter=text.separator, newlines_in_values=True, ignore_empty_lines=layout.width > 1),
-            csv.ConvertOptions(column_types=types, include_columns=list(types), null_values=list(MISSING),
-                               strings_can_be_null=False, quoted_strings_can_be_null=True,
-                               decimal_point=text.input.decimal)) as reader:
+    texts = tuple(sorted({column for column in (choice.id, *choice.texts) if column is not None}))
+    options = csv_options(layout, text.separator, text.input.decimal, numbers=choice.values, texts=texts, block=block,
+                          threads=compute.thread_count() > 1)
+    with csv.open_csv(arrow_text(text, layout.skip, compute), *options) as reader:
         yield from reader
 
 
@@ -103,17 +100,9 @@ def _take(batch: Any, text: Text, layout: Layout, filled: Rows) -> None:
         numbers = batch.select(list(range(columns)))
         block[:] = numbers.to_tensor(null_to_nan=True, row_major=True).to_numpy()
         missing = sum(column.null_count for column in numbers.columns)
-        filled.doubtful |= _doubtful(block, missing, text.survey.tiny)
+        filled.doubtful |= doubtful(block, missing, text.survey.tiny)
     _take_texts(batch, layout, filled)
     filled.rows = stop
-
-
-def _doubtful(block: Array, missing: int, tiny: bool) -> bool:
-    """Whether a value may come from a cell that is not a number, or is out of range."""
-    sums = np.isfinite(block)
-    if int(sums.size - np.count_nonzero(sums)) != missing:
-        return True
-    return tiny and bool(np.any(block == 0))
 
 
 def _take_texts(batch: Any, layout: Layout, filled: Rows) -> None:

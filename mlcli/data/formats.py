@@ -1,33 +1,36 @@
 """Which format a file has: as given, by its name, or by its first bytes."""
 
 from pathlib import PurePath
-from typing import BinaryIO
 
 from mlcli.data.input import Input
-from mlcli.data.signatures import signature_of
+from mlcli.data.signatures import START, Signature, signature_of
 from mlcli.data.source import Opened
-from mlcli.data.streams import COMPRESSED, compression
+from mlcli.data.streams import COMPRESSED, compression, other_content
 from mlcli.errors import ConfigError
 
 SUFFIXES = {".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow",
             ".feather": "arrow", ".ipc": "arrow", ".npy": "npy", ".npz": "npz", ".phy": "phylip", ".phylip": "phylip",
-            ".mtx": "mtx"}
+            ".mtx": "mtx", ".h5ad": "hdf5", ".h5": "hdf5", ".hdf5": "hdf5", ".hdf": "hdf5"}
 ENDINGS = {*SUFFIXES, *COMPRESSED, ".txt", ".dist", ".lsmat"}  # that a name of data may have
+NAMES = {"npy": "NPY", "npz": "NPZ", "hdf5": "HDF5"}  # in messages, where they are no plain words
+KEYED = ("npz", "hdf5")  # which may hold several tables
 TEXTS = ("csv", "tsv", "phylip", "mtx")
 
 
 def format_of(opened: Opened, input: Input) -> str:
     """The format to read; raises ConfigError for combinations that do not exist."""
     format = input.format if input.format != "auto" else _guessed(opened)
+    if format == "images":
+        _refuse("images are read from a folder", "input.path", "give the folder that holds them")
     if format not in TEXTS and input.path == "-":
         _refuse(f"{format} cannot be read from standard input", "input.format", "write it to a file first")
     if format not in TEXTS and compression(input.path):
         _refuse(f"{format} is not read from a compressed file", "input.path", "decompress it first")
     if format == "phylip" and not input.square:
         _refuse("a PHYLIP file holds dissimilarities", "input.kind", "give --dissimilarities")
-    if format == "mtx" and input.kind != "graph":
-        _refuse("a Matrix Market file is read as a graph only", "input.kind", "give --graph")
-    if input.key is not None and format != "npz":
+    if format not in TEXTS:
+        _require_content(opened, format)
+    if input.key is not None and (format not in KEYED or (input.kind == "graph" and format != "hdf5")):
         _refuse(f"key has no use with format {format}", "input.key", "leave it out")
     return format
 
@@ -41,14 +44,21 @@ def _guessed(opened: Opened) -> str:
         suffixes.pop()
     if suffixes and suffixes[-1] in SUFFIXES:
         return SUFFIXES[suffixes[-1]]
-    with opened.stream() as stream:
-        return _signed(stream)
-
-
-def _signed(stream: BinaryIO) -> str:
-    """The format that the first bytes identify."""
-    signature = signature_of(stream.read(8))
+    signature = _signature(opened)
     return signature.format if signature is not None and signature.format else "csv"
+
+
+def _signature(opened: Opened) -> Signature | None:
+    """What the first bytes identify."""
+    with opened.stream() as stream:
+        return signature_of(stream.read(START))
+
+
+def _require_content(opened: Opened, format: str) -> None:
+    """Refuses a file whose first bytes are plainly those of another format; raises DataError."""
+    signature = _signature(opened)
+    if signature is not None and signature.format != format:
+        raise other_content(signature, opened.path, NAMES.get(format, format.capitalize()))
 
 
 def separator_of(input: Input, format: str) -> str:

@@ -12,26 +12,25 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.data.edge_list import read_edge_list
 from mlcli.data.edges import Edges
 from mlcli.data.input import Input
-from mlcli.data.matrix_market import read_matrix_market
 from mlcli.data.source import Opened
-from mlcli.data.sparse_npz import read_sparse_npz
+from mlcli.data.sparse_files import ENTRIES
 from mlcli.data.table import Source, Table
 from mlcli.data.wording import counted, place, shown
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.graph.graph import undirected
 
-MATRICES = {"npz": read_sparse_npz, "mtx": read_matrix_market}
 TABLES = ("csv", "tsv", "parquet", "arrow")
 EACH = 200.0  # bytes of a point, with its name and its row
 
 
 def graph_table(file: Opened, input: Input, source: Source, compute: Compute) -> Table:
     """The points of a graph, without columns; raises DataError where its edges contradict each other."""
-    if source.format not in (*MATRICES, *TABLES):
+    if source.format not in (*ENTRIES, *TABLES):
         raise ConfigError("FORMAT", f"{source.format} holds no graph", where="input.format",
                           hint="give a sparse matrix of SciPy (.npz), Matrix Market (.mtx), or a table of edges")
-    matrix = source.format in MATRICES
-    edges = (MATRICES[source.format] if matrix else read_edge_list)(file, input, compute)
+    matrix = source.format in ENTRIES
+    edges = (ENTRIES[source.format](file, input, compute).edges(input.path) if matrix
+             else read_edge_list(file, input, compute))
     if edges.size < 1:
         raise DataError("EMPTY", "the graph has no points", where=place(input.path), hint="at least one is needed")
     compute.require(EACH * edges.size + 100.0 * len(edges.left), f"a graph of {counted(edges.size, 'point')}")

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import pairwise
 
 from mlcli.base.frozen import frozen
@@ -12,6 +13,7 @@ from mlcli.data.wording import counted, listed, place, shown
 from mlcli.errors import DataError
 
 LONGEST_COUNT = 15  # digits
+LOOKED_AT = 50  # records below the header
 
 
 @frozen
@@ -36,7 +38,12 @@ def read_head(text: Text) -> Head:
         raise DataError("EMPTY", "the file holds no rows and no columns", where=place(text.path),
                         hint="at least one row and one column of numbers are needed")
     end = top_bytes + sum(len(line.encode()) for line in taken)
-    head = Head(cells=tuple(first[1]), top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
+    cells = tuple(first[1])
+    if _lacks_a_name(text, cells, end, len(top) + len(taken)):
+        note("N-ROW-NAMES-ADDED", "the header has a name less than the rows have cells: the first column names the "
+             "rows, as R writes them")
+        cells = ("", *cells)
+    head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
     _require_separated(text, head.cells)
     return head
 
@@ -46,6 +53,18 @@ def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
     for line in lines:
         taken.append(line)
         yield line
+
+
+def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> bool:
+    """Whether the first records have one cell more than the header of names, and none is empty at its end."""
+    numbers = any(is_number(cell, text.input.decimal) for cell in cells)
+    if text.input.header is False or (numbers and not text.input.square):
+        return False
+    with suppress(DataError):
+        below = [record for _, record in itertools.islice(text.records(text.lines(end), lines), LOOKED_AT)]
+        firsts = {record[0] for record in below}
+        return len(firsts) == len(below) > 0 and all(len(record) == len(cells) + 1 and record[-1] for record in below)
+    return False
 
 
 def _require_separated(text: Text, cells: tuple[str, ...]) -> None:

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Strict, field_validator
 
 from mlcli.base.options import Options, option
+from mlcli.data.conditions import condition
 from mlcli.data.label_file import LabelFile
 from mlcli.data.views import View
 from mlcli.data.wording import duplicates, listed
@@ -19,11 +20,13 @@ class Input(Options):
     """What to read, and how."""
 
     path: str = option(
-        ..., "The file to read, or the directory of a finished run; - is CSV on standard input.", min_length=1)
+        ..., "The file to read (also s3://, gs:// and hdfs://), or the directory of a finished run, of Parquet or CSV "
+        "files or of images; - is CSV on "
+        "standard input.", min_length=1)
     kind: Literal["features", "dissimilarities", "kernel", "covariance", "correlation", "graph"] = option(
         "features", "What the numbers are: coordinates of points, how far apart or how similar every two points are, "
         "how every two columns vary together, or one number for every two points that an edge joins.")
-    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip", "mtx"] = option(
+    format: Literal["auto", "csv", "tsv", "parquet", "arrow", "npy", "npz", "phylip", "mtx", "hdf5", "images"] = option(
         "auto", "The file's format (auto: by its name, then by its first bytes).")
     id_column: str | None = option(None, "The column that names the rows.")
     label_columns: Names = option((), "Columns carried through to the output as text.")
@@ -33,7 +36,9 @@ class Input(Options):
     separator: str = option("auto", "The character between cells (auto: tab for .tsv and .tab, else a comma).")
     decimal: Literal[".", ","] = option(".", "The decimal point of the numbers.")
     encoding: str = option("utf-8", "The text's encoding.")
-    key: str | None = option(None, "Which array of an npz file.")
+    key: str | None = option(
+        None, "Which table of a file that may hold several: an array of an npz file; a data set of HDF5, as "
+        "layers/counts or obsm/X_pca (default: X of AnnData, else the only one).", min_length=1)
     symmetrize: Literal["error", "mean", "min", "max"] = option(
         "error", "What to do with a matrix that is not symmetric.")
     edges: Literal["lengths", "affinities"] = option(
@@ -42,12 +47,16 @@ class Input(Options):
         None, "How many observations a covariance matrix was computed from (default: not known).", ge=2)
     transpose: bool = option(False, "Whether the file's columns are the points, and its rows what they hold.")
     squared: bool = option(False, "Whether the dissimilarities are squared ones; their roots are taken.")
+    rows: int | None = option(None, "How many rows to use: a sample drawn by the seed, of those that `where` leaves "
+                              "(default: all).", ge=1)
+    where: Names = option((), "Conditions that rows must fulfill, COLUMN OP VALUE with one of ==, !=, <, <=, >, >=, in "
+                          "(empty: none).")
     labels: LabelFile = LabelFile()
     view: View = View()
     stream: Literal["auto", "always", "never"] = option(
         "auto", "Whether the table is read in blocks of rows and never held whole: where memory does not hold it "
-        "(auto), always, or never. For features in Parquet, Arrow IPC and NPY files, and dissimilarities in square "
-        "NPY files.")
+        "(auto), always, or never. For features in Parquet, Arrow IPC, NPY and CSV files, sparse matrices, which are "
+        "held by their entries, and dissimilarities in NPY files.")
     decompress_ratio: int = option(200, "How many times larger than the file its content may be.", ge=1)
     decompress_limit: int | str = option("64G", "How large the decompressed content may be, as 500M or 64G.")
 
@@ -60,6 +69,19 @@ class Input(Options):
         if value != "auto" and (len(value) != 1 or not value.isascii() or value.isalnum() or value in '"\r\n\0.+-'):
             raise ValueError("a separator is one character such as , or ; or tab")
         return value
+
+    @field_validator("where")
+    @classmethod
+    def conditions(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        """Takes texts that state conditions."""
+        for text in value:
+            condition(text)
+        return value
+
+    @property
+    def chooses_rows(self) -> bool:
+        """Whether not all rows are used."""
+        return self.rows is not None or bool(self.where)
 
     def second(self) -> "Input":
         """How to read the second view: in the conventions of the first."""
@@ -101,6 +123,7 @@ def check(input: Input) -> None:
     _check_encoding(input)
     if input.decimal == input.separator:
         _refuse("the decimal point and the separator are the same character", "input.decimal")
+    _check_rows(input)
     if input.squared and input.kind != "dissimilarities":
         _refuse(f"squared has no use with kind {input.kind}", "input.squared")
     if input.observations is not None and input.gives != "covariance":
@@ -129,7 +152,7 @@ def check(input: Input) -> None:
 
 def _check_graph(input: Input) -> None:
     """Refuses options of tables for a graph."""
-    for name in ("id_column", "label_columns", "columns", "key"):
+    for name in ("id_column", "label_columns", "columns"):
         if getattr(input, name) not in (None, ()):
             _refuse(f"{name} has no use with kind graph, whose points are named by its edges", f"input.{name}")
     if input.header is False:
@@ -146,6 +169,17 @@ def _check_view(input: Input) -> None:
         _refuse(f"a second view has no use with kind {input.kind}", "input.view.path")
     if input.view.path == input.path == "-":
         _refuse("both views are standard input", "input.view.path")
+
+
+def _check_rows(input: Input) -> None:
+    """Refuses a choice of rows beside a second view, of columns, and of rows that are read in blocks at any rate."""
+    name = "rows" if input.rows is not None else "where"
+    if input.chooses_rows and input.gives == "covariance":
+        _refuse(f"{name} has no use with kind {input.kind}, which holds no points", f"input.{name}")
+    if input.chooses_rows and input.view.path is not None:
+        _refuse(f"{name} has no use with a second view, whose rows would be others", f"input.{name}")
+    if input.chooses_rows and input.stream == "always":
+        _refuse(f"{name} has no use with stream: always, as the chosen rows are held in memory", f"input.{name}")
 
 
 def _check_labels(input: Input) -> None:

@@ -1,6 +1,7 @@
 """How the records of a delimited text are laid out: header, ids, labels, numbers."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from mlcli.base.frozen import frozen
 from mlcli.base.missing import MISSING
@@ -28,6 +29,11 @@ class Layout:
     def width(self) -> int:
         """Cells in a record."""
         return len(self.choice.names)
+
+    def in_order(self, columns: Sequence[str]) -> "Layout":
+        """With the columns of numbers in another order."""
+        places = {self.choice.names[column]: column for column in self.choice.values}
+        return replace(self, choice=replace(self.choice, values=tuple(places[name] for name in columns)))
 
 
 def features_layout(text: Text, head: Head, known: Sequence[str] = ()) -> Layout:

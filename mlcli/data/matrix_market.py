@@ -6,7 +6,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.data.arrow import corrupt
-from mlcli.data.edges import Edges
+from mlcli.data.entries import Entries
 from mlcli.data.input import Input
 from mlcli.data.positioned import CHUNK
 from mlcli.data.source import Opened
@@ -20,18 +20,18 @@ ENTRY = 48.0  # bytes of an entry while it is read, and its mirror image
 FIELDS, SHAPES = ("real", "double", "integer", "unsigned-integer", "pattern"), ("general", "symmetric")
 
 
-def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Edges:
+def read_matrix_market(opened: Opened, input: Input, compute: Compute) -> Entries:
     """The entries of a sparse matrix; those of a pattern are ones."""
     from scipy.io import mmread
 
     content = _content(opened, input, compute)
-    size, entries = _announced(content, opened.path)
-    compute.require(ENTRY * entries + 8.0 * size, f"a matrix of {counted(entries, 'entry')}")
+    rows, columns, entries = _announced(content, opened.path)
+    compute.require(ENTRY * entries + 8.0 * (rows + columns), f"a matrix of {counted(entries, 'entry')}")
     try:
         matrix = mmread(io.BytesIO(content)).tocoo()
     except (ValueError, OverflowError, TypeError, MemoryError) as error:
         raise corrupt(opened.path, "Matrix Market", error) from None
-    return Edges(size, matrix.row.astype(np.int64), matrix.col.astype(np.int64), matrix.data.astype(np.float64))
+    return Entries((rows, columns), matrix.row, matrix.col, matrix.data.astype(np.float64))
 
 
 def _content(opened: Opened, input: Input, compute: Compute) -> bytes:
@@ -44,8 +44,8 @@ def _content(opened: Opened, input: Input, compute: Compute) -> bytes:
     return bytes(content)
 
 
-def _announced(content: bytes, path: str) -> tuple[int, int]:
-    """The number of points and of entries, as the head of the file says; raises DataError where it cannot be so."""
+def _announced(content: bytes, path: str) -> tuple[int, int, int]:
+    """The number of rows, columns and entries, as the head of the file says; raises DataError where it cannot be so."""
     lines = io.BytesIO(content)
     banner = lines.readline(200).decode("latin-1").lower().split()
     if len(banner) != 5 or banner[:2] != [BANNER, "matrix"]:
@@ -57,14 +57,11 @@ def _announced(content: bytes, path: str) -> tuple[int, int]:
     if len(words) != 3 or not all(word.isdigit() and len(word) < 16 for word in words):
         raise _refused("its sizes are not three whole numbers", path)
     rows, columns, entries = map(int, words)
-    if rows != columns:
-        raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
-                        where=place(path), hint="a graph has one row and one column for every point")
     if entries > len(content) // SHORTEST:
         raise _refused(f"it announces {counted(entries, 'entry')} and has {counted(len(content), 'byte')}", path)
-    return rows, entries
+    return rows, columns, entries
 
 
 def _refused(what: str, path: str) -> DataError:
-    return DataError("MATRIX-MARKET", f"the file cannot be read as a graph: {what}", where=place(path),
-                     hint="a graph is a matrix coordinate of real, integer or pattern, general or symmetric")
+    return DataError("MATRIX-MARKET", f"this is not a matrix that can be read: {what}", where=place(path),
+                     hint="write it as matrix coordinate of real, integer or pattern, general or symmetric")

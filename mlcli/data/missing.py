@@ -13,7 +13,7 @@ from mlcli.data.table import Table
 from mlcli.data.wording import counted, listed, place
 from mlcli.errors import DataError
 
-REMEDY = "correct them, or choose prepare.missing: drop or mean"
+REMEDY = "correct them, or choose prepare.missing: drop or mean; or model, with ppca, fa or lgssm"
 NO_FILL = np.zeros(0)
 
 

@@ -1,73 +1,105 @@
 """New rows for a finished run that memory does not hold: read in blocks, each treated as a table of its own."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
 
 from mlcli.base.compute import Compute
-from mlcli.base.rows import Part, Rows, as_array, rows_of
-from mlcli.base.stage import unheard
-from mlcli.data.formats import format_of
+from mlcli.base.frozen import frozen
+from mlcli.base.rows import Part, Rows, rows_of
+from mlcli.base.sparse_rows import SparseRows
+from mlcli.base.stage import note, unheard
+from mlcli.base.types import Array, Indices
+from mlcli.data.condensed_rows import CondensedRows
+from mlcli.data.found import Found, RowFile, in_blocks
 from mlcli.data.input import Input
-from mlcli.data.labels import labeled
 from mlcli.data.match import by_position, require_same
 from mlcli.data.missing import note_dropped
-from mlcli.data.row_numbers import RowNumbers
-from mlcli.data.sheet import require_unique_ids
-from mlcli.data.source import opened
-from mlcli.data.streamed import found_in, in_blocks, texts_of
+from mlcli.data.row_files import NpyRows
+from mlcli.data.streamed import unread_table
 from mlcli.data.table import Source, Table
+from mlcli.errors import DataError
 
 
-def new_in_blocks(input: Input, wanted: Sequence[str], compute: Compute) -> Table | None:
+def new_in_blocks(found: Found | None, source: Source, input: Input, wanted: tuple[str, ...],
+                  compute: Compute) -> Table | None:
     """New rows of features by the run's columns; None where memory holds them. Raises as reading them whole does."""
-    if input.path == "-":  # which is read once
+    if not in_blocks(found, input, compute):
         return None
-    with opened(input.path, compute) as file:
-        format = format_of(file, input)
-        found = found_in(file, input, format, compute)
-        if not in_blocks(found, input, compute):
-            return None
-        assert found is not None
-        if found.choice.columns != tuple(wanted) and not (
-                format == "npy" and by_position(found.choice.columns, tuple(wanted), "column")):
-            require_same(found.choice.columns, wanted, input.path, "column")
-            found = found_in(file, input.replace(columns=tuple(wanted)), format, compute) or found
-        named = texts_of(found, input)
-        rows, source = Rows(found.file), Source(input.path, file.digest, file.size, format)
-        ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
-        require_unique_ids(ids, input.path)
-        table = Table(as_array(rows), tuple(wanted), ids, named.id_name or "id", named.labels, "features", source)
-        return labeled(table, input, compute)
+    assert found is not None
+    if found.choice.columns != wanted and not (
+            not found.named and by_position(found.choice.columns, wanted, "column")):
+        require_same(found.choice.columns, wanted, input.path, "column")
+        note("N-REORDERED", "the columns were put in the order of the run", columns=len(wanted))
+        found = replace(found, file=in_order(found, wanted))
+    return unread_table(found, wanted, input, source)
 
 
-def blockwise(table: Table, place: Callable[[Table], Table]) -> Table:
+def in_order(found: Found, wanted: tuple[str, ...]) -> RowFile:
+    """A file whose columns have names, with these in the order that is wanted."""
+    if isinstance(found.file, NpyRows | CondensedRows):
+        raise TypeError("an array has no names of columns")
+    if isinstance(found.file, SparseRows):
+        places = {name: place for place, name in enumerate(found.choice.columns)}
+        return SparseRows(found.file.matrix[:, [places[name] for name in wanted]])
+    return found.file.in_order(wanted)
+
+
+EMPTY = "E-EMPTY"  # the code of the error of a table whose rows are all dropped
+
+
+@frozen
+class Placed:
+    """What becomes of a table that is read in blocks, each row by itself: made part by part when it is asked for."""
+
+    table: Table  # whose values are rows in a file
+    rows: Rows
+    place: Callable[[Table], Table]
+
+    def parts(self) -> Iterator[Table]:
+        """The parts in their order; what there is to say of every part is said once."""
+        gone, told, empty = list[str](), False, None
+        for first, values in _parts(self.rows):
+            places, there = np.arange(first, first + len(values)), np.zeros(0, dtype=np.int64)
+            try:
+                with unheard() if told else nullcontext():
+                    made = self.place(self._part(first, values, places))
+            except DataError as error:
+                if error.code != EMPTY:
+                    raise
+                empty = error  # every row of the part is dropped, and those of others need not be
+            else:
+                there = places if made.places is None else made.places
+                yield replace(made, places=there)
+            if told or not len(there):  # what is dropped of the first part, the policy has said
+                gone += [self.table.ids[row] for row in np.setdiff1d(places, there).tolist()]
+            told = told or len(there) > 0
+        if not told and empty is not None:
+            raise empty
+        if gone:
+            note_dropped(gone)
+
+    def together(self) -> Table:
+        """All of them as one table in memory."""
+        parts = list(self.parts())
+        chosen = np.concatenate([part.places for part in parts if part.places is not None])
+        whole = replace(self.table, values=np.zeros((len(self.rows), 0)))
+        whole = whole if len(chosen) == len(self.rows) else whole.take(chosen)
+        return replace(parts[0], values=np.concatenate([part.values for part in parts]), ids=whole.ids,
+                       labels=whole.labels, places=whole.places)
+
+    def _part(self, first: int, values: Array, places: Indices) -> Table:
+        span = slice(first, first + len(values))
+        labels = {name: texts[span] for name, texts in self.table.labels.items()}
+        return replace(self.table, values=values, ids=self.table.ids[span], labels=labels, places=places)
+
+
+def blockwise(table: Table, place: Callable[[Table], Table]) -> Table | Placed:
     """What becomes of a table, each row by itself: of one that is read in blocks, part by part."""
     rows = rows_of(table.values)
-    if rows is None:
-        return place(table)
-    placed, kept, gone = [], [], []
-    for number, (first, values) in enumerate(_parts(rows)):
-        span = slice(first, first + len(values))
-        labels = {name: texts[span] for name, texts in table.labels.items()}
-        places = np.arange(span.start, span.stop)
-        part = replace(table, values=values, ids=table.ids[span], labels=labels, places=places)
-        with nullcontext() if number == 0 else unheard():  # what there is to say of every part is said once
-            made = place(part)
-        there = places if made.places is None else made.places
-        placed.append(made)
-        kept.append(there)
-        if number and len(there) < len(values):
-            gone += [table.ids[row] for row in np.setdiff1d(places, there).tolist()]
-    if gone:
-        note_dropped(gone)
-    chosen = np.concatenate(kept)
-    whole = replace(table, values=np.zeros((len(rows), 0))) if len(chosen) == len(rows) else replace(
-        table, values=np.zeros((len(rows), 0))).take(chosen)
-    return replace(placed[0], values=np.concatenate([part.values for part in placed]), ids=whole.ids,
-                   labels=whole.labels, places=whole.places)
+    return place(table) if rows is None else Placed(table, rows, place)
 
 
 def _parts(rows: Rows) -> Iterator[Part]:

@@ -2,6 +2,8 @@
 
 import ast
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from typing import BinaryIO
 
 import numpy as np
@@ -13,7 +15,7 @@ from mlcli.base.types import AnyArray, Array
 from mlcli.data.input import Input
 from mlcli.data.numbers import EXACT
 from mlcli.data.positioned import read_into
-from mlcli.data.selection import choose
+from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import FEWER, Sheet, numbered, require_content
 from mlcli.data.source import Opened
 from mlcli.data.wording import counted, place, shown
@@ -52,19 +54,46 @@ def array_sheet(stream: BinaryIO, size: int, path: str, input: Input, compute: C
     header = read_header(stream, path)
     require_kind(header, input, path)
     require_size(header, size, path)
-    rows, columns = header.shape if len(header.shape) == 2 else (header.shape[0], 1)
+    rows, columns = flat(header.shape) if len(header.shape) > 1 else (header.shape[0], 1)
     require_content(rows, columns, path)
     copies = 8 + header.dtype.itemsize if header.dtype != np.dtype("<f8") or header.fortran else 8
     compute.require(float(copies * rows * columns), f"an array of {rows:,} x {columns:,} numbers", hint)
     values = as_doubles(read_values(stream, header, path), path)
     if values.ndim == 1:
         return Sheet(values, ())
-    choice = choose(numbered("x", columns), input)
-    labels = {choice.names[column]: texts(values[:, column]) for column in choice.labels}
-    ids = None if choice.id is None else texts(values[:, choice.id])
+    sheet = matrix_sheet(values.reshape(rows, columns), input)
+    return replace(sheet, image=image_of(header.shape) if len(sheet.columns) == columns else None)
+
+
+def matrix_sheet(values: Array, input: Input) -> Sheet:
+    """A matrix that names nothing, as a sheet; raises ConfigError and DataError."""
+    columns = values.shape[1]
+    choice, names = unnamed(values.shape, input, lambda column: values[:, column])
     used = values if len(choice.values) == columns else np.ascontiguousarray(values[:, choice.values])
-    require_content(rows, len(choice.values), path)
-    return Sheet(used, choice.columns, False, ids, "", labels)
+    return replace(names, values=used)
+
+
+def unnamed(shape: tuple[int, ...], input: Input, column: Callable[[int], Array]) -> tuple[Choice, Sheet]:
+    """Columns x1, x2, ... by what they are for, and a sheet without numbers: ids and labels are columns of numbers.
+
+    Raises ConfigError for columns that are not there, and DataError where none is left for the numbers.
+    """
+    choice = choose(numbered("x", shape[1]), input)
+    require_content(shape[0], len(choice.values), input.path)
+    labels = {choice.names[place]: texts(column(place)) for place in choice.labels}
+    ids = None if choice.id is None else texts(column(choice.id))
+    return choice, Sheet(np.empty((shape[0], 0)), choice.columns, False, ids, "", labels)
+
+
+def flat(shape: tuple[int, ...]) -> tuple[int, int]:
+    """Rows and columns of an array whose first side counts the rows."""
+    return shape[0], math.prod(shape[1:])
+
+
+def image_of(shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """The shape of the images that an array holds: gray, or with red, green and blue; None where it holds none."""
+    colors = shape[3:]
+    return shape[1:] if len(shape) == 3 or colors == (3,) else shape[1:3] if colors == (1,) else None
 
 
 def texts(values: Array) -> tuple[str, ...]:
@@ -119,8 +148,9 @@ def require_kind(header: Header, input: Input, path: str) -> None:
     """Refuses arrays that are not matrices of real numbers."""
     if header.dtype.kind not in KINDS or header.dtype.subdtype is not None:
         raise wrong_array(f"its type is {header.dtype} and its shape {header.shape}", path)
-    condensed = input.kind == "dissimilarities" and len(header.shape) == 1
-    if len(header.shape) != 2 and not condensed:
+    sides = len(header.shape)
+    condensed, images = input.kind == "dissimilarities" and sides == 1, input.kind == "features" and sides in (3, 4)
+    if sides != 2 and not condensed and not images:
         raise wrong_array(f"its shape is {header.shape} and its type {header.dtype}", path)
 
 
@@ -168,4 +198,4 @@ def wrong_array(what: str, path: str) -> DataError:
     """The error for an array of another kind."""
     return DataError("ARRAY", f"the array is not a matrix of real numbers: {what}", where=place(path),
                      hint="two dimensions of floating, integer or boolean numbers are needed"
-                     " (one for condensed dissimilarities)")
+                     " (one for condensed dissimilarities, three or four for images)")

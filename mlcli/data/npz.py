@@ -46,7 +46,7 @@ def archive_faults(path: str) -> Iterator[None]:
 
 def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
     """The array that `input.key` names, or the only one."""
-    names = [entry.filename.removesuffix(".npy") for entry in entries]
+    names = names_in(entries)
     again = duplicates(names)
     if again:
         raise DataError("DUPLICATE-ARRAYS", f"arrays occur more than once: {listed(again)}", where=place(input.path),
@@ -54,10 +54,6 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
     if not names:
         raise DataError("EMPTY", "the archive holds no array", where=place(input.path),
                         hint="save one with numpy.savez")
-    if set(names) >= SPARSE:
-        raise DataError("SPARSE", "the archive holds a sparse matrix of SciPy", where=place(input.path),
-                        hint="a graph is read with --graph; other numbers are saved with their zeros: "
-                        "numpy.save(file, matrix.toarray())")
     if input.key is None and len(names) > 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
                         where=place(input.path), hint="choose one with input.key")
@@ -65,3 +61,8 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
         raise ConfigError("UNKNOWN-KEY", f"there is no array {shown(input.key)}", where="input.key",
                           hint=nearest(input.key, names))
     return entries[0] if input.key is None else entries[names.index(input.key)]
+
+
+def names_in(entries: list[zipfile.ZipInfo]) -> list[str]:
+    """The names of the arrays."""
+    return [entry.filename.removesuffix(".npy") for entry in entries]

@@ -1,11 +1,11 @@
-"""A directory of Parquet files that are one table, as Spark and Dask write it, in the order of their names."""
+"""A directory of Parquet or CSV files that are one table, as Spark and Dask write it, in the order of their names."""
 
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -14,46 +14,102 @@ from mlcli.base.blocks import in_order
 from mlcli.base.compute import Compute
 from mlcli.base.footprint import resident
 from mlcli.base.rows import Rows
-from mlcli.data.arrow import arrow_faults
+from mlcli.data.arrow import arrow_faults, arrow_reading
 from mlcli.data.columns import Columnar
 from mlcli.data.digest import require_same, state
+from mlcli.data.file_id import FileId
+from mlcli.data.finders import chosen_columns, types_of
+from mlcli.data.formats import separator_of
+from mlcli.data.found import Found
 from mlcli.data.input import Input
-from mlcli.data.row_files import BUFFERED, FileId, ParquetRows, parquet_file
-from mlcli.data.sheet import FEWER, Sheet
-from mlcli.data.source import open_regular
-from mlcli.data.streamed import Found, chosen_columns, texts_of, types_of
+from mlcli.data.remote import is_remote, parts_under, state_of
+from mlcli.data.row_files import BUFFERED, ParquetRows, parquet_file
+from mlcli.data.sheet import FEWER, Sheet, require_content
+from mlcli.data.source import open_regular, remote_hash
+from mlcli.data.streamed import texts_of
 from mlcli.data.table import Source
+from mlcli.data.text_found import cut_alike, found_of, seekable
+from mlcli.data.text_rows import TextFile, opened_by
 from mlcli.data.wording import place
 from mlcli.errors import ConfigError, DataError
 
-
-def parts_of(path: str) -> list[Path]:
-    """The Parquet files of a directory, whose names begin neither with a point nor with an underscore."""
-    folder = Path(path)
-    if path == "-" or not folder.is_dir():
-        return []
-    return sorted(file for file in folder.glob("*.parquet") if file.name[0] not in "._" and file.is_file())
+SUFFIXES = {"parquet": "Parquet", "csv": "CSV", "tsv": "TSV"}
 
 
-def found_parts(files: list[Path], input: Input) -> tuple[Found, Source]:
+def parts_of(path: str) -> list[str]:
+    """The files of a directory that are parts of a table: Parquet where there are any, else CSV, else TSV.
+
+    Names that begin with a point or an underscore are no parts.
+    """
+    if is_remote(path):
+        files = parts_under(path) if path.endswith("/") else []
+    else:
+        folder = Path(path)
+        there = path != "-" and folder.is_dir()
+        files = sorted(str(file) for file in folder.glob("*") if file.is_file()) if there else []
+    every = [[file for file in files if file.endswith(f".{suffix}") and PurePath(file).name[0] not in "._"]
+             for suffix in SUFFIXES]
+    return next(filter(None, every), [])
+
+
+def found_parts(files: list[str], input: Input, compute: Compute) -> tuple[Found, Source]:
     """The table that files hold together; raises DataError where their columns differ."""
+    format = PurePath(files[0]).suffix[1:]
     if input.kind != "features" or input.transpose or input.view.path is not None or input.format not in (
-            "auto", "parquet"):
-        raise ConfigError("PARTS", "a directory of Parquet files holds a table of features, one row to a point",
-                          where="input.path", hint="leave format, kind, transpose and view out, or give one file")
+            "auto", format):
+        raise ConfigError("PARTS", f"a directory of {SUFFIXES[format]} files holds a table of features, one row to a "
+                          "point", where="input.path",
+                          hint="leave format, kind, transpose and view out, or give one file")
+    ids = [_id_of(path) for path in files]
+    with arrow_reading(input.path, format, compute):
+        found = _parquet(ids, input) if format == "parquet" else _texts(ids, input, format)
+    known = cache(lambda: _hashes(ids))
+    return found, Source(input.path, cache(lambda: together(known())), sum(id.state[0] for id in ids), format,
+                         Hashes(known, tuple(PurePath(path).name for path in files)))
+
+
+def _id_of(path: str) -> FileId:
+    if is_remote(path):
+        return FileId(path, state_of(path))
+    descriptor = open_regular(path)
+    try:
+        return FileId(path, state(descriptor))
+    finally:
+        os.close(descriptor)
+
+
+def _texts(ids: list[FileId], input: Input, format: str) -> Found:
+    """The table of delimited texts, whose first one says what their columns are."""
+    if not seekable(input):
+        raise ConfigError("PARTS", "a directory of CSV files must be UTF-8", where="input.encoding",
+                          hint="write them as UTF-8, or as one file")
+    texts: list[TextFile] = []
+    for id in ids:
+        text = cut_alike(opened_by(id), input, separator_of(input, format), texts[0].layout if texts else None)
+        if text is None:
+            raise _unlike(id, ids[0], "the same columns in the same order, and no quote within a cell that does not "
+                          "begin with one")
+        texts.append(text)
+    found = found_of(tuple(texts))
+    require_content(found.file.bounds[-1], found.choice.width, input.path)
+    return found
+
+
+def _unlike(id: FileId, first: FileId, what: str) -> DataError:
+    """The error for a file that is no part of the others' table."""
+    return DataError("PARTS", f"its columns are not those of {Path(first.path).name}", where=place(id.path),
+                     hint=f"all files of a directory must have {what}")
+
+
+def _parquet(ids: list[FileId], input: Input) -> Found:
+    """The table of Parquet files."""
     groups: list[tuple[FileId, int, int]] = []
     rows, large, schema = 0, False, None
-    ids: list[FileId] = []
-    for path in files:
-        descriptor = open_regular(str(path))
-        id = FileId(str(path), state(descriptor))
-        os.close(descriptor)
-        ids.append(id)
-        with arrow_faults(str(path), "Parquet"):
+    for id in ids:
+        with arrow_faults(id.path, "Parquet"):
             file = id.opened(parquet_file)
             if schema is not None and not file.schema_arrow.equals(schema):
-                raise DataError("PARTS", f"its columns are not those of {files[0].name}", where=place(str(path)),
-                                hint="all files of a directory must have the same columns, of the same types")
+                raise _unlike(id, ids[0], "the same columns, of the same types")
             schema = file.schema_arrow
             for number in range(file.metadata.num_row_groups):
                 group = file.metadata.row_group(number)
@@ -61,10 +117,7 @@ def found_parts(files: list[Path], input: Input) -> tuple[Found, Source]:
                 rows, large = rows + group.num_rows, large or group.total_byte_size > BUFFERED
     assert schema is not None
     choice = chosen_columns(Columnar(schema.names, schema.types, rows, lambda names: iter(())), input)
-    found = Found(ParquetRows(tuple(groups), rows, choice.columns, large), choice, types_of(schema, choice))
-    known = cache(lambda: _hashes(ids))
-    return found, Source(input.path, cache(lambda: _together(known())), sum(id.state[0] for id in ids), "parquet",
-                         Hashes(known, tuple(path.name for path in files)))
+    return Found(ParquetRows(tuple(groups), rows, choice.columns, large), choice, types_of(schema, choice))
 
 
 def sheet_of_parts(found: Found, input: Input, compute: Compute) -> Sheet:
@@ -101,6 +154,8 @@ def _hashes(ids: list[FileId]) -> dict[str, dict[str, Any]]:
 
 
 def _hash(id: FileId) -> str:
+    if is_remote(id.path):
+        return remote_hash(id.path, id.state)
     descriptor = open_regular(id.path)
     with os.fdopen(descriptor, "rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
@@ -108,6 +163,6 @@ def _hash(id: FileId) -> str:
     return found
 
 
-def _together(files: Mapping[str, Mapping[str, Any]]) -> str:
+def together(files: Mapping[str, Mapping[str, Any]]) -> str:
     """The hash of all names and hashes."""
     return hashlib.sha256("".join(f"{known['sha256']}  {name}\n" for name, known in files.items()).encode()).hexdigest()

@@ -142,7 +142,7 @@ class Prepare(Options):
     divisor: Literal["n", "n-1"] = option("n", "The divisor of the standard deviation.")
     missing: Literal["error", "drop", "mean", "model"] = option(
         "error", "What to do with missing and infinite cells: refuse, drop the rows, fill in the columns' means, "
-        "or leave them to the method's own model (ppca, lgssm; gplvm in rows that are projected).")
+        "or leave them to the method's own model (ppca, fa, lgssm; gplvm in rows that are projected).")
     unmatched: Literal["error", "drop"] = option(
         "error", "What to do with rows that only one of two views has: refuse, or leave them out.")
 
@@ -189,7 +189,8 @@ class Prepare(Options):
             return preparation_of(table.columns, self.missing, fill, scale or unscaled(size), self.transform, chosen)
 
         ready, preparation, gone = prepared_rows(self, table, rows, made)
-        return Prepared(ready, preparation, tuple(Dropped(table.ids[row], row + 1, why) for row, why in gone))
+        return Prepared(ready, preparation, tuple(
+            Dropped(table.ids[row], table.place(row) + 1, why) for row, why in gone))
 
     def _of_views(self, table: Table, other: Table) -> Prepared:
         """Rows that both views have, each view's columns prepared in the same way."""

@@ -8,8 +8,10 @@ import numpy as np
 
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.gaps import NO_GAPS
 from mlcli.base.moments import Moments
-from mlcli.base.rows import NO_GAPS, Rows, as_array
+from mlcli.base.rows import Rows, as_array
+from mlcli.base.sparse_rows import Moved
 from mlcli.base.stage import note, unheard
 from mlcli.base.types import Array, Indices
 from mlcli.data import missing
@@ -17,6 +19,7 @@ from mlcli.data.cells import refuse_gaps
 from mlcli.data.row_numbers import RowNumbers, taken
 from mlcli.data.scales import FARTHEST, NEAR_ZERO, Scale, warn_of_constants
 from mlcli.data.table import Table
+from mlcli.data.transforms import Name, keep_zeros, times_columns, transformed_entries
 from mlcli.data.wording import counted
 from mlcli.errors import ConfigError, DataError
 from mlcli.stages.algebra.gathering import gathered
@@ -28,6 +31,30 @@ class Treatment(Protocol):
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the input."""
+
+    @property
+    def fill(self) -> Array:
+        """What fills missing cells; empty where nothing does."""
+
+    @property
+    def transform(self) -> tuple[Name, ...]:
+        """Transforms before the scale."""
+
+    @property
+    def chosen(self) -> Indices | None:
+        """The columns that are kept after the transforms; all where None."""
+
+    @property
+    def exponent(self) -> Indices:
+        """Of the scale: x becomes (x 2**-exponent - center) / spread."""
+
+    @property
+    def center(self) -> Array:
+        """Of the scale."""
+
+    @property
+    def spread(self) -> Array:
+        """Of the scale; zero where a column becomes zero."""
 
     def apply(self, table: Table) -> Table:
         """New rows, treated as the first ones were."""
@@ -75,6 +102,20 @@ class PreparedRows:
         with unheard():  # what there is to say of all rows was said once
             return self.preparation.apply(
                 Table(rows, self.preparation.columns, ids, source=self.source, places=places)).values
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether zeros stay zero but for a center: cells are not filled, and transforms do not look at zeros."""
+        return not self.preparation.fill.size and keep_zeros(self.preparation.transform)
+
+    def of_entries(self, rows: Moved) -> Moved:
+        """Sparse rows prepared: (x 2**-e - c) / s is x times 2**-e / s, less c / s."""
+        made = self.preparation
+        entries = transformed_entries(rows.entries, made.transform)
+        entries = entries if made.chosen is None else entries[:, made.chosen]
+        constant = made.spread == 0
+        shares = np.divide(1.0, made.spread, out=np.zeros(len(made.spread)), where=~constant)
+        return Moved(times_columns(entries, np.ldexp(shares, -made.exponent)), made.center * shares)
 
     def key(self) -> Any:
         """All that it does."""
@@ -154,7 +195,7 @@ def _without(table: Table, gaps: Indices) -> Table:
     """The table's ids, labels and places without some rows."""
     left = np.delete(np.arange(len(table.ids)), gaps)
     labels = {name: tuple(texts[row] for row in left.tolist()) for name, texts in table.labels.items()}
-    return replace(table, ids=taken(table.ids, left), labels=labels, places=left)
+    return replace(table, ids=taken(table.ids, left), labels=labels, places=table.numbers[left] - 1)
 
 
 def _chosen(options: Asked, moments: Moments) -> Indices | None:

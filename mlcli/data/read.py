@@ -3,28 +3,33 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.rows import rows_of
-from mlcli.base.stage import note, stage
+from mlcli.base.stage import note, stage, unheard
 from mlcli.base.types import Array
 from mlcli.data.categories import Categories, as_texts, categories_of, coded
+from mlcli.data.chosen_rows import chosen_rows, of_sparse
+from mlcli.data.finders import found_in
 from mlcli.data.formats import format_of
+from mlcli.data.found import Found, in_blocks
 from mlcli.data.graphs import graph_table
+from mlcli.data.images import images_of, read_images
 from mlcli.data.input import Input, check
+from mlcli.data.label_file import LabelFile
 from mlcli.data.labels import labeled
 from mlcli.data.layout import crossed_layout, features_layout, square_layout
 from mlcli.data.match import matched_columns, matched_points
+from mlcli.data.new_rows import new_in_blocks
 from mlcli.data.parts import found_parts, parts_of, sheet_of_parts
 from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.sheets import LayoutOf, read_sheet
 from mlcli.data.source import Opened, opened
 from mlcli.data.square import checked, square_matrix
-from mlcli.data.streamed import found_in, in_blocks, streamed_table
+from mlcli.data.streamed import streamed_table, unread_table
 from mlcli.data.table import Source, Table
 from mlcli.data.views import of_second_view
 from mlcli.errors import ConfigError, DataError
@@ -50,33 +55,58 @@ def read(input: Input, compute: Compute | None = None, categories: bool = False,
 
 
 def as_found(input: Input, compute: Compute | None = None, categories: bool = False, streams: bool = False) -> Table:
-    """The table as the file holds it, with ids; no condition on its numbers is checked yet."""
+    """The table as the file holds it, with ids, or the chosen rows; no condition on its numbers is checked yet."""
     compute = compute or Compute()
     check(input)
+    if not input.chooses_rows:
+        return whole_table(input, compute, categories, streams)
+
+    def again(names: Sequence[str]) -> Table:
+        with unheard():
+            return whole_table(input.replace(label_columns=(*input.label_columns, *names), labels=LabelFile()), compute,
+                               categories)
+
+    table = chosen_rows(whole_table(input, compute, categories, streams), input, compute, again)
+    return table if rows_of(table.values) is None else of_sparse(table, input, compute, streams)
+
+
+def whole_table(input: Input, compute: Compute, categories: bool = False, streams: bool = False) -> Table:
+    """All rows of a file; where some will be chosen of one that is read in blocks, none of them is read yet."""
+    if images := images_of(input):
+        sheet, source = read_images(images, input, compute)
+        return labeled(features_table(sheet, input, source), input, compute)
     if files := parts_of(input.path):
-        return _of_parts(files, input, compute)
+        return _of_parts(files, input, compute, streams and not categories)
     with opened(input.path, compute) as file:
         format = format_of(file, input)
         source = Source(input.path, file.digest, file.size, format)
         if input.kind == "graph":
             return labeled(graph_table(file, input, source, compute), input, compute)
         blocks = found_in(file, input, format, compute) if input.stream == "always" or (
-            streams and not categories) else None
+            (streams or input.chooses_rows) and not categories) else None
         if in_blocks(blocks, input, compute):
             assert blocks is not None
-            return labeled(streamed_table(blocks, input, compute, source), input, compute)
+            return labeled(_in_blocks(blocks, input, compute, source), input, compute)
         layout = square_layout if input.square else features_layout
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return labeled(table, input, compute)
 
 
-def _of_parts(files: list[Path], input: Input, compute: Compute) -> Table:
+def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
     """The table of a directory of files, in memory where that holds it."""
-    found, source = found_parts(files, input)
-    table = (streamed_table(found, input, compute, source) if in_blocks(found, input, compute) else
+    found, source = found_parts(files, input, compute)
+    blocks = (streams or input.stream == "always") and in_blocks(found, input, compute)
+    table = (_in_blocks(found, input, compute, source) if blocks else
              features_table(sheet_of_parts(found, input, compute), input, source))
     return labeled(table, input, compute)
+
+
+def _in_blocks(found: Found, input: Input, compute: Compute, source: Source) -> Table:
+    """The table of a file that is read in blocks."""
+    if input.chooses_rows:
+        return unread_table(found, found.choice.columns, input, source)
+    return streamed_table(found, input, compute, source)
 
 
 def _with_categories(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
@@ -94,27 +124,50 @@ def _with_categories(file: Opened, input: Input, format: str, compute: Compute, 
 
 @stage("read")
 def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: Compute | None = None,
-             categories: Categories | None = None) -> Table:
-    """Rows to bring into a finished run: features by the run's columns, or numbers to each of its points."""
+             categories: Categories | None = None, streams: bool = False) -> Table:
+    """Rows to bring into a finished run: features by the run's columns, or numbers to each of its points.
+
+    Where what follows `streams`, a table that memory does not hold is read in blocks.
+    """
     compute = compute or Compute()
     check(input.replace(label_columns=(*input.label_columns, *(categories or ()))))
     input = as_texts(input, categories) if categories else input
     points = tuple(ids)
+    if images := images_of(input):
+        sheet, source = read_images(images, input, compute)
+        return labeled(_table(sheet, matched_columns(sheet, tuple(columns), input.path, "column"), tuple(columns),
+                              input, source), input, compute)
+    if not input.square and (files := parts_of(input.path)):
+        return _new_of_parts(files, input, tuple(columns), compute, streams)
     with opened(input.path, compute) as file:
         format = format_of(file, input)
         if format == "phylip":
             raise ConfigError("FORMAT", "PHYLIP holds no dissimilarities to the points of a run", where="input.format",
                               hint="give a matrix: a row for every new point, a column for every point of the run")
+        source = Source(input.path, file.digest, file.size, format)
+        if streams:
+            blocks = found_in(file, input, format, compute, tuple(columns))
+            if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
+                return labeled(table, input, compute)
         layout: LayoutOf = (partial(crossed_layout, points=points) if input.square
                             else partial(features_layout, known=() if input.transpose else tuple(columns)))
         sheet = coded(_points_as_rows(read_sheet(file, input, format, compute, layout), input), categories or {})
-        source = Source(input.path, file.digest, file.size, format)
         if input.square:
             values, wanted = matched_points(sheet, points, input), points
         else:
             wanted = tuple(columns)
             values = matched_columns(sheet, wanted, input.path, "column")
         return labeled(_table(sheet, values, wanted, input, source), input, compute)
+
+
+def _new_of_parts(files: list[str], input: Input, wanted: tuple[str, ...], compute: Compute, streams: bool) -> Table:
+    """New rows of a directory of files, in memory where that holds them."""
+    found, source = found_parts(files, input, compute)
+    table = new_in_blocks(found, source, input, wanted, compute) if streams else None
+    if table is None:
+        sheet = sheet_of_parts(found, input, compute)
+        table = _table(sheet, matched_columns(sheet, wanted, input.path, "column"), wanted, input, source)
+    return labeled(table, input, compute)
 
 
 @stage("read")
@@ -169,7 +222,7 @@ def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, 
     ids = sheet.row_names()
     require_unique_ids(ids, input.path)
     return Table(values, columns, ids, sheet.id_name or "id", sheet.labels, input.gives, source,
-                 categories=sheet.categories)
+                 categories=sheet.categories, image=sheet.image)
 
 
 def warn_of_ids(sheet: Sheet) -> None:

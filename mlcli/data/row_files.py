@@ -1,14 +1,12 @@
 """Files that are read a block of rows at a time: Parquet by row group, Arrow by record batch, NPY by position.
 
-Each is a value that can be pickled. A thread opens the file for itself, and refuses it where it is no longer the file
-that was opened first.
+Each is a value that can be pickled; a thread opens the file for itself.
 """
 
-import os
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, BinaryIO, TypeVar, cast
+from typing import Any, BinaryIO, Self, cast
 
 import numpy as np
 
@@ -17,11 +15,9 @@ from mlcli.base.rows import Part
 from mlcli.base.types import Array, Indices
 from mlcli.data.arrow import arrow_faults, corrupt
 from mlcli.data.columns import as_doubles, as_texts
-from mlcli.data.digest import require_same, state
+from mlcli.data.file_id import FileId, plain_stream, require_read
 from mlcli.data.npy import Header
-from mlcli.data.positioned import CHUNK, Positioned
-from mlcli.data.source import Clipped, open_regular
-from mlcli.errors import StorageError
+from mlcli.data.positioned import Positioned
 
 PART = 1 << 19  # numbers read together: 4 MiB
 FEWEST = 256  # rows read together of a columnar file, where each column costs a call
@@ -30,37 +26,6 @@ BUFFERED = 1 << 26  # bytes of a row group above which columns are read through 
 PAGE = 1 << 20  # bytes of a page of a column, as most writers have it
 BUFFER = 1 << 16  # bytes of such a buffer
 
-R = TypeVar("R")
-_open = threading.local()  # what a thread has open: the last few files
-
-
-@frozen
-class FileId:
-    """A file as it was when it was opened first."""
-
-    path: str
-    state: tuple[int, int, int]  # size, and times of the last changes
-
-    def opened(self, opener: Callable[[BinaryIO], R]) -> R:
-        """What an opener makes of the file, once for each thread; raises StorageError where the file is another one."""
-        known = vars(_open).setdefault("files", {})
-        name = os.getpid(), self, opener
-        if name not in known:
-            while len(known) >= 4:
-                known.pop(next(iter(known)))
-            descriptor = open_regular(self.path)
-            require_same(self.path, state(descriptor) == self.state)
-            stream = Clipped(Positioned(descriptor), CHUNK)
-            os.close(descriptor)  # the stream has its own
-            known[name] = stream, opener(cast(BinaryIO, stream))
-        stream, made = known[name]
-        require_same(self.path, state(stream.fileno()) == self.state)
-        return cast(R, made)
-
-    @property
-    def key(self) -> str:
-        """What distinguishes it."""
-        return f"{self.path} {self.state}"
 
 
 def part_rows(columns: int, fewest: int = 1) -> int:
@@ -109,6 +74,10 @@ class GroupedRows:
     def take(self, chosen: Indices) -> Array:
         """Groups of rows are read as a whole."""
         raise NotImplementedError
+
+    def in_order(self, names: tuple[str, ...]) -> Self:
+        """The same columns in another order."""
+        return replace(cast(Any, self), names=names)
 
 
 @frozen
@@ -168,11 +137,18 @@ class ParquetRows(GroupedRows):
         return repr(([(id.key, group) for id, group, _ in self.groups], self.names))
 
 
-def arrow_reader(stream: BinaryIO) -> Any:
-    """An open Arrow IPC file."""
-    from pyarrow import ipc
+@frozen
+class ArrowReader:
+    """What opens an Arrow IPC file for some of its columns: all others are neither read nor decompressed."""
 
-    return ipc.open_file(stream)
+    names: tuple[str, ...]
+
+    def __call__(self, stream: BinaryIO) -> Any:
+        from pyarrow import ipc
+
+        known = ipc.open_file(stream).schema
+        return ipc.open_file(stream, options=ipc.IpcReadOptions(
+            included_fields=sorted(known.get_field_index(name) for name in self.names)))
 
 
 @frozen
@@ -201,7 +177,7 @@ class ArrowRows(GroupedRows):
 
     def _batch(self, number: int, names: tuple[str, ...]) -> Any:
         with arrow_faults(self.id.path, "Arrow"):
-            batch = self.id.opened(arrow_reader).get_batch(number).select(list(names))
+            batch = self.id.opened(ArrowReader(names)).get_batch(number).select(list(names))
             batch.validate(full=True)
         if batch.num_rows != self.bounds[number + 1] - self.bounds[number]:
             raise corrupt(self.id.path, "Arrow", ValueError("rows are missing that it announces"))
@@ -210,11 +186,6 @@ class ArrowRows(GroupedRows):
     def key(self) -> str:
         """The file, and the columns."""
         return repr((self.id.key, self.names))
-
-
-def plain_stream(stream: BinaryIO) -> BinaryIO:
-    """The bytes as they are."""
-    return stream
 
 
 @frozen
@@ -262,9 +233,7 @@ class NpyRows:
         raw = cast(Positioned, cast(Any, self.id.opened(plain_stream)).raw)
         width = self.header.shape[1] * self.header.dtype.itemsize
         read = raw.read_at(self.header.offset + start * width, memoryview(stored.reshape(-1).view(np.uint8).data))
-        if read < stored.nbytes:
-            raise StorageError("READ", "reading failed: the file is shorter than it was", where=self.id.path,
-                               hint="wait until it is written, or work on a copy")
+        require_read(self.id.path, read, stored.nbytes)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):
             values = stored.astype(np.float64, copy=False)
         return values if self.chosen is None else values[:, self.chosen]
@@ -272,6 +241,3 @@ class NpyRows:
     def key(self) -> str:
         """The file, and the columns."""
         return repr((self.id.key, None if self.chosen is None else self.chosen.tolist()))
-
-
-RowFile = ParquetRows | ArrowRows | NpyRows

@@ -1,11 +1,13 @@
-"""Generated data sets: points on known surfaces, the same for the same seed.
+"""Generated data sets: points on known surfaces, in a ball and in a cube, the same for the same seed.
 
-A shape is a formula from uniform numbers to points (`place`). Each row takes its numbers from the
-stream in order, so the first m rows of n are the sample of m rows; noise has a stream of its own.
+A shape is a formula from uniform numbers to points (`place`); `cell_counts.py` and `site_counts.py`
+make tables of another kind. Each row takes its numbers from the stream in order, so the first m rows of
+n are the sample of m rows; noise has a stream of its own.
 """
 
 import difflib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import numpy as np
@@ -13,11 +15,13 @@ import numpy as np
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
+from mlcli.data.cell_counts import cell_counts
 from mlcli.data.row_numbers import RowNumbers
+from mlcli.data.site_counts import site_counts
 from mlcli.data.table import Table
 from mlcli.errors import UsageError
 
-Place = Callable[[Array], tuple[Array, Mapping[str, Array]]]  # n x 3 uniform -> n x 3 points, surface coordinates
+Place = Callable[[Array], tuple[Array, Mapping[str, Array]]]  # n x w uniform -> n x d points, what is known of them
 
 HIGHEST = 0.8  # the punctured sphere ends at this height: a tenth of its area is cut off
 RING, TUBE = 2.0, 1.0  # radii of the torus and of the toroidal helix
@@ -34,6 +38,17 @@ class Sample:
     summary: str
     place: Place
     noise: float = 0.0
+    columns: int = 3  # by default; only where `more` is said another number can be asked for
+    more: int | None = None  # uniform numbers that a row takes beyond its columns; by default it takes three in all
+
+
+@frozen
+class Counts:
+    """A generated table of counts: how it is made of rows, columns and a seed, and how large it is by default."""
+
+    make: Callable[[int, int, int], Table]
+    rows: int
+    columns: int
 
 
 def swiss_roll(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
@@ -98,6 +113,35 @@ def noisy_plane(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
     return points, {"t": coordinates[:, 0], "h": coordinates[:, 1]}
 
 
+def ball(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """Uniform in the unit ball: a normal direction, and the radius r with rᵈ uniform on [0, 1].
+
+    Of d + 1 uniform numbers the last gives r.
+    """
+    from scipy.special import ndtri
+
+    directions = ndtri(np.maximum(uniform[:, :-1], np.finfo(float).tiny))
+    radius = uniform[:, -1] ** (1 / directions.shape[1])
+    lengths = np.sqrt(np.einsum("ij,ij->i", directions, directions))
+    return directions * (radius / np.where(lengths > 0, lengths, 1.0))[:, None], {"r": radius}
+
+
+def cube(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """Uniform in the cube [0, 1]ᵈ; w is the distance to the nearest wall."""
+    return uniform.copy(), {"w": np.minimum(uniform, 1 - uniform).min(axis=1)}
+
+
+def spots(uniform: Array) -> tuple[Array, Mapping[str, Array]]:
+    """Pictures of 16 x 16 pixels with a round spot, exp(-d²/8) at the distance d from its center (t, h) in pixels.
+
+    The center is uniform on the inner 10 x 10 pixels: two numbers say all of 256, and no plane holds them.
+    """
+    centers = 3 + 10 * uniform[:, :2]
+    row, column = (np.exp(-((np.arange(16) + 0.5 - centers[:, axis, None]) ** 2) / 8) for axis in (0, 1))
+    pictures = (row[:, :, None] * column[:, None, :]).reshape(len(uniform), 256)
+    return pictures, {"t": centers[:, 0], "h": centers[:, 1]}
+
+
 def on_torus(around: Array, tube: Array) -> Array:
     """Points of the torus, from the angle around its axis and the angle around its tube."""
     radius = RING + TUBE * np.cos(tube)
@@ -111,44 +155,80 @@ SAMPLES: Mapping[str, Sample] = MappingProxyType({
     "punctured-sphere": Sample("A sphere with its top cut off, evenly covered.", punctured_sphere),
     "torus": Sample("A ring's surface, evenly covered.", torus),
     "noisy-plane": Sample("A rectangle in space, with noise 0.1 in every direction.", noisy_plane, noise=0.1),
+    "ball": Sample("A ball, evenly filled.", ball, more=1),
+    "cube": Sample("A cube, evenly filled.", cube, more=0),
+    "spots": Sample("Pictures of a spot in many places.", spots, columns=256),
 })
+TABLES: Mapping[str, Counts] = MappingProxyType({
+    "cells": Counts(cell_counts, 5000, 2000),
+    "sites": Counts(site_counts, 100, 40),
+})
+ROWS = 1000  # of points, by default
+NAMES = (*SAMPLES, *TABLES)
 
 
-def sample(name: str, rows: int, seed: int, noise: float | None = None, *, truth: bool = False) -> Table:
+def sample(name: str, rows: int | None, seed: int, noise: float | None = None, *, truth: bool = False,
+           columns: int | None = None) -> Table:
     """`rows` points of the shape `name`, with Gaussian noise of that standard deviation on each coordinate.
 
-    With `truth`, the coordinates on the surface come along as labels `t` and `h`, as text of 17 digits.
+    With `truth`, what is known of them comes along as labels, as text of 17 digits: `t` and `h`, the coordinates on the
+    surface, the radius `r` of a ball, the distance `w` to the wall of a cube, `type` and `batch` of cells.
     """
-    shape = shape_named(name)
-    level = shape.noise if noise is None else noise
-    check(rows, seed, level)
+    known(name)
+    counts = TABLES.get(name)
+    size = rows if rows is not None else ROWS if counts is None else counts.rows
+    check(size, seed, noise or 0.0, columns)
+    if counts is None:
+        return shaped(name, size, seed, noise, truth=truth, columns=columns)
+    if noise is not None:
+        raise UsageError("SAMPLE-NOISE", "counts have noise of their own", where="--noise", hint="leave it out")
+    table = counts.make(size, columns or counts.columns, seed)
+    return table if truth else replace(table, labels={})
+
+
+def shaped(name: str, rows: int, seed: int, noise: float | None, *, truth: bool, columns: int | None) -> Table:
+    """Points of a shape."""
+    shape = SAMPLES[name]
+    if columns is not None and shape.more is None:
+        raise UsageError("SAMPLE-COLUMNS", f"{name} has {shape.columns} columns", where="--columns",
+                         hint=f"leave it out, or choose {', '.join(free())}")
+    level, dimensions = shape.noise if noise is None else noise, columns or shape.columns
+    drawn = 3 if shape.more is None else dimensions + shape.more
     uniform, normal = np.random.default_rng(seed), np.random.default_rng([seed, 1])
-    points = np.empty((rows, 3))
+    points = np.empty((rows, dimensions))
     labels: dict[str, list[str]] = {}
     for block in row_blocks(rows, BLOCK):
-        size = (block.stop - block.start, 3)
-        points[block], coordinates = shape.place(uniform.random(size))
+        count = block.stop - block.start
+        points[block], told = shape.place(uniform.random((count, drawn)))
         if level > 0:
-            points[block] += level * normal.standard_normal(size)
-        for key, values in coordinates.items() if truth else ():
+            points[block] += level * normal.standard_normal((count, dimensions))
+        for key, values in told.items() if truth else ():
             labels.setdefault(key, []).extend(f"{value:.17g}" for value in values.tolist())
-    return Table(values=points, columns=("x", "y", "z"), ids=RowNumbers.up_to(rows),
+    names = ("x", "y", "z") if dimensions == 3 else tuple(f"x{number}" for number in range(1, dimensions + 1))
+    return Table(values=points, columns=names, ids=RowNumbers.up_to(rows),
                  labels={key: tuple(texts) for key, texts in labels.items()})
 
 
-def shape_named(name: str) -> Sample:
-    """The shape of this name; raises UsageError with the nearest one."""
-    if name not in SAMPLES:
-        near = difflib.get_close_matches(name, SAMPLES, n=1, cutoff=0.5)
-        remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(SAMPLES)}"
+def free() -> tuple[str, ...]:
+    """The samples whose number of columns can be chosen."""
+    return (*(name for name, shape in SAMPLES.items() if shape.more is not None), *TABLES)
+
+
+def known(name: str) -> None:
+    """Refuses a name that no sample has; raises UsageError with the nearest one."""
+    if name not in NAMES:
+        near = difflib.get_close_matches(name, NAMES, n=1, cutoff=0.5)
+        remedy = f"did you mean {near[0]}?" if near else f"there are {', '.join(NAMES)}"
         raise UsageError("SAMPLE", f"no sample is called {name[:80]!r}", where="NAME", hint=remedy)
-    return SAMPLES[name]
 
 
-def check(rows: int, seed: int, noise: float) -> None:
+def check(rows: int, seed: int, noise: float, columns: int | None) -> None:
     """Refuses sizes, seeds and noise that mean nothing; raises UsageError."""
     if rows < 1:
         raise UsageError("SAMPLE-ROWS", f"a sample of {rows} rows is empty", where="--rows", hint="ask for 1 or more")
+    if columns is not None and columns < 1:
+        raise UsageError("SAMPLE-COLUMNS", f"a sample of {columns} columns is empty", where="--columns",
+                         hint="ask for 1 or more")
     if seed < 0:
         raise UsageError("SAMPLE-SEED", f"the seed {seed} is negative", where="--seed", hint="use 0 or more")
     if not (np.isfinite(noise) and noise >= 0):

@@ -1,6 +1,12 @@
-"""The first bytes that identify a file's content, whatever its name says."""
+"""The first bytes that identify a file's content, whatever its name says, and what to do with what is not read."""
+
+import zlib
+from contextlib import suppress
 
 from mlcli.base.frozen import frozen
+
+START = 1 << 10  # bytes that are looked at
+BINARY = b"\0"  # a byte that texts do not have
 
 
 @frozen
@@ -11,16 +17,67 @@ class Signature:
     name: str  # in messages
     format: str = ""  # as input.format has it, where such files are read
     tool: str = ""  # the program that decompresses to a pipe
+    remedy: str = ""  # what to do with a file that is not read
+    inside: bytes = b""  # that must follow somewhere among the first
+    at: int = 0  # where it begins
+
+    def fits(self, start: bytes) -> bool:
+        """Whether some first bytes bear it."""
+        return start.startswith(self.start, self.at) and self.inside in start
 
 
+SHEET = "save the sheet as CSV (File, Save as)"
+FOLDER = "give the folder that holds the images, each of which is a row"
+R = "in R: write.csv(as.matrix(x), \"data.csv\")"
+PANDAS = "write it as Parquet or CSV, with pandas: "
+UNPACK = "unpack it, and give the file inside"
+PICKLE = "loading it can run code: where you trust it, load it in Python and save the numbers with numpy.save"
 SIGNATURES = (
     Signature(b"PAR1", "Parquet", format="parquet"), Signature(b"ARROW1", "Arrow", format="arrow"),
-    Signature(b"\x93NUMPY", "NPY", format="npy"), Signature(b"PK\x03\x04", "a zip archive", format="npz"),
+    Signature(b"\x93NUMPY", "NPY", format="npy"), Signature(b"\x89HDF\r\n\x1a\n", "HDF5", format="hdf5"),
+    Signature(b"PK\x03\x04", "an Excel workbook", remedy=SHEET, inside=b"[Content_Types].xml"),
+    Signature(b"PK\x03\x04", "an Excel workbook", remedy=SHEET, inside=b"xl/"),
+    Signature(b"PK\x03\x04", "an OpenDocument file", remedy=SHEET, inside=b"application/vnd.oasis.opendocument"),
+    Signature(b"PK\x03\x04", "a PyTorch or other zip archive with pickles", remedy=PICKLE, inside=b"data.pkl"),
+    Signature(b"PK\x03\x04", "a zip archive", format="npz"),
+    Signature(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an Excel workbook of the old form (xls)", remedy=SHEET),
     Signature(b"\x1f\x8b", "gzip", tool="zcat"), Signature(b"\x28\xb5\x2f\xfd", "zstd", tool="zstdcat"),
-    Signature(b"BZh", "bz2", tool="bzcat"),
+    Signature(b"BZh", "bz2", tool="bzcat"), Signature(b"\xfd7zXZ\0", "xz", tool="xzcat"),
+    Signature(b"\x89PNG\r\n", "PNG", remedy=FOLDER), Signature(b"\xff\xd8\xff", "JPEG", remedy=FOLDER),
+    Signature(b"GIF8", "GIF", remedy=FOLDER, inside=BINARY), Signature(b"II*\0", "TIFF", remedy=FOLDER),
+    Signature(b"BM", "BMP", remedy=FOLDER, inside=b"\0\0\0\0"),
+    Signature(b"MM\0*", "TIFF", remedy=FOLDER), Signature(b"RIFF", "WebP", remedy=FOLDER, inside=b"WEBP"),
+    Signature(b"X\n\0\0\0", "RDS of R", remedy=R), Signature(b"RDX2\n", "RData of R", remedy=R),
+    Signature(b"RDX3\n", "RData of R", remedy=R),
+    Signature(b"SQLite format 3\0", "SQLite",
+              remedy="write a table of it: sqlite3 -header -csv FILE 'select * from TABLE' > data.csv"),
+    Signature(b"SIMPLE  =", "FITS", remedy="write it as CSV or NPY, with astropy: Table.read(FILE).write('data.csv')"),
+    Signature(b"MATLAB 5.0 MAT-file", "MAT of MATLAB",
+              remedy="in MATLAB: writematrix(x, 'data.csv'), or save with '-v7.3', which is HDF5"),
+    Signature(b"CDF\x01", "NetCDF", remedy="convert it to HDF5: nccopy -k nc4 FILE data.h5"),
+    Signature(b"CDF\x02", "NetCDF", remedy="convert it to HDF5: nccopy -k nc4 FILE data.h5"),
+    Signature(b"<stata_dta>", "Stata", remedy=f"{PANDAS}read_stata(FILE)"),
+    Signature(b"$FL2", "SPSS", remedy=f"{PANDAS}read_spss(FILE)"),
+    Signature(b"\0" * 12 + b"\xc2\xea\x81\x60", "SAS", remedy=f"{PANDAS}read_sas(FILE)"),
+    Signature(b"ORC", "ORC", remedy=f"{PANDAS}read_orc(FILE)", inside=BINARY),
+    Signature(b"FEA1", "Feather of the first version", remedy=f"{PANDAS}read_feather(FILE)", inside=BINARY),
+    Signature(b"Obj\x01", "Avro", remedy="write it as Parquet or CSV"),
+    Signature(b"DICM", "DICOM", remedy="write its images as PNG, and give their folder", inside=BINARY, at=128),
+    Signature(b"ustar", "a tar archive", remedy=UNPACK, inside=BINARY, at=257),
+    Signature(b"7z\xbc\xaf'\x1c", "a 7-Zip archive", remedy=UNPACK),
+    Signature(b"%PDF-", "PDF", remedy="give the numbers themselves, as CSV"),
+    *(Signature(start, "a pickle of Python", remedy=PICKLE) for start in (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5")),
+    *(Signature(start, "a page of HTML", remedy="download the data themselves, not the page that shows them")
+      for start in (b"<!DOCTYPE html", b"<!doctype html", b"<html", b"<HTML")),
+    *(Signature(start, "JSON", remedy=f"{PANDAS}read_json(FILE)") for start in (b'{"', b"[{", b"[[", b"{\n", b"[\n")),
 )
 
 
 def signature_of(start: bytes) -> Signature | None:
-    """The signature that some first bytes bear."""
-    return next((signature for signature in SIGNATURES if start.startswith(signature.start)), None)
+    """The signature that some first bytes bear; of R's files also where they are compressed."""
+    found = next((signature for signature in SIGNATURES if signature.fits(start)), None)
+    if found is not None and found.tool == "zcat":
+        with suppress(zlib.error):
+            inner = signature_of(zlib.decompressobj(zlib.MAX_WBITS + 16).decompress(start, START))
+            return inner if inner is not None and inner.remedy in (R, UNPACK) else found
+    return found

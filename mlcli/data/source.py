@@ -9,16 +9,20 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import field
+from functools import cache
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.data.digest import Digest, require_same, state
 from mlcli.data.positioned import CHUNK, Positioned
+from mlcli.data.remote import RemoteFile, is_remote, state_of
 from mlcli.data.wording import place
 from mlcli.errors import InputMissing, MlcliError, StorageError, UsageError
 
+ZARR = (".zgroup", ".zarray", "zarr.json")  # files of a store of arrays
 SETTLED = 10.0  # seconds without a change after which any later one shows in the file's times
 
 
@@ -31,6 +35,12 @@ class Opened:
     digest: Callable[[], str]  # waits for the sha256
     content: bytes | None = None  # of standard input
     descriptor: int = -1
+    surveys: dict[str, Any] = field(default_factory=dict)  # of its text, by encoding: what is read once
+
+    @property
+    def state(self) -> tuple[int, int, int]:
+        """Size, and times of the last changes."""
+        return state_of(self.path) if is_remote(self.path) else state(self.descriptor)
 
     @property
     def sha256(self) -> str:
@@ -41,7 +51,7 @@ class Opened:
         """The bytes from the start, independent of every other stream."""
         if self.content is not None:
             return io.BytesIO(self.content)
-        return cast(BinaryIO, Clipped(Positioned(self.descriptor), CHUNK))
+        return clipped(RemoteFile(self.path) if is_remote(self.path) else Positioned(self.descriptor))
 
 
 class Clipped(io.BufferedReader):
@@ -53,11 +63,19 @@ class Clipped(io.BufferedReader):
         return super().read(size)
 
 
+def clipped(raw: Positioned | RemoteFile) -> BinaryIO:
+    """A file that is read in chunks."""
+    return cast(BinaryIO, Clipped(cast(io.RawIOBase, raw), CHUNK))
+
+
 @contextmanager
 def opened(path: str, compute: Compute) -> Iterator[Opened]:
     """Opens the input, and afterwards makes sure that it stayed the same."""
     if path == "-":
         yield standard_input(compute)
+        return
+    if is_remote(path):
+        yield from _unchanged_there(path)
         return
     descriptor = open_regular(path)
     try:
@@ -88,6 +106,24 @@ def _unchanged(path: str, descriptor: int) -> Iterator[Opened]:
         require_same(path, digest.result() == Digest(path, descriptor).result())
 
 
+def _unchanged_there(path: str) -> Iterator[Opened]:
+    """A remote file as `Opened`, with its state compared before and after; its hash is computed where it is asked for.
+    """
+    before = state_of(path)
+    yield Opened(path, before[0], cache(lambda: remote_hash(path, before)))
+    require_same(path, before == state_of(path))
+
+
+def remote_hash(path: str, known: tuple[int, int, int]) -> str:
+    """The sha256 of a remote file that is still what it was; raises StorageError where it is not."""
+    hashed = hashlib.sha256()
+    with clipped(RemoteFile(path)) as stream:
+        while chunk := stream.read(CHUNK):
+            hashed.update(chunk)
+    require_same(path, known == state_of(path))
+    return hashed.hexdigest()
+
+
 def open_regular(path: str) -> int:
     """A descriptor of a regular file; raises InputMissing for everything else."""
     try:
@@ -112,8 +148,14 @@ def _remedy(error: OSError) -> str:
 
 def _not_regular(path: str) -> InputMissing:
     """The error for a directory, pipe or device."""
-    what = "is a directory" if Path(path).is_dir() else "is not a regular file"
-    return InputMissing("NOT-A-FILE", what, where=place(path),
+    folder = Path(path)
+    if folder.is_dir() and any((folder / name).exists() for name in ZARR):
+        return InputMissing("NOT-A-FILE", "is a Zarr store, which is not read", where=place(path),
+                            hint="write it as HDF5: anndata.read_zarr(FOLDER).write_h5ad('data.h5ad')")
+    if folder.is_dir():
+        return InputMissing("NOT-A-FILE", "is a directory without a run, images, Parquet or CSV files",
+                            where=place(path), hint="give one file, or pipe the data in and read it with -")
+    return InputMissing("NOT-A-FILE", "is not a regular file", where=place(path),
                         hint="give one file, or pipe the data in and read it with -")
 
 

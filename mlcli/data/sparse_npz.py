@@ -3,25 +3,33 @@
 import zipfile
 from typing import BinaryIO, cast
 
-import numpy as np
-
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.types import AnyArray, Indices
-from mlcli.data.edges import Edges
+from mlcli.base.types import AnyArray
+from mlcli.data.entries import Entries
 from mlcli.data.input import Input
-from mlcli.data.npy import KINDS, as_doubles, read_header, read_values, require_size
-from mlcli.data.npz import archive_faults
+from mlcli.data.npy import read_header, read_values, require_size
+from mlcli.data.npz import SPARSE, archive_faults, names_in
 from mlcli.data.source import Opened
+from mlcli.data.sparse_arrays import entries_of
 from mlcli.data.streams import require_modest
-from mlcli.data.wording import counted, place, shown
+from mlcli.data.wording import counted, place
 from mlcli.errors import DataError
 
 
-def read_sparse_npz(opened: Opened, input: Input, compute: Compute) -> Edges:
-    """The entries of a sparse matrix by rows, by columns or by coordinates; explicit zeros are entries."""
+def read_sparse_npz(opened: Opened, input: Input, compute: Compute) -> Entries:
+    """The entries of a sparse matrix; raises DataError."""
     with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
-        return _Archive(archive, input, compute).edges()
+        stored = _Archive(archive, input, compute)
+        form = stored.array("format", "SU", 0).item()
+        return entries_of(stored, form.decode("latin-1") if isinstance(form, bytes) else form,
+                          stored.array("shape", "iu", 1))
+
+
+def is_sparse_npz(opened: Opened) -> bool:
+    """Whether an archive holds the arrays of a sparse matrix; raises DataError where it is damaged."""
+    with archive_faults(opened.path), opened.stream() as stream, zipfile.ZipFile(stream) as archive:
+        return set(names_in(archive.infolist())) >= SPARSE
 
 
 @frozen
@@ -32,47 +40,10 @@ class _Archive:
     input: Input
     compute: Compute
 
-    def edges(self) -> Edges:
-        """The entries as the form of the matrix says."""
-        form = self.array("format", "SU", 0).item()
-        form = form.decode("latin-1") if isinstance(form, bytes) else form
-        rows, columns = self.shape()
-        if rows != columns:
-            raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
-                            where=place(self.input.path), hint="a graph has one row and one column for every point")
-        values = as_doubles(self.array("data", KINDS, 1), self.input.path)
-        if form == "coo":
-            left, right = self.places("row", rows), self.places("col", rows)
-        elif form in ("csr", "csc"):
-            left, right = self.compressed(rows, len(values))
-            left, right = (left, right) if form == "csr" else (right, left)
-        else:
-            raise self.refused(f"its form is {shown(str(form), 20)}")
-        if not len(left) == len(right) == len(values):
-            raise self.refused("its arrays are of different lengths")
-        return Edges(rows, left, right, values)
-
-    def shape(self) -> tuple[int, int]:
-        """Rows and columns."""
-        shape = self.array("shape", "iu", 1)
-        if len(shape) != 2 or (shape < 0).any() or (shape > 2**31).any():
-            raise self.refused("its shape is not two sizes")
-        return int(shape[0]), int(shape[1])
-
-    def compressed(self, size: int, entries: int) -> tuple[Indices, Indices]:
-        """The place of each entry along the compressed side, and along the other one."""
-        starts = self.array("indptr", "iu", 1).astype(np.int64)
-        self.compute.require(16.0 * size, f"a matrix of {counted(size, 'row')}")
-        if len(starts) != size + 1 or starts[0] != 0 or starts[-1] != entries or (np.diff(starts) < 0).any():
-            raise self.refused("indptr does not cut the entries into rows")
-        return np.repeat(np.arange(size), np.diff(starts)), self.places("indices", size)
-
-    def places(self, name: str, size: int) -> Indices:
-        """Numbers of rows or columns."""
-        numbers = self.array(name, "iu", 1).astype(np.int64)
-        if numbers.size and not (numbers.min() >= 0 and numbers.max() < size):
-            raise self.refused(f"{name} names rows or columns that are not there")
-        return numbers
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.input.path
 
     def array(self, name: str, kinds: str, sides: int) -> AnyArray:
         """One array of a kind that is expected, after its size was checked."""
@@ -91,6 +62,6 @@ class _Archive:
 
     def refused(self, what: str) -> DataError:
         """The error for a file that holds no such matrix."""
-        return DataError("SPARSE-MATRIX", f"this is not a sparse matrix that can be read as a graph: {what}",
+        return DataError("SPARSE-MATRIX", f"this is not a sparse matrix that can be read: {what}",
                          where=place(self.input.path),
                          hint="write it with scipy.sparse.save_npz, in the form csr, csc or coo")

@@ -78,14 +78,19 @@ def require_covariance(values: Array, where: str) -> None:
                         "give none below zero")
 
 
-def expanded(condensed: Array, path: str) -> Array:
-    """The square matrix of a condensed vector, in the order of scipy's pdist."""
-    count = len(condensed)
+def points_of(count: int, path: str) -> int:
+    """How many points have so many pairs; raises DataError where none have."""
     size = (1 + math.isqrt(1 + 8 * count)) // 2
     if size * (size - 1) // 2 != count:
         raise DataError("CONDENSED", f"{counted(count, 'number')} are not n(n-1)/2 for any n: "
                         f"{size} points have {size * (size - 1) // 2:,}", where=place(path),
                         hint="a condensed vector holds every pair of points once")
+    return size
+
+
+def expanded(condensed: Array, path: str) -> Array:
+    """The square matrix of a condensed vector, in the order of scipy's pdist."""
+    size = points_of(len(condensed), path)
     square = np.zeros((size, size))
     start = 0
     for row in range(size - 1):

@@ -3,10 +3,9 @@
 One pass looks at every number: it finds gaps, sums what means and covariances follow from, and keeps a sample of rows.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,24 +14,20 @@ from mlcli.base.compute import Compute
 from mlcli.base.footprint import resident
 from mlcli.base.frozen import frozen
 from mlcli.base.moments import Moments
-from mlcli.base.rows import Rows, Sample, as_array
+from mlcli.base.rows import Rows, Sample, as_array, rows_of
+from mlcli.base.sparse_rows import SparseRows
 from mlcli.base.stage import note
 from mlcli.base.types import Indices
-from mlcli.data.arrow import arrow_reading
-from mlcli.data.columns import Columnar, choose_columns, is_text, require_numeric
-from mlcli.data.digest import state
+from mlcli.data.cells import warn_of_underflow
+from mlcli.data.found import Found, RowFile
 from mlcli.data.input import Input
-from mlcli.data.npy import read_header, require_kind, require_size
 from mlcli.data.numbers import EXACT
-from mlcli.data.parquet import require_modest_texts
-from mlcli.data.row_files import BUFFERED as LARGE
-from mlcli.data.row_files import ArrowRows, FileId, NpyRows, ParquetRows, RowFile, arrow_reader, parquet_file
+from mlcli.data.row_files import NpyRows
 from mlcli.data.row_numbers import RowNumbers
-from mlcli.data.selection import Choice, choose
-from mlcli.data.sheet import Sheet, numbered, require_content, require_unique_ids
-from mlcli.data.source import Opened
+from mlcli.data.sheet import Sheet, require_unique_ids
 from mlcli.data.streamed_square import streamed_square
 from mlcli.data.table import Source, Table
+from mlcli.data.text_rows import TextRows, Underflows
 from mlcli.data.wording import counted, place
 from mlcli.data.words import with_row_names
 from mlcli.engine.executor import results
@@ -40,23 +35,9 @@ from mlcli.errors import ConfigError, DataError
 from mlcli.stages.algebra.gathering import gathered, sample_of
 
 SAMPLED, NUMBERS = 4096, 1 << 21  # rows of the sample, at most, and numbers of it
+IN_MEMORY = 1 << 24  # the same of a sparse table, whose rows cost no reading
 FEWEST = 64  # rows of it at least
 FARTHEST = 2.0**400  # size of numbers whose squares are summed
-WHOLE, SQUARE = 2, 4  # arrays of the size of a table, and of a matrix, that a run holds which has it in memory
-
-
-@frozen
-class Found:
-    """A file that can be read in blocks, with what it says of its columns."""
-
-    file: RowFile
-    choice: Choice
-    types: Sequence[Any] = ()
-
-    @property
-    def bytes(self) -> float:
-        """The memory that all of its numbers would take."""
-        return 8.0 * self.file.bounds[-1] * self.file.columns
 
 
 @frozen
@@ -79,69 +60,68 @@ class Texts:
         """Blocks are short."""
 
 
-def found_in(opened: Opened, input: Input, format: str, compute: Compute) -> Found | None:
-    """The file as it can be read in blocks; None where its format, or the way it is read, does not allow that."""
-    kinds = ("npy",) if input.kind == "dissimilarities" else tuple(FINDERS) if input.kind == "features" else ()
-    if format not in kinds or input.transpose or input.view.path is not None or opened.content is not None:
-        return None
-    with arrow_reading(opened.path, format, compute):
-        return FINDERS[format](opened, input)
-
-
-def in_blocks(found: Found | None, input: Input, compute: Compute) -> bool:
-    """Whether a file is read in blocks: where it is asked for, or where the memory does not hold the table.
-
-    Raises ConfigError where blocks are asked for in vain.
-    """
-    if input.stream == "never":
-        return False
-    if input.stream == "always":
-        if found is None:
-            raise ConfigError("STREAM", "only features in Parquet, Arrow IPC and NPY files, and "
-                              "dissimilarities in square NPY files, are read in blocks",
-                              where="input.stream", hint="convert the file, or leave input.stream out")
-        return True
-    copies = SQUARE if input.square else WHOLE
-    needed = 0.0 if found is None else resident(compute.thread_count()) + copies * found.bytes
-    return found is not None and needed > compute.memory_bytes()
+def unread_table(found: Found, columns: Sequence[str], input: Input, source: Source) -> Table:
+    """The table of a file no number of which was read yet: for rows that are used one by one."""
+    named, rows = texts_of(found, input), Rows(found.file)
+    ids: Sequence[str] = RowNumbers.up_to(len(rows)) if named.ids is None else named.ids
+    require_unique_ids(ids, input.path)
+    return Table(as_array(rows), tuple(columns), ids, named.id_name or "id", named.labels, "features", source,
+                 image=found.image)
 
 
 def streamed_table(found: Found, input: Input, compute: Compute, source: Source) -> Table:
     """The table of a file, by one pass over it."""
     if input.square:
         return streamed_square(found.file, input, compute, source)
-    file, choice, chosen = found.file, found.choice, _sampled(found.file, compute)
-    rows = Rows(file)
+    return passed_over(unread_table(found, found.choice.columns, input, source), input, compute, found.types)
+
+
+def passed_over(table: Table, input: Input, compute: Compute, types: Sequence[Any] = ()) -> Table:
+    """A table that is read in blocks, after one pass over its rows."""
+    rows = rows_of(table.values)
+    assert rows is not None
     compute.require(resident(compute.thread_count()) + compute.thread_count() * rows.nbytes, "a block of the table",
                     "choose fewer columns")
+    chosen = _sampled(rows, compute)
     sums = gathered(rows, chosen)
     _require_range(sums.moments, input.path)
-    _warn_inexact(found, sums.moments)
-    named = texts_of(found, input)
-    sample = sample_of(sums, chosen, file.columns)
-    if named.ids is None and not input.columns:
-        _warn_of_ids(choice, sums.moments, sample)
-    ids: Sequence[str] = RowNumbers.up_to(file.bounds[-1]) if named.ids is None else named.ids
-    require_unique_ids(ids, input.path)
-    note("N-STREAMED", f"the table of {len(rows):,} x {file.columns:,} numbers is read in "
-         f"{counted(rows.blocks, 'block')} of rows; what looks at single rows takes {len(chosen):,} of them",
-         blocks=rows.blocks, sample=len(chosen))
-    values = as_array(replace(rows, moments=sums.moments, sample=sample, gaps=sums.gaps))
-    return Table(values, choice.columns, ids, named.id_name or "id", named.labels, "features", source)
+    _warn_inexact(table.columns, types, sums.moments)
+    if isinstance(rows.source, TextRows) and any(text.survey.tiny for text in rows.source.files):
+        with closing(results(Underflows(rows.source))) as every:
+            warn_of_underflow(sum(every))
+    sample = sample_of(sums, chosen, rows.shape[1])
+    if isinstance(table.ids, RowNumbers) and not input.columns:
+        _warn_of_ids(table.columns, sums.moments, sample)
+    _tell(rows, chosen)
+    return replace(table, values=as_array(replace(rows, moments=sums.moments, sample=sample, gaps=sums.gaps)))
 
 
-def _sampled(file: RowFile, compute: Compute) -> Indices:
+def _tell(rows: Rows, chosen: Indices) -> None:
+    """Notes how the table is held."""
+    of_rows = f"what looks at single rows takes {len(chosen):,} of them"
+    if isinstance(rows.source, SparseRows):
+        entries = int(rows.source.matrix.nnz)
+        note("N-SPARSE-ROWS", f"the table of {len(rows):,} x {rows.shape[1]:,} numbers is held by its {entries:,} "
+             f"entries; {of_rows}", entries=entries, sample=len(chosen))
+    else:
+        note("N-STREAMED", f"the table of {len(rows):,} x {rows.shape[1]:,} numbers is read in "
+             f"{counted(rows.blocks, 'block')} of rows; {of_rows}", blocks=rows.blocks, sample=len(chosen))
+
+
+def _sampled(rows: Rows, compute: Compute) -> Indices:
     """The rows that are kept in memory, the first and the last among them."""
-    rows = file.bounds[-1]
-    count = min(rows, max(FEWEST, min(SAMPLED, NUMBERS // file.columns)))
-    drawn = compute.generator().choice(rows, count, replace=False)
-    return np.unique(np.concatenate([drawn, [0, rows - 1]]))
+    numbers = IN_MEMORY if isinstance(rows.source, SparseRows) else NUMBERS
+    count = min(len(rows), max(FEWEST, min(SAMPLED, numbers // rows.shape[1])))
+    drawn = compute.generator().choice(len(rows), count, replace=False)
+    return np.unique(np.concatenate([drawn, [0, len(rows) - 1]]))
 
 
 def texts_of(found: Found, input: Input) -> Sheet:
     """A sheet without numbers: the ids, where the file has any, and the labels."""
     choice = found.choice
-    bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=True)
+    if found.names is not None:
+        return found.names
+    bare = Sheet(np.empty((0, len(choice.columns))), choice.columns, named=found.named)
     wanted = [column for column in (choice.id, *choice.labels) if column is not None]
     if isinstance(found.file, NpyRows) and wanted:
         raise ConfigError("STREAM", "ids and labels of an NPY file are not read in blocks", where="input.stream",
@@ -157,7 +137,8 @@ def texts_of(found: Found, input: Input) -> Sheet:
     by_name = dict(zip(names, map(tuple, columns), strict=True))
     ids = None if choice.id is None else by_name[choice.id_name]
     labels = {choice.names[column]: by_name[choice.names[column]] for column in choice.labels}
-    return with_row_names(replace(bare, ids=ids, id_name=choice.id_name, labels=labels, words=choice.word_names))
+    id_name = choice.id_name if found.named else ""
+    return with_row_names(replace(bare, ids=ids, id_name=id_name, labels=labels, words=choice.word_names))
 
 
 def _require_range(moments: Moments, path: str) -> None:
@@ -168,79 +149,19 @@ def _require_range(moments: Moments, path: str) -> None:
                         where=place(path), hint="rescale the columns, or give more memory (--memory-limit)")
 
 
-def _warn_inexact(found: Found, moments: Moments) -> None:
+def _warn_inexact(columns: Sequence[str], types: Sequence[Any], moments: Moments) -> None:
     """Notes integers that lost digits."""
     sizes = np.maximum(-moments.least, moments.most)
-    names = [name for name, kind, size in zip(found.choice.columns, found.types, sizes, strict=False)
+    names = [name for name, kind, size in zip(columns, types, sizes, strict=False)
              if "int64" in str(kind) and size >= EXACT]
     if names:
         note("W-INT-PRECISION", f"integers above 2**53 were rounded in {counted(len(names), 'column')}",
              columns=names[:100])
 
 
-def _warn_of_ids(choice: Choice, moments: Moments, sample: Sample) -> None:
+def _warn_of_ids(columns: Sequence[str], moments: Moments, sample: Sample) -> None:
     """Notes a first column that counts the rows, as ids do."""
     counts = sample.values[:, 0] - sample.places
-    if len(choice.columns) > 1 and len(counts) > 2 and np.ptp(counts) == 0 and counts[0] == np.floor(counts[0]):
-        note("W-ID-LIKE", f"the first column, {choice.columns[0]!r}, counts the rows and is used as a feature; "
-             f"if it names them, give --id-column {choice.columns[0]}", column=choice.columns[0])
-
-
-def _parquet(opened: Opened, input: Input) -> Found:
-    with opened.stream() as stream:
-        file, id = parquet_file(stream), FileId(opened.path, state(opened.descriptor))
-        schema, data = file.schema_arrow, file.metadata
-        sizes = [data.row_group(number).num_rows for number in range(data.num_row_groups)]
-        large = any(data.row_group(number).total_byte_size > LARGE for number in range(data.num_row_groups))
-        firsts = np.cumsum([0, *sizes]).tolist()
-        groups = tuple((id, number, firsts[number]) for number, size in enumerate(sizes) if size)
-        texts = sum(map(is_text, schema.types))
-        columnar = Columnar(schema.names, schema.types, data.num_rows, lambda names: iter(()),
-                            partial(require_modest_texts, file, opened.size, input, texts))
-        choice = chosen_columns(columnar, input)
-        return Found(ParquetRows(groups, firsts[-1], choice.columns, large), choice, types_of(schema, choice))
-
-
-def _arrow(opened: Opened, input: Input) -> Found | None:
-    with opened.stream() as stream:
-        if stream.read(6) != b"ARROW1":
-            return None  # a stream has no batches by number
-        stream.seek(0)
-        reader = arrow_reader(stream)
-        sizes = [reader.get_batch(number).num_rows for number in range(reader.num_record_batches)]
-        bounds = np.cumsum([0, *sizes]).tolist()
-        schema = reader.schema
-        choice = chosen_columns(Columnar(schema.names, schema.types, bounds[-1], lambda names: iter(())), input)
-        id = FileId(opened.path, state(opened.descriptor))
-        return Found(ArrowRows(id, tuple(bounds), choice.columns), choice, types_of(schema, choice))
-
-
-def chosen_columns(file: Columnar, input: Input) -> Choice:
-    """The columns of a columnar file, checked as where it is read whole."""
-    choice = choose_columns(file, input)
-    require_numeric(file.types, choice, input.path)
-    require_content(file.rows, choice.width, input.path)
-    file.require([choice.names[column] for column in (choice.id, *choice.texts) if column is not None])
-    return choice
-
-
-def types_of(schema: Any, choice: Choice) -> list[Any]:
-    """The types of the columns of numbers."""
-    return [schema.types[column] for column in choice.values]
-
-
-def _npy(opened: Opened, input: Input) -> Found | None:
-    with opened.stream() as stream:
-        header = read_header(stream, opened.path)
-    require_kind(header, input, opened.path)
-    require_size(header, opened.size, opened.path)
-    if header.fortran or header.dtype.itemsize > 8 or len(header.shape) != 2:
-        return None
-    require_content(header.shape[0], header.shape[1], opened.path)
-    choice = choose(numbered("x", header.shape[1]), input)
-    columns: Indices = np.asarray(choice.values, dtype=np.int64)
-    chosen = None if len(columns) == header.shape[1] else columns
-    return Found(NpyRows(FileId(opened.path, state(opened.descriptor)), header, chosen), choice)
-
-
-FINDERS: dict[str, Callable[[Opened, Input], Found | None]] = {"parquet": _parquet, "arrow": _arrow, "npy": _npy}
+    if len(columns) > 1 and len(counts) > 2 and np.ptp(counts) == 0 and counts[0] == np.floor(counts[0]):
+        note("W-ID-LIKE", f"the first column, {columns[0]!r}, counts the rows and is used as a feature; "
+             f"if it names them, give --id-column {columns[0]}", column=columns[0])

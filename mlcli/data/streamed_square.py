@@ -1,6 +1,6 @@
 """A matrix of dissimilarities that is read in blocks of rows: its conditions, checked by one pass."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from functools import reduce
@@ -10,13 +10,14 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.footprint import resident
 from mlcli.base.frozen import frozen
+from mlcli.base.gaps import LISTED, NO_GAPS, Gaps
 from mlcli.base.moments import Moments
-from mlcli.base.rows import NO_GAPS, Gaps, Rows, Sample, as_array
+from mlcli.base.rows import Rows, Sample, as_array
 from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.data.cells import refuse_gaps
+from mlcli.data.found import RowFile
 from mlcli.data.input import Input
-from mlcli.data.row_files import RowFile
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.square import ROUNDING
 from mlcli.data.symmetry import ROUNDING as ASYMMETRY
@@ -65,6 +66,21 @@ class Looking:
         """Blocks are short."""
 
     def _parts(self, number: int) -> Iterator[Looked]:
+        return self._wedges(number) if self.rows.once else self._whole(number)
+
+    def _wedges(self, number: int) -> Iterator[Looked]:
+        for first, wedge in self.rows.wedges(number):
+            largest, least, gaps = float(wedge.max()), float(wedge.min()), NO_GAPS
+            if not (np.isfinite(largest) and np.isfinite(least)):
+                found = Gaps.of(first, wedge, np.zeros(1))
+                gaps = replace(found, missing=2 * found.missing, infinite=2 * found.infinite,
+                               first=tuple((row, first + column, kind) for row, column, kind in found.first))
+                wedge = np.nan_to_num(wedge, nan=0.0, posinf=0.0, neginf=0.0)
+            below = np.argwhere(wedge < 0)[:1].tolist() if least < 0 else []
+            yield Looked(gaps, tuple((first + row, first + column) for row, column in below), max(largest, -least),
+                         0.0, 0.0, ())
+
+    def _whole(self, number: int) -> Iterator[Looked]:
         for first, rows in self.rows.parts(number):
             own, gaps = np.arange(first, first + len(rows)), NO_GAPS
             largest, least = float(rows.max()), float(rows.min())
@@ -101,6 +117,12 @@ def streamed_square(file: RowFile, input: Input, compute: Compute, source: Sourc
     return Table(as_array(rows), tuple(ids), ids, "id", {}, input.kind, source)
 
 
+def _of_both_sides(cells: Sequence[tuple[int, int, bool]]) -> list[tuple[int, int, bool]]:
+    """The first cells of a symmetric matrix, from those above its diagonal."""
+    every = sorted({*cells, *((column, row, kind) for row, column, kind in cells)})
+    return [cell for kind in (False, True) for cell in [some for some in every if some[2] == kind][:LISTED]]
+
+
 def _require_plain(input: Input) -> None:
     """Refuses what a pass cannot do; raises ConfigError."""
     for name in ("squared", "symmetrize"):
@@ -122,7 +144,8 @@ def _require_conditions(looked: Looked, ids: RowNumbers, where: str) -> None:
     """
     gaps = looked.gaps
     if gaps.missing or gaps.infinite:
-        refuse_gaps(gaps.first, (gaps.missing, gaps.infinite), ids, ids, where,
+        first = _of_both_sides(gaps.first) if not looked.along else gaps.first
+        refuse_gaps(first, (gaps.missing, gaps.infinite), ids, ids, where,
                     "every two points need a number; leave points out that have none")
     if looked.negative:
         row, column = looked.negative[0]
@@ -131,6 +154,8 @@ def _require_conditions(looked: Looked, ids: RowNumbers, where: str) -> None:
     if looked.diagonal > ROUNDING * looked.largest:
         raise DataError("DIAGONAL", f"a point has a dissimilarity of {looked.diagonal:.17g} to itself", where=where,
                         hint="the diagonal must be zero")
+    if not looked.along:  # each pair is there once
+        return
     apart = np.abs(np.concatenate(looked.along) - looked.across)
     if float(apart.max()) > ASYMMETRY * looked.largest:
         raise DataError("ASYMMETRIC", f"the matrix is not symmetric: most in row {int(apart.argmax()) + 1}",

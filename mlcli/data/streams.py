@@ -13,7 +13,7 @@ from mlcli.base.compute import parse_bytes
 from mlcli.data.arrow import arrow_faults, corrupt, pyarrow
 from mlcli.data.input import Input
 from mlcli.data.positioned import CHUNK
-from mlcli.data.signatures import Signature, signature_of
+from mlcli.data.signatures import START, Signature, signature_of
 from mlcli.data.source import Opened
 from mlcli.data.wording import place
 from mlcli.errors import DataError
@@ -132,12 +132,20 @@ def _closed(chunks: Iterator[bytes]) -> Iterator[bytes]:
 
 def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
     """Refuses what is plainly not text of this encoding; raises DataError."""
-    signature = signature_of(start)
+    signature = signature_of(start[:START])
     if signature is not None:
-        raise DataError("NOT-TEXT", f"the content is {signature.name}, not text", where=place(path),
-                        hint=_remedy(signature, path))
+        raise other_content(signature, path, "text")
     if encoding == "utf-8" and start.startswith(WIDE):
         raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give input.encoding=utf-16")
+
+
+def other_content(known: Signature, path: str, expected: str) -> DataError:
+    """The error for a content that is not what was expected, or not read at all."""
+    if known.remedy:
+        return DataError("NOT-READ", f"the content is {known.name}, which is not read", where=place(path),
+                         hint=known.remedy)
+    return DataError("NOT-TEXT" if expected == "text" else "OTHER-FORMAT",
+                     f"the content is {known.name}, not {expected}", where=place(path), hint=_remedy(known, path))
 
 
 def _remedy(known: Signature, path: str) -> str:

@@ -13,6 +13,7 @@ from mlcli.base.inputs import Covariance, Dissimilarities, Features, Labeled, Si
 from mlcli.base.inputs import Input as MethodInput
 from mlcli.base.scaling import constant
 from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.data.remote import is_remote
 from mlcli.data.row_numbers import taken
 from mlcli.data.wording import shown
 from mlcli.errors import MlcliError
@@ -35,7 +36,7 @@ class Source:
 
     def facts(self) -> dict[str, Any]:
         """Where the file lies, and its content's hash, as plain values."""
-        return {"path": self.path, "absolute": str(Path(self.path).absolute()), "format": self.format,
+        return {"path": self.path, "absolute": absolute(self.path), "format": self.format,
                 "bytes": self.bytes, "sha256": self.sha256}
 
 
@@ -55,6 +56,8 @@ class Table:
     categories: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # texts that numbers of a column stand for
     observations: int | None = None  # behind a covariance matrix
     graph: WeightedGraph | None = None  # that joins the points, where these have no columns
+    chosen_of: int | None = None  # rows in the file, where some were chosen
+    image: tuple[int, ...] | None = None  # of rows that are images: rows, columns, and 3 where they have colors
     places: Indices | None = None  # n, those of the rows among all that were read, from 0; None: these are all
 
     def __post_init__(self) -> None:
@@ -66,11 +69,13 @@ class Table:
         """What was read from a file, and its hash, as plain values."""
         origin = self.source
         joined = {} if self.graph is None else {"edges": len(self.graph.indices) // 2}
-        absolute = None if path in (None, "-") else str(Path(str(path)).absolute())
-        return {"path": path, "absolute": absolute, "kind": self.kind, "rows": self.rows, "columns": len(self.columns),
+        return {"path": path, "absolute": None if path in (None, "-") else absolute(str(path)), "kind": self.kind,
+                "rows": self.rows, "columns": len(self.columns),
                 **joined, "format": origin.format if origin else None, "bytes": origin.bytes if origin else None,
                 "sha256": origin.sha256 if origin else None,
                 **({"files": dict(origin.files)} if origin and origin.files else {}),
+                **({} if self.chosen_of is None else {"chosen_of": self.chosen_of}),
+                **({} if self.image is None else {"image": list(self.image)}),
                 **({} if self.labels_source is None else {"labels": self.labels_source.facts()})}
 
     def data(self) -> MethodInput:
@@ -122,6 +127,11 @@ class Table:
         """Where a row is among all that were read, from 0."""
         return row if self.places is None else int(self.places[row])
 
+    @property
+    def numbers(self) -> Indices:
+        """The numbers of the rows among all that were read, from 1 (n)."""
+        return 1 + (np.arange(len(self.ids)) if self.places is None else self.places)
+
     @contextmanager
     def rows_named(self) -> Iterator[None]:
         """Errors that count the table's rows name them by their place among all that were read, and by their ids."""
@@ -131,6 +141,11 @@ class Table:
             if error.row is None:
                 raise
             raise error.changed(row=self.place(error.row), name=shown(self.ids[error.row])) from error
+
+
+def absolute(path: str) -> str:
+    """Where a path leads from any directory."""
+    return path if is_remote(path) else str(Path(path).absolute())
 
 
 def axis_names(count: int) -> tuple[str, ...]:

@@ -3,7 +3,8 @@
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 import numpy as np
@@ -19,6 +20,8 @@ from mlcli.errors import DataError
 LINE_LIMIT = 128 << 20  # bytes
 TINY = re.compile(rb"[eE]-[0-9]{3}")  # only numbers with such an exponent, or so many zeros,
 ZEROS = b"0" * 300  # can read as zero without being it
+QUOTED = re.compile(r'"[^"]*"( "[^"]*")+')  # names as R's write.table sets them
+Watch = Callable[[bytes], None]
 OVERLAP = 320  # bytes of a chunk that are searched again with the next
 
 
@@ -81,17 +84,32 @@ class Text:
                          hint="close the quote, and write a quote inside a quoted cell twice")
 
 
-def surveyed(opened: Opened, input: Input, separator: str) -> Text:
-    """Reads the text once, for its size and its faults of encoding; raises DataError."""
-    return Text(opened, input, separator, survey(text_stream(opened, input), opened.path))
+def surveyed(opened: Opened, input: Input, separator: str, watch: Watch | None = None) -> Text:
+    """Reads the text once, for its size and its faults of encoding, or not again; raises DataError.
+
+    `watch` is given all of its bytes, without a byte order mark.
+    """
+    if watch is not None or input.encoding not in opened.surveys:
+        opened.surveys[input.encoding] = survey(text_stream(opened, input), opened.path, watch)
+    return Text(opened, input, separator, opened.surveys[input.encoding])
 
 
-def survey(stream: BinaryIO, path: str) -> Survey:
+def as_r_writes(text: Text) -> Text:
+    """The text with blanks between cells, where nothing else is said and its first line is one of R's write.table."""
+    if text.input.separator != "auto" or text.separator != ",":
+        return text
+    first = next((line for line in text.lines() if line.strip()), "")
+    return replace(text, separator=" ") if QUOTED.fullmatch(first.rstrip("\r\n")) else text
+
+
+def survey(stream: BinaryIO, path: str, watch: Watch | None = None) -> Survey:
     """Counts lines and looks for what the fast reader may read wrongly."""
     size = lines = ends = longest = open_line = quotes = 0
     tail, tiny = b"", False
     while chunk := stream.read(CHUNK):
         size += len(chunk)
+        if watch is not None:
+            watch(chunk)
         stops = np.flatnonzero(np.isin(np.frombuffer(chunk, np.uint8), (10, 13)))
         lengths = np.diff(stops, prepend=-1 - open_line) - 1
         longest = max(longest, int(lengths.max(initial=0)), open_line)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -30,6 +30,8 @@ class Transform:
     remedy: str = "correct the cell, or leave its column out with --columns"
     whole: bool = False  # whether a cell's result depends on its whole row, which must not be all zeros
     inverse: Callable[[Array], Array] | None = None
+    divisors: Callable[[Any], Array] | None = None  # of sparse rows (m), where it divides each row by a number
+    keeps_zeros: bool = True
 
 
 def applied(table: Table, names: Sequence[Name]) -> Table:
@@ -82,6 +84,35 @@ def inverted(values: Array, names: Sequence[Name]) -> tuple[Array, Sequence[Name
     return values, names
 
 
+def keep_zeros(names: Sequence[Name]) -> bool:
+    """Whether transforms leave zeros zero, and look at nothing else in a row to transform the others."""
+    return all(TRANSFORMS[name].keeps_zeros for name in names)
+
+
+def transformed_entries(rows: Any, names: Sequence[Name]) -> Any:
+    """Sparse rows (compressed, of SciPy) after transforms that keep zeros and are defined for them."""
+    for name in names:
+        transform = TRANSFORMS[name]
+        values = (transform.apply(rows.data) if transform.divisors is None else
+                  rows.data / np.repeat(transform.divisors(rows), np.diff(rows.indptr)))
+        rows = with_values(rows, values)
+    return rows
+
+
+def times_columns(rows: Any, factors: Array) -> Any:
+    """Sparse rows with a factor for each column."""
+    return rows if np.all(factors == 1) else with_values(rows, rows.data * factors[rows.indices])
+
+
+def with_values(rows: Any, values: Array) -> Any:
+    """Sparse rows with other numbers in the same places."""
+    return type(rows)((values, rows.indices, rows.indptr), shape=rows.shape)
+
+
+def _totals(rows: Any) -> Array:
+    return np.asarray(rows.sum(axis=1)).ravel()
+
+
 def _below_zero(rows: Array) -> AnyArray:
     return rows < 0
 
@@ -94,10 +125,11 @@ def _exponentials(rows: Array) -> Array:
 TRANSFORMS: dict[Name, Transform] = {
     "log1p": Transform(np.log1p, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
     "sqrt": Transform(np.sqrt, _below_zero, "of zero or more", inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
-    "total": Transform(shares, _below_zero, "of zero or more", whole=True),
-    "cpm": Transform(lambda rows: shares(rows) * 1e6, _below_zero, "of zero or more", whole=True),
-    "unit": Transform(unit, whole=True),
+    "total": Transform(shares, _below_zero, "of zero or more", whole=True, divisors=_totals),
+    "cpm": Transform(lambda rows: shares(rows) * 1e6, _below_zero, "of zero or more", whole=True,
+                     divisors=lambda rows: _totals(rows) / 1e6),
+    "unit": Transform(unit, whole=True, divisors=lambda rows: np.sqrt(_totals(rows.multiply(rows)))),
     "presence": Transform(lambda rows: np.where(np.isnan(rows), rows, rows != 0)),
     "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", "add a small amount to all cells, or replace "
-                     "zeros by one (a pseudocount), or choose log1p or sqrt", whole=True),
+                     "zeros by one (a pseudocount), or choose log1p or sqrt", whole=True, keeps_zeros=False),
 }

@@ -1,7 +1,8 @@
 """Writes tables: CSV with 17 digits, Parquet, NPY; a block of rows at a time."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -28,9 +29,16 @@ FORMULA = re.compile(r"[=+\-@\t\r]")
 
 def write_table(table: Table, path: Path, format: str) -> None:
     """Writes a table to a file: ids, labels, then the columns (NPY: the values alone)."""
+    with writing_to(path) as stream:
+        {"csv": write_csv, "parquet": write_parquet, "npy": write_npy}[format](table, stream)
+
+
+@contextmanager
+def writing_to(path: Path) -> Iterator[BinaryIO]:
+    """A new file that is written to; raises StorageError where that fails."""
     try:
         with path.open("wb") as stream:
-            {"csv": write_csv, "parquet": write_parquet, "npy": write_npy}[format](table, stream)
+            yield stream
     except OSError as error:  # a full disk does not always carry its number
         raise StorageError("WRITE", f"writing failed: {error.strerror or error}", where=place(str(path)),
                            hint="check the space and the permissions there") from None
@@ -39,8 +47,18 @@ def write_table(table: Table, path: Path, format: str) -> None:
 def write_csv(table: Table, stream: BinaryIO) -> None:
     """Writes a table as CSV; every number has 17 digits, which read back to the same bits."""
     warn_of_formulas(table)
+    stream.write(csv_header(table))
+    write_lines(table, stream)
+
+
+def csv_header(table: Table) -> bytes:
+    """The names of the columns as a line of CSV."""
     header = map(quoted, [*noted_names(table), *table.columns])
-    stream.write((",".join(header) + "\n").encode("utf-8", "surrogateescape"))
+    return (",".join(header) + "\n").encode("utf-8", "surrogateescape")
+
+
+def write_lines(table: Table, stream: BinaryIO) -> None:
+    """Writes the rows as lines of CSV."""
     blocks = row_blocks(len(table.ids), CELLS, 1 + len(table.columns))
     for text in in_order(partial(csv_text, table), blocks):
         stream.write(text)
@@ -84,17 +102,28 @@ def quoted(text: str) -> str:
 
 def write_parquet(table: Table, stream: BinaryIO) -> None:
     """Writes a table as Parquet: ids and labels as text, columns in double precision."""
+    with parquet_writer(table, stream) as writer:
+        for rows in row_blocks(len(table.ids), GROUP):
+            write_group(writer, table, rows)
+
+
+def parquet_writer(table: Table, stream: BinaryIO) -> Any:
+    """Arrow's writer of tables with the columns of one."""
     arrow = pyarrow()
     from pyarrow import parquet
 
     names = noted_names(table)
     types = [arrow.string()] * len(names) + [arrow.float64()] * len(table.columns)
     schema = arrow.schema(list(zip([*names, *table.columns], types, strict=True)))
-    with parquet.ParquetWriter(stream, schema, write_page_checksum=True, use_dictionary=names[1:]) as writer:
-        for rows in row_blocks(len(table.ids), GROUP):
-            texts = [text_array(column[rows]).cast(arrow.string()) for column in (table.ids, *table.labels.values())]
-            numbers = [arrow.array(np.ascontiguousarray(column)) for column in table.values[rows].T]
-            writer.write_table(arrow.table([*texts, *numbers], schema=schema))
+    return parquet.ParquetWriter(stream, schema, write_page_checksum=True, use_dictionary=names[1:])
+
+
+def write_group(writer: Any, table: Table, rows: slice) -> None:
+    """Writes some rows as a row group."""
+    arrow = pyarrow()
+    texts = [text_array(column[rows]).cast(arrow.string()) for column in (table.ids, *table.labels.values())]
+    numbers = [arrow.array(np.ascontiguousarray(column)) for column in table.values[rows].T]
+    writer.write_table(arrow.table([*texts, *numbers], schema=writer.schema))
 
 
 def write_npy(table: Table, stream: BinaryIO) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union
 from pydantic import Field
 
 from mlcli.methods.base import Method
+from mlcli.methods.elsewhere import remedy
 from mlcli.methods.model import Model
 from mlcli.stages.similarities import Projector
 
@@ -49,7 +50,12 @@ else:
     AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
 
 __all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "accepting", "decoding",
-           "streaming"]
+           "remedy_for", "streaming"]
+
+
+def remedy_for(name: str) -> str:
+    """What to say to a name that no method here has: of methods of other programs, the nearest in meaning."""
+    return remedy(name, [*METHODS, *ALIASES])
 
 
 def accepting(kind: str) -> list[str]:

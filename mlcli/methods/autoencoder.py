@@ -16,8 +16,9 @@ from mlcli.methods.networks import QUICK, OfNetworks
 from mlcli.methods.ways import way
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
-from mlcli.stages.kernels.factored import Factored
+from mlcli.stages.kernels.row_factor import factor_of
 from mlcli.stages.neural.constraints import Corruption, Dense, Sparsity, Uncorrupted
+from mlcli.stages.neural.feeding import fed
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Hidden, Units, linear
 from mlcli.stages.neural.standard import Standard
@@ -42,8 +43,10 @@ class Autoencoder(OfNetworks):
     constraints: Vincent et al., 2008 (denoising); Ng, 2011 (sparse); Rifai et al., 2011 (contractive).
     """
 
+    aliases: ClassVar = ("ae",)
     ways: ClassVar = (way(), way("deep", "permutation", "rotation", "mirror", "columns", "constant column", "quick",
                                  **QUICK))
+    axis: ClassVar = "Code"
     name: Literal["autoencoder"] = "autoencoder"
     layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward.")
     activation: Hidden = option("softplus", "Activation of the hidden units.")
@@ -67,6 +70,10 @@ class Autoencoder(OfNetworks):
         """Fewer axes than rows; of a closed form, no more than columns."""
         return min(len(data.values) - 1, data.values.shape[1] if self.closed else len(data.values))
 
+    def streams(self, kind: str) -> bool:
+        """Features: batches are drawn from blocks, or the closed form follows from sums."""
+        return kind == "features"
+
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but options of training are refused where there is none, and those of hidden units likewise."""
         if self.closed:
@@ -77,7 +84,7 @@ class Autoencoder(OfNetworks):
 
     def solved(self, data: Features, compute: Compute) -> Model:
         """Coordinates are principal scores over the scale s; x̂ = μ + s V y with the principal directions V."""
-        kernel = Factored.of(data.values).with_products()
+        kernel = factor_of(data.values).with_products()
         spectrum = ForAxes.of(self.axes)(kernel, self.limit(data), compute)
         standard, total, directions = Standard.of(data.values), spectrum.solved_trace, spectrum.feature_directions()
         left = 1 - float(spectrum.solved[: directions.shape[1]].sum()) / total if total > 0 else 0.0
@@ -94,7 +101,7 @@ class Autoencoder(OfNetworks):
                                  tied=self.tied, dropout=self.dropout, contraction=self.contraction)
         standard = Standard.of(data.values)
         standard.require_variation()
-        rows = training.Rows.of(data.values, standard, self.learning, compute)
+        rows = fed(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.trained(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)

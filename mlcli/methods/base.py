@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
-from mlcli.base.inputs import Features, Given, Input, TwoViews, WeightedGraph
+from mlcli.base.inputs import Dissimilarities, Features, Given, Input, TwoViews, WeightedGraph
 from mlcli.base.options import Options
 from mlcli.base.products import Name
 from mlcli.base.stage import running
@@ -37,13 +37,18 @@ class Method(Options):
     proof: ClassVar[Literal["kernel", "weights", "spectrum", "latent", "own"]] = "own"
     missing: ClassVar[bool] = False  # whether it takes features with missing cells
     ranked_by: ClassVar[str | None] = "eigenvalues"  # what spectrum.csv holds; None: there is no spectrum
+    axis: ClassVar[str] = "Axis"  # what the field calls an axis, before its number
     decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # that may say how many axes, best first
     # which linear-Gaussian model the columns may be rows of: with equal noise in all, or noise of its own in each
     columns_model: ClassVar[Literal["none", "equal noise", "own noise"]] = "none"
     scaleless: ClassVar[bool] = False  # whether coordinates have no scale, and eigenvalues are not variances
+    loaded: ClassVar[bool] = True  # whether each column has loadings on the axes; of a chain its kernel says so
+    shares: ClassVar[bool] = True  # whether an eigenvalue over the trace is a share of variance
     isometric: ClassVar[bool] = False  # whether all axes together keep the distances of features
+    # whether rows may be drawn again, as their order says nothing, of a method with neither a chain nor such a model
+    redrawn: ClassVar[bool] = False
     ways: ClassVar[tuple[Way, ...]] = (way(),)  # that compute something else
     baseline: ClassVar[bool] = False  # whether it is linear: what others have to beat in `mlcli explore`
     digits: ClassVar[float] = 1e-9  # relative difference of coordinates between runs that are the same by a law
@@ -78,6 +83,17 @@ class Method(Options):
         return under(self.distance, data)
 
     @property
+    def free_scale(self) -> bool:
+        """Whether distances of coordinates are of no size that those of the data could have."""
+        return self.scaleless or self.powers.coordinates == 0
+
+    def axis_names(self, proportions: Sequence[float | None], count: int) -> list[str]:
+        """What figures write beside so many axes: the field's word, the number, and the share of variance if known."""
+        known = [*(proportions if self.shares and not self.scaleless else ()), *[None] * count]
+        return [f"{self.axis} {place}" + ("" if share is None else f" ({share:.1%})")
+                for place, share in enumerate(known[:count], start=1)]
+
+    @property
     def distance(self) -> Metric:
         """The metric that features are compared by: Euclidean where there is no choice."""
         return getattr(self, "metric", EUCLIDEAN)
@@ -96,7 +112,7 @@ class Method(Options):
                               hint="choose another method, or give the data in another form")
         if missing == "model" and not self.missing:
             raise ConfigError("NO-MODEL", f"{self.name} has no model of missing cells", where="prepare.missing",
-                              hint="ppca and lgssm have one; or choose error, drop or mean")
+                              hint="ppca, fa and lgssm have one; or choose error, drop or mean")
 
     def require(self, data: Input) -> None:
         """Raises ConfigError where the data lacks what the method needs, or has a view it has no use for."""
@@ -116,6 +132,10 @@ class Method(Options):
         """This method with the count of axes that were kept in the end; a share of variance stays a share."""
         if not isinstance(self.axes_options.components, int) or self.axes_options.components == count:
             return self
+        return self.with_axes(count)
+
+    def with_axes(self, count: int) -> Self:
+        """This method with so many axes, whatever said before how many."""
         return self.replace(**{self.axes_section(): self.axes_options.replace(components=count)})
 
     @classmethod
@@ -142,10 +162,27 @@ class Method(Options):
                                   where=where,
                                   hint=f"it makes {' and '.join(made)}" if made else "leave it out")
 
+    def resampling(self, kind: str) -> Literal["bootstrap", "subsample"] | None:
+        """How rows are drawn again to see how stable a result is: all of them with repetition, or some of them without,
+        of a neighbor graph, in which repeated rows would be neighbors. None where they cannot be.
+        """
+        chain = self.chain(kind)
+        free = chain is not None or self.columns_model != "none" or self.redrawn
+        if kind not in (Features.kind, Dissimilarities.kind) or not free:
+            return None
+        return "bootstrap" if chain is None or chain.graph is None else "subsample"
+
     def leads_back(self, kind: str) -> bool:
         """Whether coordinates of such an input are known to lead back to features, with these options."""
         chain = self.chain(kind)
         return self.decodes is not None and kind == Features.kind and (chain is None or chain.linear)
+
+    def require_loadings(self, kind: str, where: str) -> None:
+        """Raises ConfigError where something was chosen that needs loadings of the columns and there are none."""
+        chain = self.chain(kind)
+        if kind != Features.kind or not (self.loaded if chain is None else chain.by_columns):
+            raise ConfigError("NO-LOADINGS", f"{self.name} has no loadings of columns here", where=where,
+                              hint="leave it out, or choose a linear method of features, as pca, fa or lda")
 
     def require_decoder(self, kind: str, where: str) -> None:
         """Raises ConfigError where something was chosen that needs a way back to features and there is none."""
@@ -211,7 +248,7 @@ class Method(Options):
         chain = self.chain(data.kind)
         if chain is None or data.points is None or (chain.kernel.by_columns and chain.centering != "double"):
             return 0.0
-        return float(data.points.nbytes) * (self.landmark_count(data) or len(data.values)) / max(len(data.values), 1)
+        return 8.0 * data.points.size * (self.landmark_count(data) or len(data.values)) / max(len(data.values), 1)
 
     def powers_of(self, data: Input) -> Powers:
         """The powers of the data's unit that coordinates and spectrum carry, where the options decide on them."""

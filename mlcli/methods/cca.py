@@ -1,6 +1,6 @@
 """Canonical correlation analysis."""
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -34,6 +34,8 @@ class CCA(OfTwoViews):
     correlations of one whatever the data. Source: Hotelling, 1936; Björck and Golub, 1973.
     """
 
+    aliases: ClassVar = ("canonical-correlation",)
+    axis: ClassVar = "CCA"
     name: Literal["cca"] = "cca"
     axes: Axes = Axes()
 

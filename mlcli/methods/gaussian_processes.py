@@ -22,7 +22,9 @@ class OfProcesses(Method):
     missing: ClassVar = True
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "relevances of the axes"
+    shares: ClassVar = False
     rules: ClassVar = ()
+    loaded: ClassVar = False
     digits: ClassVar = 1e-6
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         start: Start
@@ -41,7 +43,7 @@ class OfProcesses(Method):
     def starts(self, data: Features, compute: Compute) -> list[Array]:
         """The coordinates (n x p each) from which iterations begin."""
         return [first(standardized(points), self.axes.kept(points.shape[1]))
-                for points in self.start.points(data, compute, self.axes.components)]
+                for points in self.start.points(data, compute, self.axes.count)]
 
 
 def require_distinct(terms: Sequence[str], where: str) -> None:

@@ -62,9 +62,11 @@ class GPDM(OfProcesses):
     Fua, "3D people tracking with Gaussian process dynamical models", 2006 (balanced).
     """
 
+    aliases: ClassVar = ("gp-dm",)
     ways: ClassVar = (
         way("", "permutation", "twins", "alone", minimize={"limit": 12}),
         way("second order", "permutation", "twins", "alone", dynamics={"order": 2}, minimize={"limit": 12}, forecast=3))
+    axis: ClassVar = "Latent"
     name: Literal["gpdm"] = "gpdm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
         ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
@@ -95,7 +97,7 @@ class GPDM(OfProcesses):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The start, and the minimization with two matrices of all rows."""
         rows = len(data.values)
-        return [*self.start.steps(data, compute, self.axes.components),
+        return [*self.start.steps(data, compute, self.axes.count),
                 repeated("iterate", f"L-BFGS on two {rows} x {rows} covariances", exact_seconds(rows) * 2,
                          8.0 * 2 * SQUARES * rows**2, usual=USUAL, most=self.minimize.limit, square=True,
                          needs=OPTIMIZE, remedy="fit fewer rows")]

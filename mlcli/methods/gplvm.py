@@ -67,6 +67,7 @@ class GPLVM(OfProcesses):
     Titsias and Lawrence, "Bayesian Gaussian process latent variable model", 2010.
     """
 
+    aliases: ClassVar = ("gp-lvm",)
     ways: ClassVar = (
         way("", "twins", minimize={"limit": 12}), way("sparse", inference={"name": "sparse", "inducing": 6},
                                                      minimize={"limit": 6}),
@@ -74,6 +75,7 @@ class GPLVM(OfProcesses):
         way("smooth", constraint={"name": "kernel"}, minimize={"limit": 12}),
         way("network", constraint={"name": "mlp", "hidden": 4}, minimize={"limit": 12}),
         way("ard", kernel=["rbf-ard", "bias"], minimize={"limit": 6}))
+    axis: ClassVar = "Latent"
     name: Literal["gplvm"] = "gplvm"
     kernel: Annotated[tuple[Name, ...], Strict(False)] = option(
         ("rbf", "bias"), "Terms of the kernel, which are added; white noise comes to them.", min_length=1)
@@ -108,7 +110,7 @@ class GPLVM(OfProcesses):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The start, and the minimization."""
-        axes = self.axes.components
+        axes = self.axes.count
         return [*self.start.steps(data, compute, axes), *self.constraint.steps(data.values.shape, compute),
                 self.inference.step(len(data.values), axes, self.minimize.limit)]
 

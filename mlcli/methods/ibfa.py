@@ -35,7 +35,9 @@ class IBFA(OfTwoViews):
     1979; Bach and Jordan, "A probabilistic interpretation of canonical correlation analysis", 2005.
     """
 
+    aliases: ClassVar = ("inter-battery",)
     ways: ClassVar = (way(), way("first", given="first"))
+    axis: ClassVar = "Factor"
     name: Literal["ibfa"] = "ibfa"
     given: Literal["both", "first"] = option("both", "Views that coordinates are posterior means of.")
     axes: Axes = Axes()

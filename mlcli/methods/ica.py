@@ -42,8 +42,11 @@ class ICA(Method):
     accepts: ClassVar = (Features,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = None
+    aliases: ClassVar = ("fastica",)
     rules: ClassVar = ()
     ways: ClassVar = (way(), way("deflation", "quick", algorithm="deflation", contrast="cube"))
+    redrawn: ClassVar = True
+    axis: ClassVar = "IC"
     name: Literal["ica"] = "ica"
     algorithm: Order = option("symmetric", "All directions at once (symmetric), or one after the other (deflation).")
     contrast: Contrast = option("logcosh", "The function G that distinguishes Gaussian from other values.")
@@ -56,7 +59,7 @@ class ICA(Method):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The singular values, and some dozens of passes over the white points."""
-        rows, count = len(data.values), self.axes.components
+        rows, count = len(data.values), self.axes.count
         return [singular_step("whitening", data.values.shape, compute.thread_count(), WHITE),
                 repeated("iterate", "FastICA", seconds_of(rows, count), 8.0 * 6 * rows * count, usual=USUAL,
                          most=self.iterate.limit)]

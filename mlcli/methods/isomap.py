@@ -28,7 +28,7 @@ class Isomap(Method):
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
     proof: ClassVar = "kernel"
     decodes: ClassVar = None
-    rules: ClassVar = ("residual_variance", "two_nn", "broken_stick")
+    rules: ClassVar = ("residual_variance", "two_nn", "broken_stick", "elbow")
     isometric: ClassVar = True
     ways: ClassVar = (
         way("", neighbors={"count": 9}), way("landmarks", "permutation", neighbors={"count": 9}, landmarks=30),
@@ -36,6 +36,7 @@ class Isomap(Method):
         way("mutual", neighbors={"count": 20, "pieces": "connect"}, graph="mutual"),
         way("streamed", "whole", "quick", neighbors={"count": 9}, paths={"store": "streamed", "precision": "float64"},
             eigensolve={"tolerance": 1e-12}), way("cityblock", "rotation", metric="cityblock"))
+    axis: ClassVar = "Isomap"
     name: Literal["isomap"] = "isomap"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()

@@ -3,7 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 from mlcli.base.inputs import Features, Input, Similarities
-from mlcli.base.options import option
+from mlcli.base.options import option, option_of
 from mlcli.errors import ConfigError
 from mlcli.methods.base import Method
 from mlcli.methods.model import Powers
@@ -23,22 +23,29 @@ class KernelPCA(Method):
     beyond: too large a rate makes all points equally different, too small a one gives PCA again. Its default is one
     over the median squared distance of all pairs, those of equal points left out. The laplacian kernel, exp(-r d),
     falls more slowly, and is always held in memory. A given matrix (`input.kind: kernel`) is used as it is. Kernel rows
-    of new points are centered as the training rows were. Source: Schölkopf, Smola and Müller, "Nonlinear component
-    analysis as a kernel eigenvalue problem", 1998.
+    of new points are centered as the training rows were. With landmarks the eigenproblem is that of a sample of m rows,
+    drawn with the seed, and every row x is placed by its centered kernel row k(x) to them: y = k(x) V / √λ (Nyström's
+    formula), exact for m = n; a default rate follows from the landmarks. Source: Schölkopf, Smola and Müller,
+    "Nonlinear component analysis as a kernel eigenvalue problem", 1998; Williams and Seeger, "Using the Nyström method
+    to speed up kernel machines", 2001.
     """
 
     accepts: ClassVar = (Features, Similarities)
     proof: ClassVar = "kernel"
     decodes: ClassVar = "linear kernel"
+    aliases: ClassVar = ("kernel-pca",)
     rules: ClassVar = ("broken_stick", "elbow")
     ways: ClassVar = (
         way(), way("gaussian", kernel={"name": "gaussian", "rate": 0.05}), way("linear", kernel={"name": "linear"}),
         way("laplacian", kernel={"name": "laplacian"}),
         way("polynomial", "shift", kernel={"name": "polynomial", "degree": 2, "gamma": 0.1}),
-        way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"))
+        way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"),
+        way("landmarks", "permutation", landmarks=30))
+    axis: ClassVar = "Kernel PC"
     name: Literal["kpca"] = "kpca"
     metric: AnyMetric = EUCLIDEAN
     kernel: KernelFunction = option(Gaussian(), "The kernel function; each has its own parameters.")
+    landmarks: int | None = option_of(Stages, "landmarks")
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
@@ -46,16 +53,24 @@ class KernelPCA(Method):
         """Gaussian kernels of several widths; a given kernel as it is."""
         return once() if seen.kind == Similarities.kind else by_width(seen)
 
+    def streams(self, kind: str) -> bool:
+        """Features, where landmarks carry the fit: all others are placed by one pass."""
+        return kind == "features" and self.landmarks is not None and self.metric.plain
+
     def chain(self, kind: str = "features") -> Stages:
         """A function of two points, or the kernel that is given, centered."""
         kernel: Any = Given() if kind == "kernel" else {"linear": Products()}.get(self.kernel.name, self.kernel)
-        return Stages(metric=self.metric, kernel=kernel, eigensolve=self.eigensolve)
+        return Stages(metric=self.metric, kernel=kernel, landmarks=self.landmarks, eigensolve=self.eigensolve)
 
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """Nothing depends on the data; but some choices have no use beside others."""
         if not (self.distance.plain or self.kernel.bent):
             raise ConfigError("KERNEL-METRIC", f"the {self.kernel.name} kernel is no function of a metric's distances",
                               where="method.metric", hint="leave it out, or choose kernel gaussian or laplacian")
+        if self.landmarks is not None and (isinstance(data, Similarities) or not self.kernel.bent):
+            what = "given kernel" if isinstance(data, Similarities) else f"{self.kernel.name} kernel"
+            raise ConfigError("LANDMARKS", f"the {what} is not made of distances to some of the points",
+                              where="method.landmarks", hint="leave it out, or choose kernel gaussian or laplacian")
         if isinstance(data, Similarities) and self.kernel != Gaussian():
             raise ConfigError("KERNEL", "a kernel function was chosen and the kernel is given", where="method.kernel",
                               hint="leave the kernel's options out")

@@ -38,7 +38,7 @@ class Laplacian(Method):
 
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph, AffinityGraph)
     decodes: ClassVar = None
-    aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps")
+    aliases: ClassVar = ("spectral-embedding", "laplacian-eigenmaps", "eigenmaps")
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
     digits: ClassVar = 1e-7  # the smallest costs have few correct digits
@@ -47,6 +47,7 @@ class Laplacian(Method):
                                                                                   neighbors={"count": 13}),
                       way("krylov", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
                       way("canberra", "rotation", "shift", neighbors={"count": 13}, metric="canberra"))
+    axis: ClassVar = "Laplacian"
     name: Literal["laplacian"] = "laplacian"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()

@@ -13,10 +13,9 @@ from mlcli.methods.base import Method
 from mlcli.methods.identities.second_moments import separated
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.stages.algebra.centering import Centering
-from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.eigen.axes import Axes, first
 from mlcli.stages.eigen.spectrum import Spectrum
-from mlcli.stages.linear.discriminant import classes_of, discriminants
+from mlcli.stages.linear.discriminant import classes_of, discriminant_steps, discriminants, scored
 from mlcli.stages.similarities import Columns, Projector
 
 
@@ -39,7 +38,10 @@ class LDA(Method):
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "ratios of variance between classes to that within"
     decodes: ClassVar = None
+    aliases: ClassVar = ("linear-discriminant-analysis", "discriminant-analysis")
     rules: ClassVar = ()
+    redrawn: ClassVar = True
+    axis: ClassVar = "LDA"
     name: Literal["lda"] = "lda"
     axes: Axes = Axes()
 
@@ -47,21 +49,24 @@ class LDA(Method):
         """The smaller of d and one less than there are classes."""
         return min(data.values.shape[1], len(set(data.labels)) - 1) if isinstance(data, Labeled) else 1
 
+    def streams(self, kind: str) -> bool:
+        """Features, by passes over them."""
+        return kind == "features"
+
     def steps(self, data: Labeled, compute: Compute, share: float | None) -> list[Step]:
         """The singular values of the deviations from the classes' means."""
-        return [singular_step("discriminants", data.values.shape, compute.thread_count(), copies=5.0)]
+        return discriminant_steps(data.values, self.axes.count, compute.thread_count())
 
     def solve(self, data: Labeled, compute: Compute) -> Model:
         """y = Sᵀ (x - mean) with Sᵀ W S = I and Sᵀ B S diagonal, W and B the covariance within and between."""
         names, classes = classes_of(data.labels, data.ids)
         found = discriminants(data.values, classes)
-        scores = found.scores(data.values)
-        errors = int(np.sum(found.assigned(scores) != classes))
         count = self.axes.kept(len(found.ratios))
-        signs = leading_signs(first(scores, count))
+        scores, errors = scored(found, data.values, classes, count)
+        signs = leading_signs(scores)
         scaling = first(found.scaling, count) * signs
         sizes = dict(zip(names, np.bincount(classes).tolist(), strict=True))
-        return Model(embedding=first(scores, count) * signs,
+        return Model(embedding=scores * signs,
                      spectrum=Spectrum.given(found.ratios, float(found.ratios.sum()), complete=True),
                      projector=Projector(Columns(), Centering(found.mean, across=False), scaling),
                      fit={"classes": sizes, "resubstitution_errors": errors},

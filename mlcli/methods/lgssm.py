@@ -46,9 +46,11 @@ class LGSSM(Method):
     missing: ClassVar = True
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "variances carried by the states"
+    aliases: ClassVar = ("state-space", "kalman", "lds")
     rules: ClassVar = ()
     digits: ClassVar = 1e-5  # EM stops where the likelihood is flat, and a state is the root of that
     ways: ClassVar = (way("", "permutation", "rotation", "alone", "twins", "quick", iterate={"tolerance": 1e-11}),)
+    axis: ClassVar = "State"
     name: Literal["lgssm"] = "lgssm"
     floor: float = option(1e-4, "Lower bound of a column's noise, as a share of its variance.", gt=0, lt=1)
     iterate: Iterate = Iterate()
@@ -60,7 +62,7 @@ class LGSSM(Method):
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """Passes of the smoother."""
-        rows, size = len(data.values), self.axes.components
+        rows, size = len(data.values), self.axes.count
         return [repeated("iterate", "EM", seconds_of(rows, size), 8.0 * 8 * rows * size**2, usual=USUAL,
                          most=self.iterate.limit, needs=LINEAR)]
 

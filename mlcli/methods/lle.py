@@ -35,6 +35,7 @@ class LLE(Method):
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     proof: ClassVar = "weights"
     decodes: ClassVar = None
+    aliases: ClassVar = ("locally-linear-embedding",)
     rules: ClassVar = ("two_nn", "maximum_likelihood")
     scaleless: ClassVar = True
     digits: ClassVar = 1e-5  # gaps of M⁺ are small relative to rounding in the weights
@@ -42,6 +43,7 @@ class LLE(Method):
                       way("krylov", "twins", "whole", "share", neighbors={"count": 9}, eigensolve={"solver": "krylov"}),
                       way("cityblock", "twins", "rotation", neighbors={"count": 9}, metric="cityblock"),
                       way("cosine", "twins", "shift", neighbors={"count": 9}, metric="cosine"))
+    axis: ClassVar = "LLE"
     name: Literal["lle"] = "lle"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()

@@ -28,13 +28,14 @@ class MDS(Method):
     baseline: ClassVar = True
     proof: ClassVar = "kernel"
     decodes: ClassVar = "features, Euclidean, no correction"
-    aliases: ClassVar = ("pcoa", "cmdscale")
+    aliases: ClassVar = ("pcoa", "cmdscale", "classical-mds", "principal-coordinates")
     rules: ClassVar = ("broken_stick", "residual_variance", "elbow")
     isometric: ClassVar = True
     ways: ClassVar = (way(), way("lingoes", correction="lingoes"), way("landmarks", "permutation", landmarks=30),
                       way("krylov", "whole", eigensolve={"solver": "krylov"}),
                       way("cityblock", "rotation", metric="cityblock"), way("cosine", "shift", metric="cosine"),
                       way("landmarks of minkowski", "permutation", "rotation", metric="minkowski", landmarks=30))
+    axis: ClassVar = "PCo"
     name: Literal["mds"] = "mds"
     metric: AnyMetric = EUCLIDEAN
     correction: Literal["none", "lingoes", "cailliez"] = option(
@@ -48,8 +49,9 @@ class MDS(Method):
         return Trials(reason="of Euclidean distances it is pca") if seen.euclidean else once()
 
     def streams(self, kind: str) -> bool:
-        """Dissimilarities, whose kernel is then only applied."""
-        return kind == "dissimilarities" and self.correction == "none" and self.landmarks is None
+        """Dissimilarities, whose kernel is then only applied; features, where landmarks carry the fit."""
+        carried = self.landmarks is not None and self.metric.plain if kind == "features" else self.landmarks is None
+        return kind in ("dissimilarities", "features") and self.correction == "none" and carried
 
     def chain(self, kind: str = "features") -> Stages:
         """Distances, -δ²/2, centered."""

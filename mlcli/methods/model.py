@@ -8,9 +8,10 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.inputs import Features, Given
+from mlcli.base.inputs import Covariance, Features, Given
 from mlcli.base.products import Products
 from mlcli.base.quantity import Quantity, plain_figures
+from mlcli.base.rows import rows_of
 from mlcli.base.scaling import Unit, largest_of
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices, RowsOf
@@ -45,6 +46,12 @@ class Loadings:
         """Without units, where the data's columns are measured in its own."""
         return replace(self, values=data.plain_rows(self.values, self.power), power=0)
 
+    @property
+    def directions(self) -> "Loadings":
+        """Each axis as a direction of length one, or zero where it is."""
+        lengths = np.linalg.norm(self.values, axis=0)
+        return replace(self, values=self.values / np.where(lengths > 0, lengths, 1.0), power=0)
+
 
 @frozen
 class Model:
@@ -74,6 +81,17 @@ class Model:
             spectrum.feature_directions() * np.sqrt(spectrum.kept / spectrum.divisor), data.columns)
         return cls(**{part.name: getattr(fit, part.name) for part in fields(fit)}, loadings=loadings)
 
+    @classmethod
+    def of_covariance(cls, spectrum: Spectrum, data: Covariance) -> "Model":
+        """The principal axes of a covariance: loadings, and no points."""
+        return cls(embedding=np.zeros((0, len(spectrum.kept))), spectrum=spectrum,
+                   fit={"variances": Quantity(np.diag(data.values), 2, names=data.columns)},
+                   loadings=Loadings(spectrum.coordinates(), data.columns))
+
+    def with_directions(self) -> "Model":
+        """The same with loadings of length one."""
+        return replace(self, loadings=self.loadings and self.loadings.directions)
+
     def project(self, new: Array) -> Array:
         """Coordinates (m x p) of new points; raises ConfigError where the method cannot place them."""
         return existing(self.projector).project(new)
@@ -84,7 +102,8 @@ class Model:
 
     def rounding(self, data: Features) -> float:
         """The errors of coordinates where there is a projector."""
-        return existing(self.projector).rounding(data.values)
+        rows = rows_of(data.values)
+        return existing(self.projector).rounding(data.values if rows is None else rows.reach[None, :])
 
     def space(self, compute: Compute) -> Space | None:
         """Where distances are the ones that the axes are to keep, where that is not the input's space."""

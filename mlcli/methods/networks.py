@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
+from mlcli.base.rows import rows_of
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.methods.base import Method
 from mlcli.methods.model import Loadings, Model, Powers
 from mlcli.stages.eigen.eigensolve import ForAxes
+from mlcli.stages.kernels.row_factor import row_steps
 from mlcli.stages.kernels.sides import side_steps
 from mlcli.stages.neural.costs import network_steps
+from mlcli.stages.neural.feeding import feeding_memory
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Network, Units
 from mlcli.stages.neural.standard import Standard
@@ -30,6 +33,7 @@ class OfNetworks(Method):
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = None
     rules: ClassVar = ()
+    loaded: ClassVar = False
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         layers: Units
         learning: Learning
@@ -55,12 +59,16 @@ class OfNetworks(Method):
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The eigenproblem of the smaller side, or epochs."""
         shape, threads = data.values.shape, compute.thread_count()
-        return (side_steps(data.values, "auto", ForAxes.of(self.axes), threads) if self.closed
-                else network_steps(shape, self.sizes(data), self.learning, threads))
+        if self.closed:
+            rows = rows_of(data.values)
+            return (side_steps(data.values, "auto", ForAxes.of(self.axes), threads) if rows is None
+                    else row_steps(rows, ForAxes.of(self.axes), threads))
+        return network_steps(shape, self.sizes(data), self.learning, threads,
+                             feeding_memory(data.values, self.learning, threads))
 
     def sizes(self, data: Features) -> list[int]:
         """The units of the encoder, columns and coordinates included."""
-        return [data.values.shape[1], *self.layers, self.axes.components]
+        return [data.values.shape[1], *self.layers, self.axes.count]
 
     def solve(self, data: Features, compute: Compute) -> Model:
         """The closed form, or the weights that training ended with."""

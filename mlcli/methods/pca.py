@@ -2,14 +2,12 @@
 
 from typing import Any, ClassVar, Literal
 
-import numpy as np
-
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Covariance, Features, Input
 from mlcli.base.options import option, option_of
 from mlcli.base.steps import Step
 from mlcli.methods.base import Method
-from mlcli.methods.model import Loadings, Model
+from mlcli.methods.model import Model
 from mlcli.methods.trials import Seen, Trials, once
 from mlcli.methods.ways import way
 from mlcli.stages.algebra.centering import uncentered
@@ -29,23 +27,27 @@ class PCA(Method):
     is lost by keeping p axes is the sum of the eigenvalues left out.
 
     Use it first, always: it is fast, has one answer, and shows what a curved method must beat. It fails where the
-    points lie on a curved surface. Of a covariance (`input.kind: covariance`) there are `loadings.csv`, directions
-    times the roots of their eigenvalues, and no embedding. Source: Pearson, 1901; Hotelling, 1933; Jolliffe,
-    "Principal component analysis", 2002.
+    points lie on a curved surface. `loadings.csv` holds directions times the roots of their eigenvalues, or the
+    directions (`loadings: unit`); of a covariance (`input.kind: covariance`) there is no embedding beside it. Source:
+    Pearson, 1901; Hotelling, 1933; Jolliffe, "Principal component analysis", 2002.
     """
 
     accepts: ClassVar = (Features, Covariance)
     baseline: ClassVar = True
     proof: ClassVar = "kernel"
     unscaled: ClassVar = 100  # variances up to 2**200 times n, whose squares are far from the end of the range
-    rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick")
+    aliases: ClassVar = ("principal-components", "prcomp", "princomp")
+    rules: ClassVar = ("parallel_analysis", "velicer_map", "broken_stick", "elbow")
     columns_model: ClassVar = "equal noise"
     isometric: ClassVar = True
     ways: ClassVar = (way(), way("covariance", route="covariance", divisor="n-1"), way("dual", route="dual"),
                       way("svd", route="svd"), way("power", "whole", route="power"))
+    axis: ClassVar = "PC"
     name: Literal["pca"] = "pca"
     route: Route = option_of(Products, "route")
     divisor: Literal["n", "n-1"] = option("n", "Divisor of the covariance.")
+    loadings: Literal["scaled", "unit"] = option("scaled", "Loadings: directions times the roots of their eigenvalues, "
+                                                 "or directions (unit), which make coordinates of centered columns.")
     eigensolve: Eigensolve = Eigensolve()
 
     @classmethod
@@ -73,17 +75,17 @@ class PCA(Method):
 
     def steps(self, data: Features | Covariance, compute: Compute, share: float | None) -> list[Step]:
         """One product and the eigenproblem of a side; of a covariance, only that."""
-        if isinstance(data, Covariance):
-            return [self.eigensolve.step(len(data.values), compute.thread_count(), float(data.values.nbytes))]
-        return super().steps(data, compute, share)
+        return ([self.eigensolve.step(len(data.values), compute.thread_count(), float(data.values.nbytes))]
+                if isinstance(data, Covariance) else super().steps(data, compute, share))
 
     def solve(self, data: Features | Covariance, compute: Compute) -> Model:
         """X = U Σ Vᵀ, centered; scores are V √λ, directions U."""
-        if isinstance(data, Covariance):
-            spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
-            return Model(embedding=np.zeros((0, len(spectrum.kept))), spectrum=spectrum,
-                         loadings=Loadings(spectrum.coordinates(), data.columns))
-        return super().solve(data, compute)
+        found = self._of_covariance(data, compute) if isinstance(data, Covariance) else super().solve(data, compute)
+        return found if self.loadings == "scaled" else found.with_directions()
+
+    def _of_covariance(self, data: Covariance, compute: Compute) -> Model:
+        spectrum = self.eigensolve(Dense(data.values, uncentered(len(data.values))), self.limit(data), compute)
+        return Model.of_covariance(spectrum, data)
 
     def chain(self, kind: str = "features") -> Stages | None:
         """Inner products of centered columns; of a covariance there is none."""

@@ -38,10 +38,12 @@ class PPCA(Method):
     proof: ClassVar = "latent"
     powers: ClassVar = Powers(coordinates=0, spectrum=2)
     ranked_by: ClassVar = "eigenvalues of the covariance"
+    aliases: ClassVar = ("probabilistic-pca",)
     rules: ClassVar = ("minka_evidence", "ppca_bic", "parallel_analysis", "velicer_map")
     columns_model: ClassVar = "equal noise"
     ways: ClassVar = (way("", "constant column"), way("em", "constant column", "share", "quick", solver="em",
                                                       iterate={"tolerance": 1e-12}))
+    axis: ClassVar = "PC"
     name: Literal["ppca"] = "ppca"
     solver: Literal["auto", "closed", "em"] = option(
         "auto", "In closed form, by expectation and maximization (em), or em where cells are missing (auto).")

@@ -33,12 +33,13 @@ class SDE(Method):
     accepts: ClassVar = (Features, Dissimilarities, LengthGraph)
     proof: ClassVar = "spectrum"
     decodes: ClassVar = None
-    aliases: ClassVar = ("mvu",)
+    aliases: ClassVar = ("mvu", "maximum-variance-unfolding")
     ways: ClassVar = (
         way("", "quick", neighbors={"count": 6}),
         way("at most", "quick", neighbors={"count": 6}, constraints="at_most"),
         way("cityblock", "quick", "rotation", neighbors={"count": 6}, metric="cityblock", constraints="at_most"),
         way("basis", "quick", neighbors={"count": 6}, basis=12))
+    axis: ClassVar = "SDE"
     name: Literal["sde"] = "sde"
     metric: AnyMetric = EUCLIDEAN
     neighbors: Neighbors = Neighbors()

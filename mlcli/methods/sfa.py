@@ -39,9 +39,12 @@ class SFA(Method):
     accepts: ClassVar = (Features,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "slownesses, the smallest first"
+    shares: ClassVar = False
     decodes: ClassVar = "degree 1"
+    aliases: ClassVar = ("slow-feature-analysis",)
     rules: ClassVar = ()
     ways: ClassVar = (way("", "permutation", "descending"), way("quadratic", "permutation", "descending", degree=2))
+    axis: ClassVar = "SFA"
     name: Literal["sfa"] = "sfa"
     degree: Literal[1, 2] = option(1, "Degree of the features in the columns: linear (1) or quadratic (2).")
     axes: Axes = Axes()

@@ -18,7 +18,9 @@ class OfTwoViews(Method):
     accepts: ClassVar = (TwoViews,)
     powers: ClassVar = Powers(coordinates=0, spectrum=0)
     ranked_by: ClassVar = "canonical correlations"
+    shares: ClassVar = False
     rules: ClassVar = ()
+    redrawn: ClassVar = True
 
     def limit(self, data: Input) -> int:
         """The smaller of n - 1 and the columns of the smaller view."""

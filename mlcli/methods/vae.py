@@ -18,6 +18,7 @@ from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.eigen.eigensolve import ForAxes
 from mlcli.stages.latent.probabilistic import in_closed_form
 from mlcli.stages.neural.bound import Variational
+from mlcli.stages.neural.feeding import fed
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import GaussianLikelihood, Likelihood
 from mlcli.stages.neural.network import Hidden, Layer, Network, Units
@@ -46,8 +47,10 @@ class VAE(OfNetworks):
     """
 
     unscaled: ClassVar = 100  # so that what lies between 0 and 1 is found there
+    aliases: ClassVar = ("variational-autoencoder",)
     ways: ClassVar = (way("", "constant column"), way("deep", "permutation", "rotation", "mirror", "columns",
                                                       "constant column", "quick", **QUICK))
+    axis: ClassVar = "Latent"
     name: Literal["vae"] = "vae"
     layers: Units = option((), "Hidden units of the encoder, layer by layer, from the columns inward; the decoder has "
                            "them in reverse.")
@@ -99,7 +102,7 @@ class VAE(OfNetworks):
 
         standard = self.likelihood.standard(data)
         objective = Evidence(self.activation, self.likelihood, self.beta, self.likelihood.level(standard))
-        rows = training.Rows.of(data.values, standard, self.learning, compute)
+        rows = fed(data.values, standard, self.learning, compute)
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.trained(objective, rows, start, self.learning)
         networks, level = objective.networks(found.weights), float(objective.noise(found.weights))

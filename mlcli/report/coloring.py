@@ -1,19 +1,24 @@
 """Colors from a label column: groups for names, a scale for numbers."""
 
 import math
+import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import Any
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.report.drawing import Bar, Dots, Line, Mark, Text
-from mlcli.report.palette import CLASSES, STEPS
+from mlcli.report.palette import STEPS
 from mlcli.report.text import shortened
 
 SHAPES = ("circle", "square", "triangle", "diamond")
-MOST = len(CLASSES)
+COLORS = 6  # that differ for everyone; beyond, they come again in other shapes
+MOST = COLORS * len(SHAPES)  # groups that are told apart
+FEW = 13  # different numbers up to which they are groups
 ABSENT = {"", "na", "nan", "null", "none", "n/a"}
 ROW = 19  # pixels between two names of a legend
 
@@ -83,9 +88,9 @@ class Range(Coloring):
 def coloring(name: str, texts: Sequence[str]) -> Coloring:
     """The colors of a label column: a scale for more than a dozen different numbers, groups otherwise."""
     numbers = numbers_of(texts)
-    if numbers is not None and len(set(numbers)) > MOST + 1:
+    if numbers is not None and len(set(numbers)) > FEW:
         return _scaled(name, np.array(numbers))
-    return _grouped(name, texts, numeric=numbers is not None)
+    return _grouped(name, texts, order=_natural if numbers is None else _order)
 
 
 def plain(count: int) -> Coloring:
@@ -120,14 +125,13 @@ def _scaled(name: str, values: AnyArray) -> Range:
     return Range(name, np.where(absent, STEPS, steps), kinds, ("circle",) * len(kinds), low, high, int(absent.sum()))
 
 
-def _grouped(name: str, texts: Sequence[str], *, numeric: bool) -> Groups:
+def _grouped(name: str, texts: Sequence[str], *, order: Callable[[str], Any]) -> Groups:
     counts = Counter(texts)
-    names = [text for text, _ in counts.most_common(MOST)] if len(counts) > MOST else list(counts)
-    if numeric:
-        names.sort(key=_order)
+    names = sorted((text for text, _ in counts.most_common(MOST)), key=order)
     place = {text: i for i, text in enumerate(names)}
     of = np.fromiter((place.get(text, len(names)) for text in texts), dtype=np.int64, count=len(texts))
-    kinds, shapes = [f"c{i}" for i in range(len(names))], [SHAPES[i % len(SHAPES)] for i in range(len(names))]
+    kinds = [f"c{i % COLORS}" for i in range(len(names))]
+    shapes = [SHAPES[(i % COLORS - i // COLORS) % len(SHAPES)] for i in range(len(names))]
     shown, sizes = [text if text.strip() else "(empty)" for text in names], [counts[text] for text in names]
     if len(counts) > len(names):
         kinds, shapes = [*kinds, "other"], [*shapes, "circle"]
@@ -139,3 +143,8 @@ def _order(text: str) -> float:
     """Numbers in their order, what is absent last."""
     return math.inf if text.strip().lower() in ABSENT else float(text)
 
+
+def _natural(text: str) -> list[tuple[str, int]]:
+    """Words by their letters, numbers in them by their size: site 2 before site 10."""
+    parts = re.split(r"([0-9]{1,18})", text)
+    return [(word.casefold(), int(digits or 0)) for word, digits in zip_longest(parts[::2], parts[1::2])]

@@ -10,6 +10,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
 from mlcli.config.run_config import RunConfig
 from mlcli.report.decoder.decoded import Decoded
+from mlcli.report.images.thumbnails import Thumbnails
 from mlcli.report.scree import Eigenvalues
 
 
@@ -53,6 +54,9 @@ class Contents:
     trace: Rows | None = None
     loadings: Rows | None = None
     decoded: Decoded | None = None
+    thumbnails: Thumbnails | None = None
+    stability: Mapping[str, Any] | None = None
+    moves: Rows | None = None  # of the points, in fits to rows drawn again
     edges: Indices | None = None  # of the neighbor graph, by the places of rows (m x 2), where they are drawn
 
     @property
@@ -62,14 +66,45 @@ class Contents:
             return None
         values, summary = self.spectrum.numbers("eigenvalue"), self.manifest.get("spectrum") or {}
         computed = summary.get("computed") or len(values)
+        line = () if self.correlations else self._line(summary.get("trace"))
         return Eigenvalues(values, self.spectrum.known("cumulative"), self.embedding.values.shape[1], computed,
                            summary.get("ranked_by", "eigenvalues"),
-                           summary.get("further_at_least", ()) if len(values) == computed else ())
+                           summary.get("further_at_least", ()) if len(values) == computed else (), line)
+
+    @property
+    def scree(self) -> Eigenvalues | None:
+        """What the scree plot shows: the spectrum, or of factor analysis all eigenvalues of the correlations."""
+        if not self.correlations:
+            return self.eigenvalues
+        values = self.correlations
+        return Eigenvalues(values, [None] * len(values), self.embedding.values.shape[1], len(values),
+                           "eigenvalues of the correlations", line=self._line(sum(values)))
+
+    @property
+    def correlations(self) -> Sequence[float]:
+        """The eigenvalues of the correlations of the columns, where the rules of factor analysis look at them."""
+        return (self.dimension or {}).get("correlations", ())
+
+    def _line(self, trace: float | None) -> list[float]:
+        """The line of parallel analysis under a trace; empty where there is none."""
+        rule = (self.dimension or {}).get("rules", {}).get("parallel_analysis", {})
+        shares = rule.get("figures", {}).get("line_shares", ())
+        return [share * trace for share in shares] if trace else []
 
     @property
     def proportions(self) -> list[float | None]:
         """The eigenvalues' shares of the trace."""
         return [] if self.spectrum is None else self.spectrum.known("proportion")
+
+    @property
+    def title(self) -> str:
+        """The title that was chosen, or the name."""
+        return self.config.report.title or self.name
+
+    @property
+    def axes(self) -> list[str]:
+        """What stands beside each axis of a figure."""
+        return self.config.method.axis_names(self.proportions, self.embedding.values.shape[1])
 
     @property
     def name(self) -> str:

@@ -73,7 +73,7 @@ class Text:
 class Picture:
     """An image over a rectangle: rows from the top, with a last axis of gray, or red, green and blue, and opacity."""
 
-    kind: str  # pixels: sharp ones; shade: from one to the next in between
+    kind: str  # pixels: sharp ones; shade: from one to the next in between; day, night: on light or dark ground alone
     x: float
     y: float
     width: float

@@ -4,16 +4,31 @@ from collections.abc import Callable, Mapping
 
 from mlcli.report.contents import Contents
 from mlcli.report.drawing import Figure
-from mlcli.report.results import main_scatter
+from mlcli.report.embedded import main_plot, main_scatter
+from mlcli.report.paper.drawings import plotted, scree_plot
 from mlcli.report.scree import scree
 from mlcli.report.svg import document
 
+Drawing = Callable[[str], bytes]  # a format -> the content of a file
 
-def figures(run: Contents) -> dict[str, Figure]:
-    """The scree plot and the scatter plot by their names, each where there is something to draw."""
-    eigenvalues, points = run.eigenvalues, run.embedding.values
-    return {**({} if eigenvalues is None else {"scree": scree(eigenvalues, run.name)}),
-            **({"scatter": main_scatter(run, run.name)} if points.size else {})}
+
+def figures(run: Contents) -> dict[str, Drawing]:
+    """The scree plot and the scatter plot by their names, each where there is something to draw.
+
+    Matplotlib draws PDF and PNG; SVG where the scatter plot shows what only that can draw, or a look was chosen.
+    """
+    title, papers = run.title, plotted(run)
+    drawn: dict[str, Drawing] = {}
+    if run.scree is not None:
+        drawn["scree"] = _drawing(scree(run.scree, title), scree_plot(run, run.scree, title).drawn, papers)
+    if run.embedding.values.size:
+        drawn["scatter"] = lambda format: (main_plot(run, title).drawn(format) if papers or format != "svg" else
+                                           _svg(main_scatter(run, title)))
+    return drawn
+
+
+def _drawing(plain: Figure, paper: Drawing, papers: bool) -> Drawing:
+    return lambda format: paper(format) if papers or format != "svg" else _svg(plain)
 
 
 def drawn_as(figure: Figure, format: str) -> bytes:

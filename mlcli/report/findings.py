@@ -4,7 +4,9 @@ from typing import Any
 
 from mlcli.base.frozen import frozen
 from mlcli.report.decoder.decoded import Decoded
+from mlcli.report.images.thumbnails import Thumbnails
 from mlcli.report.quality import Measured
+from mlcli.report.stability.measure import Stable
 
 
 @frozen
@@ -13,4 +15,6 @@ class Findings:
 
     quality: Measured | None  # None where it was not asked for
     dimension: dict[str, Any] | None = None  # the content of dimension.json; None where it was not asked for
+    stability: Stable | None = None  # where it was asked for
     decoded: Decoded | None = None  # where the method has a decoder, and rows are drawn
+    thumbnails: Thumbnails | None = None  # where rows are images

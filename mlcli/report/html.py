@@ -35,6 +35,22 @@ def section(title: str, *parts: Part) -> Html | None:
     return Html(f"<section>\n<h2>{safe(title)}</h2>\n{inside.text}\n</section>", inside.kinds) if inside.text else None
 
 
+def side_by_side(*parts: Part) -> Html | None:
+    """Parts in columns where there is room, one after the other where there is not."""
+    there = [part for part in parts if part is not None]
+    if len(there) < 2:
+        return joined(there) if there else None
+    columns = "\n".join(f"<div>\n{part.text}\n</div>" for part in there)
+    return Html(f'<div class="columns">\n{columns}\n</div>', joined(there).kinds)
+
+
+def folded(title: str, *parts: Part) -> Html | None:
+    """Parts behind their title, which opens them; None where they would be empty."""
+    inside = joined(parts)
+    return Html(f"<details>\n<summary>{safe(title)}</summary>\n{inside.text}\n</details>",
+                inside.kinds) if inside.text else None
+
+
 def sentence(text: str, kind: str = "") -> Html:
     """A paragraph."""
     return Html(f"<p{f' class={chr(34)}{kind}{chr(34)}' if kind else ''}>{safe(text, LONG)}</p>")
@@ -42,10 +58,13 @@ def sentence(text: str, kind: str = "") -> Html:
 
 def figure(drawn: Figure | None, caption: str = "") -> Html | None:
     """A figure with what it shows."""
-    if drawn is None:
-        return None
+    return None if drawn is None else framed(Html(inline(drawn), frozenset(drawn.kinds)), caption)
+
+
+def framed(picture: Html, caption: str = "") -> Html:
+    """A picture with what it shows."""
     said = f"\n<figcaption>{safe(caption, LONG)}</figcaption>" if caption else ""
-    return Html(f"<figure>\n{inline(drawn)}{said}\n</figure>", frozenset(drawn.kinds))
+    return Html(f"<figure>\n{picture.text}{said}\n</figure>", picture.kinds)
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = (),
@@ -79,13 +98,14 @@ def badge(text: str, kind: str) -> str:
     return f'<span class="badge {kind}">{safe(text)}</span>'
 
 
-def document(title: str, head: str, body: Html) -> str:
-    """A whole page that loads nothing and runs nothing."""
+def document(title: str, head: str, body: Html, *, policy: str = POLICY, style: str = "") -> str:
+    """A whole page that loads nothing, and runs nothing but what its policy names."""
     return ('<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-            f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
             '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
             '<meta name="color-scheme" content="light dark">\n'
-            f"<title>{safe(title)}</title>\n<style>\n{STYLE}{style_sheet(body.kinds)}\n</style>\n</head>\n<body>\n"
+            f"<title>{safe(title)}</title>\n<style>\n{STYLE}{style}{style_sheet(body.kinds)}\n</style>\n"
+            "</head>\n<body>\n"
             f"<header>\n<h1>{safe(title)}</h1>\n{head}\n</header>\n<main>\n{body.text}\n</main>\n</body>\n</html>\n")
 
 
@@ -95,7 +115,7 @@ STYLE = f"""
 @media screen and (prefers-color-scheme:dark){{:root{{--ground:{GROUND[1]};--text:#dfe3e9;--soft:#a0a9b6;--line:#333a45;
   --tint:#1e232b;--link:#4ba3e3;--good:#6fdcb8;--good-tint:#12352b;--bad:#ffab85;--bad-tint:#43210f}}}}
 *{{box-sizing:border-box}}
-body{{margin:0 auto;padding:1.5rem 1.25rem 4rem;max-width:60rem;background:var(--ground);color:var(--text);
+body{{margin:0 auto;padding:1.5rem 1.25rem 4rem;max-width:88rem;background:var(--ground);color:var(--text);
   font:15px/1.5 system-ui,sans-serif}}
 h1{{font-size:1.5rem;line-height:1.25;margin:0 0 .5rem;overflow-wrap:anywhere}}
 h2{{font-size:1.1rem;margin:2.2rem 0 .6rem;padding-bottom:.25rem;border-bottom:1px solid var(--line)}}
@@ -105,19 +125,31 @@ svg{{display:block;max-width:100%;height:auto}}
 .badge{{display:inline-block;border-radius:.7rem;padding:.1rem .6rem;margin:0 .4rem .3rem 0;font-size:.85rem;
   background:var(--tint);border:1px solid var(--line)}}
 .good{{color:var(--good);background:var(--good-tint)}} .bad{{color:var(--bad);background:var(--bad-tint)}}
-.wide{{overflow-x:auto}}
+.columns{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,34rem),1fr));gap:0 2.5rem;
+  align-items:start}}
+.columns>*{{min-width:0}}
+summary{{cursor:pointer;color:var(--link);margin:.6rem 0}} section>details>summary{{font-weight:600}}
+.wide,figure{{overflow-x:auto}}
 table{{border-collapse:collapse;font-size:.9rem;margin:.4rem 0}}
 th,td{{text-align:left;padding:.22rem .9rem .22rem 0;border-bottom:1px solid var(--line);vertical-align:top;
   overflow-wrap:anywhere}}
+td:not(.n){{min-width:5.5em}}
 th{{font-weight:600;color:var(--soft)}} .n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
+th.n{{white-space:normal;overflow-wrap:normal}}
 .w{{white-space:nowrap}}
 dl{{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:.4rem 0;font-size:.93rem}}
 dt{{color:var(--soft)}} dd{{margin:0;overflow-wrap:anywhere}}
 pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .8rem;font-size:.82rem;
   line-height:1.4;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}}
+@media(max-width:40rem){{td:not(.n){{min-width:7rem}}
+  dl{{grid-template-columns:1fr}} dd{{margin-bottom:.4rem}}}}
 ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
-@page{{margin:16mm}}
-@media print{{body{{max-width:none;padding:0;font-size:10.5pt}} figure,tr,li{{break-inside:avoid}}
-  h2{{break-after:avoid}} .wide{{overflow:visible}}
-  .badge{{print-color-adjust:exact}} svg{{max-height:220mm}}}}
+@page{{margin:14mm}}
+@media print{{body{{max-width:none;padding:0;font-size:9pt;line-height:1.4}} figure,tr,li{{break-inside:avoid}}
+  h2{{break-after:avoid;margin-top:.9rem;font-size:1rem}} .wide,figure{{overflow:visible}} figure{{margin:.5rem 0}}
+  .columns{{display:block}} figure .columns,section>.columns{{display:grid;grid-template-columns:1fr 1fr;gap:0 1rem}}
+  details:not([open]){{display:none}} .lead{{font-size:9.5pt}} table,dl{{font-size:.75rem}}
+  dl{{gap:.05rem 1rem}} td,th{{padding-top:.1rem;padding-bottom:.1rem}}
+  .badge{{print-color-adjust:exact}} figcaption{{font-size:8pt}}
+  svg{{max-height:60mm}} main section:first-child figure:first-of-type svg{{max-height:85mm}}}}
 """

@@ -82,6 +82,8 @@ def _text(axes: Any, mark: Text, order: int) -> None:
 
 
 def _picture(axes: Any, mark: Picture, order: int) -> None:
+    if mark.kind == "night":  # paper is light
+        return
     *colors, opacity = np.moveaxis(mark.levels, 2, 0)
     axes.imshow(np.stack([*(colors if len(colors) == 3 else 3 * colors), opacity], axis=2), zorder=order, aspect="auto",
                 extent=(mark.x, mark.x + mark.width, mark.y + mark.height, mark.y),

@@ -1,20 +1,26 @@
 """report.html: all that a run reports on one page, drawn from the files of its directory."""
 
-from mlcli.report import record, results
+from mlcli.config.report_options import Image
+from mlcli.report import embedded, measured, record, results
 from mlcli.report.contents import Contents
 from mlcli.report.decoder import sections as decoder
-from mlcli.report.html import document, joined
+from mlcli.report.html import document, joined, side_by_side
+from mlcli.report.images import sections as images
+from mlcli.report.stability.section import stability
 
 
-def page(run: Contents, *, title: str | None = None, label: str | None = None,
-         image: tuple[int, ...] | None = None) -> str:
+def page(run: Contents, *, label: str | None = None, image: Image | None = None, cutoff: float | None = None) -> str:
     """The page of a run, without scripts and without network; colors are by `label`, or by every label column.
 
-    Decoded rows are images of the shape `image`, or as the run's configuration says.
+    Decoded rows are images of the shape `image`, and loadings below the cutoff blank, or as the run's configuration
+    says.
     """
-    image = image or run.config.report.image
-    parts = [record.warnings(run), results.embedding(run, label), decoder.plane(run, image), results.spectrum(run),
-             results.dimension(run), results.quality(run), decoder.reconstructions(run, image), results.fit(run),
-             results.loadings(run), results.trace(run), record.what_was_run(run), record.certificate(run),
-             record.timings(run), record.repeating(run)]
-    return document(title or run.name, record.heading(run), joined(parts))
+    cutoff = run.config.report.cutoff if cutoff is None else cutoff
+    image = image or run.config.report.picture
+    shown = joined([embedded.embedding(run, label), results.spectrum(run)])
+    said = joined([measured.in_words(run), record.warnings(run), results.dimension(run)])
+    parts = [side_by_side(shown, said if said.text else None), images.over_plane(run), measured.quality(run),
+             stability(run), side_by_side(decoder.plane(run, image), decoder.reconstructions(run, image)),
+             results.loadings(run, cutoff), results.fit(run), images.axes(run, image), results.trace(run),
+             record.what_was_run(run), record.certificate(run), record.timings(run), record.repeating(run)]
+    return document(run.title, record.heading(run), joined(parts))

@@ -1,10 +1,11 @@
 """The colors and lines of every figure, for light and dark backgrounds, in style sheets and in Matplotlib."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from mlcli.base.frozen import frozen
 
 GROUND = ("#ffffff", "#16191f")
+BY_GROUND = ("day", "night")  # kinds of pictures that are shown on light ground alone, and on dark
 # Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too; shapes distinguish them
 # where colors do not.
 CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"), ("#cc79a7", "#e8a4cd"),
@@ -69,6 +70,7 @@ INKS = {
     "bound": Ink("#b9a9d6", "#6d5f94"),
     "curve": Ink("#5d3a9b", "#b39df0", 1.8), "second": Ink("#c8501e", "#f08a5a", 1.8, "6 3"),
     "way": Ink("#c8501e", "#f08a5a", 2.2), "edge": Ink("#c3ccd6", "#3d4754", 0.7),
+    "ellipse": Ink("#8c6d1f", "#cba95a", 0.7),
     "knot": Ink("#5d3a9b", "#b39df0", both=True), "mark": Ink("#c8501e", "#f08a5a", both=True),
     "guide": Ink("#8b929d", "#7d8694", 1, "4 3"), "plain": Ink("#0072b2", "#4ba3e3", both=True),
     "other": Ink("#a3a8b0", "#6d7480", both=True), "ground": Ink(*GROUND),
@@ -79,9 +81,26 @@ INKS = {
 }
 
 
+DARK = {ink.light: ink.dark for ink in INKS.values()}
+
+
 def style_sheet(kinds: Iterable[str]) -> str:
-    """The rules for these kinds of marks; paper is light whatever the screen is."""
-    chosen = [(kind, INKS[kind]) for kind in INKS if kind in set(kinds)]
-    light = "".join(ink.rule(kind) for kind, ink in chosen)
-    dark = "".join(ink.dark_rule(kind) for kind, ink in chosen)
+    """The rules for these kinds of marks, and variables for the colors among them; paper is light on any screen."""
+    kinds = set(kinds)
+    chosen = [(kind, INKS[kind]) for kind in INKS if kind in kinds]
+    colors = sorted(kinds & DARK.keys())
+    light = "".join(ink.rule(kind) for kind, ink in chosen) + _variables({color: color for color in colors})
+    dark = "".join(ink.dark_rule(kind) for kind, ink in chosen) + _variables({color: DARK[color] for color in colors})
+    if not set(BY_GROUND).isdisjoint(kinds):
+        light, dark = f"{light}.night{{display:none}}", f"{dark}.day{{display:none}}.night{{display:inline}}"
     return f"{light}\n@media screen and (prefers-color-scheme:dark){{{dark}}}"
+
+
+def variable(color: str) -> str:
+    """What a color of light backgrounds is called in a style sheet, where it has a dark one beside it."""
+    return f"--ink-{color[1:]}"
+
+
+def _variables(values: Mapping[str, str]) -> str:
+    """The rule that gives colors their values."""
+    return f":root{{{';'.join(f'{variable(color)}:{value}' for color, value in values.items())}}}" if values else ""

@@ -6,7 +6,7 @@ from typing import Any
 from mlcli.base.vocabulary import STAGES
 from mlcli.config.differences import differences
 from mlcli.report.contents import Contents
-from mlcli.report.html import Html, Part, badge, facts, joined, section, sentence, table, verbatim
+from mlcli.report.html import Html, Part, badge, facts, folded, section, sentence, table, verbatim
 from mlcli.report.text import number, safe
 
 
@@ -88,7 +88,7 @@ def certificate(run: Contents) -> Part:
     word, kind = verdict(run.certificate)
     return section("Certificate", Html(f"<p>{badge(word, kind)}</p>"), sentence(
         "Computed at the end of the run from its own numbers; mlcli verify checks it again elsewhere.", "soft"),
-        _checks(run.certificate))
+        folded(f"{len(run.certificate.get('checks', ()))} checks", _checks(run.certificate)))
 
 
 def _checks(certificate: Mapping[str, Any]) -> Part:
@@ -109,7 +109,7 @@ def timings(run: Contents) -> Part:
              STAGES.get(stage["stage"], "")) for stage in stages]
     whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; memory is the most so far.", "soft")
     head = ("stage", "seconds", "peak memory, MiB", "what it does")
-    return section("Timings", table(head, rows, (1, 2), (0,)), whole) if rows else None
+    return section("Timings", whole, folded("by stage", table(head, rows, (1, 2), (0,)))) if rows else None
 
 
 def repeating(run: Contents) -> Part:
@@ -119,5 +119,4 @@ def repeating(run: Contents) -> Part:
     lines = [f"pip install manifold-cli=={run.manifest.get('mlcli')}",
              f"mlcli run RUN/config.yaml -o again{fed}      # where the run was made: relative paths stay so",
              f"sha256sum {read}      # {given.get('sha256') or 'unknown'}"]
-    return section("How to repeat it", verbatim("\n".join(lines)), sentence("config.yaml:", "soft"),
-                   joined([verbatim(run.config_text)]))
+    return section("How to repeat it", verbatim("\n".join(lines)), folded("config.yaml", verbatim(run.config_text)))

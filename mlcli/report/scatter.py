@@ -1,7 +1,7 @@
 """Scatter plots of the embedding: the first two axes, and every pair of up to four."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -11,9 +11,10 @@ from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.axes import Panel, Scale, extent, spots
 from mlcli.report.coloring import Coloring
 from mlcli.report.decoder import shade
+from mlcli.report.density import clouds
 from mlcli.report.drawing import Bar, Dots, Figure, Mark, Segments, Text
 
-MOST = 5_000  # points drawn
+MOST = 5_000  # points drawn one by one
 MOST_EDGES = 10_000  # edges drawn
 MOST_IN_PAIRS = 2_000
 MOST_TIPS = 300  # points that each carry a name
@@ -31,16 +32,10 @@ class Edges:
     whole: int  # edges of which these are a sample
 
     @classmethod
-    def of(cls, values: Array, pairs: Indices, drawn: Array, seed: int) -> "Edges":
-        """At most so many of the edges between rows of an embedding (e x 2), drawn by a seeded generator.
-
-        Of those of a sample of the points, `drawn`, only such as lie in its range.
-        """
+    def of(cls, values: Array, pairs: Indices, seed: int) -> "Edges":
+        """At most so many of the edges between rows of an embedding (e x 2), drawn by a seeded generator."""
         rows, places = sampled(len(pairs), MOST_EDGES, seed), values[:, :2]
         some = pairs if rows is None else pairs[rows]
-        low, high = drawn[:, :2].min(axis=0), drawn[:, :2].max(axis=0)
-        inside = ((places >= low) & (places <= high)).all(axis=1)
-        some = some[inside[some].all(axis=1)]
         return cls(np.column_stack([places[some[:, 0]], places[some[:, 1]]]), len(pairs))
 
     def marks(self, panel: Panel) -> list[Mark]:
@@ -57,6 +52,7 @@ class Points:
     colors: Coloring  # m
     whole: int  # rows of which these are a sample
     rows: Indices | None = None  # which these are, from 0; None: all
+    axes: Sequence[str] = ()  # what stands beside each axis; none: y1, y2, ...
 
     @property
     def radius(self) -> float:
@@ -68,7 +64,26 @@ class Points:
         """At most so many of the rows, drawn by a seeded generator and kept in order."""
         rows = sampled(len(self.values), most, seed)
         return self if rows is None else Points(
-            self.values[rows], [self.ids[row] for row in rows.tolist()], self.colors.take(rows), self.whole, rows)
+            self.values[rows], [self.ids[row] for row in rows.tolist()], self.colors.take(rows), self.whole, rows,
+            self.axes)
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """What stands along both sides of the plane."""
+        return (self.axis(0), self.axis(1)) if self.values.shape[1] > 1 else ("row", self.axis(0))
+
+    def axis(self, place: int) -> str:
+        """What stands beside an axis."""
+        return self.axes[place] if self.axes else f"y{place + 1}"
+
+    def turns(self) -> Iterator[tuple[int, Indices]]:
+        """The groups with their rows, in the order of drawing; where they are many, in several rounds."""
+        rounds = 1 if len(self.values) <= MOST_TIPS else ROUNDS
+        for turn in range(rounds):
+            rows = np.arange(turn, len(self.values), rounds)
+            groups = self.colors.of[rows]
+            for group in np.flatnonzero(np.bincount(groups)).tolist():
+                yield group, rows[groups == group]
 
 
 def sampled(count: int, most: int, seed: int) -> AnyArray | None:
@@ -82,15 +97,15 @@ def scatter(points: Points, title: str, edges: Edges | None = None, deviations: 
     Where a decoder is unsure by `deviations` over the panel, the background is gray.
     """
     panel, right = panel_of(points.values, points.rows), LEFT + WIDE + 20
-    across, up = ("y1", "y2") if points.values.shape[1] > 1 else ("row", "y1")
     colors = points.colors.legend(right, TOP + 8)
     under, grays = ([], []) if deviations is None else (
         shade.shade(deviations, panel), shade.legend(deviations, right, _legend_end(colors, TOP - 6) + 14))
     joined = [] if edges is None else edges.marks(panel)
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *under, *panel.rows(), *panel.columns(), *joined,
                          *dots(points, plane(points.values, points.rows), panel, points.radius),
-                         *panel.names(across, up), *colors, *grays]
-    return Figure(f"Scatter plot: {title}", LEFT + WIDE + RIGHT, max(panel.y.start + BOTTOM, _legend_end(marks)), marks)
+                         *panel.names(*points.sides), *colors, *grays]
+    wide = LEFT + WIDE + (RIGHT if colors or grays else 40)
+    return Figure(f"Scatter plot: {title}", wide, max(panel.y.start + BOTTOM, _legend_end(marks)), marks)
 
 
 def equal_units(values: Array) -> bool:
@@ -98,7 +113,7 @@ def equal_units(values: Array) -> bool:
     return values.shape[1] > 1 and _ratio(values) <= LONGEST_RATIO
 
 
-def pairs(points: Points, shares: Sequence[float | None]) -> Figure:
+def pairs(points: Points) -> Figure:
     """Every pair of the first three or four axes, each panel with scales of its own."""
     count = min(points.values.shape[1], 4)
     side, gap = (300.0, 64.0) if count == 3 else (186.0, 60.0)
@@ -110,8 +125,8 @@ def pairs(points: Points, shares: Sequence[float | None]) -> Figure:
                       Scale.over(_ends(y), top + side, top, whole=False, most=4))
         marks += [*_frame(panel), *panel.rows(), *panel.columns(),
                   *dots(points, np.column_stack([x, y]), panel, 0.75 * points.radius),
-                  Text(left + side / 2, top + side + 31, f"y{first + 1}{_share(shares, first)}", "middle", "small"),
-                  Text(left - 42, top + side / 2, f"y{second + 1}", "middle", "small", turned=True)]
+                  Text(left + side / 2, top + side + 31, points.axis(first), "middle", "small"),
+                  Text(left - 42, top + side / 2, points.axis(second), "middle", "small", turned=True)]
     whole = 60 + (count - 1) * (side + gap)
     marks += points.colors.legend(whole - RIGHT - 10 if count > 3 else whole - side / 2 - gap, 30)
     return Figure("Scatter plots of pairs of axes", whole, max(whole - 46, _legend_end(marks)), marks)
@@ -153,28 +168,20 @@ def _ratio(values: Array) -> float:
     return (x[1] / 2 - x[0] / 2) / (y[1] / 2 - y[0] / 2)
 
 
-def _share(shares: Sequence[float | None], axis: int) -> str:
-    share = shares[axis] if axis < len(shares) else None
-    return "" if share is None else f" ({share:.1%})"
-
-
 def _frame(panel: Panel) -> list[Mark]:
     left, right, top, bottom = panel.edges
     return [Bar(kind="frame", x=left, y=top, width=right - left, height=bottom - top)]
 
 
 def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mark]:
-    """The points by groups; where they are many, in several rounds."""
+    """The points by groups; very many as an image."""
     marks: list[Mark] = []
     pixels = spots(values, panel)
-    rounds = 1 if len(pixels) <= MOST_TIPS else ROUNDS
-    for turn in range(rounds):
-        rows = np.arange(turn, len(pixels), rounds)
-        groups = points.colors.of[rows]
-        for group in np.flatnonzero(np.bincount(groups)).tolist():
-            chosen = rows[groups == group]
-            tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
-            marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))
+    if len(pixels) > MOST:
+        return clouds(pixels, points.colors, panel)
+    for group, chosen in points.turns():
+        tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
+        marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))
     return marks
 
 

@@ -13,6 +13,7 @@ WIDTH, HEIGHT = 640, 360
 LEFT, RIGHT, TOP, BOTTOM = 78, 24, 66, 52
 MOST = 30  # more bars cannot be distinguished
 DOTTED = 40  # points of a curve that are drawn as dots too
+KINDS = (("kept", "kept"), ("rest", "not kept"), ("negative", "negative"), ("bound", "at least"))  # of bars
 
 
 @frozen
@@ -25,19 +26,21 @@ class Eigenvalues:
     computed: int
     what: str = "eigenvalues"  # what the axes are ranked by
     at_least: Sequence[float] = ()  # lower bounds of those that come after
+    line: Sequence[float] = ()  # what parallel analysis expects of unrelated columns, from the first on
 
 
 def scree(spectrum: Eigenvalues, title: str) -> Figure:
     """Eigenvalues as bars; kept axes are darker, negative ones and lower bounds have colors of their own."""
-    values = [*spectrum.values, *spectrum.at_least][:MOST]
-    panel = _panel(len(values), Scale.over([0.0, *values], HEIGHT - BOTTOM, TOP))
-    bars = [_bar(panel, i, value, spectrum) for i, value in enumerate(values)]
-    entries = [("kept", "kept"), ("rest", "not kept"), ("negative", "negative"), ("bound", "at least")]
-    used = {bar.kind for bar in bars}
-    shown = [entry for entry in entries if entry[0] in used]
-    marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(), *bars,
-                         *panel.counted(range(1, len(values) + 1)), *panel.names("component", spectrum.what),
-                         *legend(shown, WIDTH - RIGHT - 80 * len(shown), TOP - 10, 80)]
+    values = bars(spectrum)
+    line = spectrum.line[: len(values)]
+    panel = _panel(len(values), Scale.over([0.0, *(value for value, _ in values), *line], HEIGHT - BOTTOM, TOP))
+    used = {kind for _, kind in values}
+    shown = [*(entry for entry in KINDS if entry[0] in used), *([("knot", "parallel analysis")] if line else [])]
+    marks: list[Mark] = [Text(LEFT, 24, title, kind="title"), *panel.rows(),
+                         *(_bar(panel, i, value, kind) for i, (value, kind) in enumerate(values)),
+                         *_lined(panel, line), *panel.counted(range(1, len(values) + 1)),
+                         *panel.names("component", spectrum.what),
+                         *legend(shown, WIDTH - RIGHT - 80 * len(shown) - (40 if line else 0), TOP - 10, 80)]
     if len(values) < spectrum.computed:
         kept = f", {spectrum.kept:,} kept" if spectrum.kept > len(values) else ""
         marks.append(Text(WIDTH - RIGHT, HEIGHT - 16, f"first {len(values)} of {spectrum.computed:,} computed{kept}",
@@ -68,10 +71,21 @@ def _panel(count: int, heights: Scale) -> Panel:
     return Panel(Scale(low=-0.5, high=max(count, 1) - 0.5, start=LEFT, end=WIDTH - RIGHT, step=1), heights)
 
 
-def _bar(panel: Panel, place: int, value: float, spectrum: Eigenvalues) -> Bar:
-    bound = place >= len(spectrum.values)
-    kind = "bound" if bound else "negative" if value < 0 else "kept" if place < spectrum.kept else "rest"
+def bars(spectrum: Eigenvalues) -> list[tuple[float, str]]:
+    """The heights of the bars that are drawn, each with its kind."""
+    values = [*spectrum.values, *spectrum.at_least][:MOST]
+    return [(value, "bound" if place >= len(spectrum.values) else "negative" if value < 0 else
+             "kept" if place < spectrum.kept else "rest") for place, value in enumerate(values)]
+
+
+def _lined(panel: Panel, line: Sequence[float]) -> list[Mark]:
+    """The line of parallel analysis."""
+    points = [(panel.x(i), panel.y(value)) for i, value in enumerate(line)]
+    return [Curve("curve", points), Dots("knot", np.array(points), 2.5)] if points else []
+
+
+def _bar(panel: Panel, place: int, value: float, kind: str) -> Bar:
     width = min(0.7 * (panel.x(1) - panel.x(0)) if panel.x.high > 1 else 60.0, 60.0)
     top, bottom = sorted((panel.y(value), panel.y(0.0)))
     return Bar(kind=kind, x=panel.x(place) - width / 2, y=top, width=width, height=bottom - top,
-               tip=f"{place + 1}: {'at least ' if bound else ''}{number(value)}")
+               tip=f"{place + 1}: {'at least ' if kind == 'bound' else ''}{number(value)}")

@@ -1,7 +1,5 @@
 """spectrum.csv: each eigenvalue, its share of the trace, the running sum of shares, and of M⁺ the cost of each."""
 
-import math
-
 import numpy as np
 
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -18,8 +16,9 @@ def spectrum_table(spectrum: Spectrum, rows: int | None) -> str:
     proportions, costs = spectrum.proportions, spectrum.costs
     columns = [spectrum.eigenvalues, proportions, np.cumsum(proportions), *([] if costs is None else [costs])]
     cells = zip(*(column[:rows].tolist() for column in columns), strict=True)
-    lines = [",".join([str(i), *map(_number, row)]) for i, row in enumerate(cells, start=1)]
-    return "\n".join([HEADER if costs is None else f"{HEADER},cost", *lines]) + "\n"
+    line = ",".join(["%d", *["%.17g"] * len(columns)])
+    lines = [line % (i, *row) for i, row in enumerate(cells, start=1)]
+    return "\n".join([HEADER if costs is None else f"{HEADER},cost", *lines]).replace("nan", "") + "\n"
 
 
 def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[float] | None]:
@@ -46,10 +45,6 @@ def spectrum_facts(spectrum: Spectrum) -> dict[str, float | int | bool | list[fl
         "negative_share_at_most": _finite(share_most), "smallest": _finite(smallest),
         "tolerance": spectrum.tolerance, "further_at_least": bounds.tolist() if np.isfinite(bounds).all() else [],
     }
-
-
-def _number(value: float) -> str:
-    return f"{value:.17g}" if math.isfinite(value) else ("" if math.isnan(value) else str(value))
 
 
 def _finite(value: float | None) -> float | None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,10 +37,12 @@ def save(folder: Path, model: dict[str, Any]) -> dict[str, Any]:
     return entry
 
 
-def load(folder: Path, *, finite: bool = True, whole: bool = False) -> dict[str, Any]:
+def load(folder: Path, *, finite: bool = True, whole: bool = False, held: Mapping[str, Any] | None = None,
+         ) -> dict[str, Any]:
     """Reads what `save` wrote; raises UnsafeFile for anything else, with `finite` for numbers that are not.
 
-    With `whole` it must be the model of a run, with all of its parts.
+    With `whole` it must be the model of a run, with all of its parts. Arrays of the parts that are `held` in memory
+    are compared with the file and not read into memory again.
     """
     path, arrays = folder / MODEL, folder / ARRAYS
     header = _header(path)
@@ -49,7 +51,8 @@ def load(folder: Path, *, finite: bool = True, whole: bool = False) -> dict[str,
     try:
         with arrays.open("rb") as stream:
             tree = renewed(header["model"]) if header["format"] == FORMER else header["model"]
-            model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"])
+            known = ARCHIVE.taken_apart(held or {})[1]
+            model = ARCHIVE.restored(tree, stream, header["arrays"]["bytes"], known)
         if whole or "preparation" in model:
             model = {**LATER, **model}
             require_fit(model)

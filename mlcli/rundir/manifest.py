@@ -45,11 +45,11 @@ def manifest_bytes(folder: Path) -> bytes:
         return path.read_bytes()
 
 
-def replace_listed(folder: Path, name: str, content: bytes, *, known: bytes) -> None:
-    """Replaces one file of a finished run, and its hash in run.json.
+def replace_listed(folder: Path, contents: Mapping[str, bytes], *, known: bytes) -> None:
+    """Replaces files of a finished run by name, or adds them, with their hashes in run.json.
 
-    `known` is the run.json of the run that the content is made from. Raises OutputRefused where the folder holds
-    another run by now, and StorageError. While the file changes, run.json names it as pending, without a hash, so
+    `known` is the run.json of the run that the contents are made from. Raises OutputRefused where the folder holds
+    another run by now, and StorageError. While the files change, run.json names them as pending, without hashes, so
     that no process that is killed leaves a wrong one, or a file that nothing names.
     """
     try:
@@ -57,12 +57,14 @@ def replace_listed(folder: Path, name: str, content: bytes, *, known: bytes) -> 
             here = _fixed(folder, descriptor)
             with _at(folder, here):
                 _require_same(folder, descriptor, here / MANIFEST, known)
-                refuse_existing(here / name, "file", anything, force=True)
+                for name in contents:
+                    refuse_existing(here / name, "file", anything, force=True)
                 manifest = {key: value for key, value in json.loads(known).items() if key != "pending"}
-                files = {key: entry for key, entry in manifest["files"].items() if key != name}
-                _put(here / MANIFEST, json_text({**manifest, "files": files, "pending": [name]}).encode())
-                _put(here / name, content)
-                files = {**files, name: _entry(here / name)}
+                files = {key: entry for key, entry in manifest["files"].items() if key not in contents}
+                _put(here / MANIFEST, json_text({**manifest, "files": files, "pending": [*contents]}).encode())
+                for name, content in contents.items():
+                    _put(here / name, content)
+                files = {**files, **{name: _entry(here / name) for name in contents}}
                 _put(here / MANIFEST, json_text({**manifest, "files": files}).encode())
     except FileNotFoundError as error:
         raise _other_run(folder) from error

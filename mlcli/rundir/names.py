@@ -6,6 +6,7 @@ CONFIG = "config.yaml"
 MANIFEST = RUN.name
 SPECTRUM = "spectrum.csv"
 REPORT = "report.html"
+INTERACTIVE = "interactive.html"
 QUALITY = "quality.json"
 SHEPARD = "shepard.csv"
 DIMENSION = "dimension.json"
@@ -21,6 +22,9 @@ LOADINGS = "loadings.csv"
 POSTERIOR = "posterior.csv"
 FORECAST = "forecast.csv"
 DECODED = "decoded.npz"
+THUMBNAILS = "thumbnails.npz"
+STABILITY = "stability.json"
+STABILITY_TABLE = "stability.csv"
 KEPT = {"graph": "graph.npz", "weights": "weights.npz", "distances": "distances.npy", "kernel": "kernel.npy"}
 
 

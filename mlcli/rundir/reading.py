@@ -150,15 +150,10 @@ def csv_of(path: Path, needed: Sequence[str] = (), *, texts: int = 0) -> dict[st
     for number, row in enumerate(body, 2):
         if len(row) != len(head):
             raise damaged(path, f"{len(row)} cells, not {len(head)}", number)
-        wrong = next((cell for cell in row[texts:] if not _is_number(cell)), None)
-        if wrong is not None:
-            raise damaged(path, f"{wrong[:40]!r} is not a number", number)
+        cell = ""
+        try:
+            for cell in row[texts:]:
+                float(cell or "nan")
+        except ValueError as error:
+            raise damaged(path, f"{cell[:40]!r} is not a number", number) from error
     return {name: [row[place] for row in body] for place, name in enumerate(head)}
-
-
-def _is_number(cell: str) -> bool:
-    try:
-        float(cell or "nan")
-    except ValueError:
-        return False
-    return True

@@ -203,6 +203,50 @@ class Quality(Shape):
     q_nx: Curve | None = None
 
 
+class Interval(Shape):
+    """A figure, with how far it would change with other rows."""
+
+    value: Number
+    low: Number
+    high: Number
+    deviation: Number
+
+
+class Angle(Shape):
+    """Between the axes of a run and those of other rows, in degrees."""
+
+    of: Name
+    median: Number | None
+    at_most: Number | None
+
+    @model_validator(mode="after")
+    def of_both(self) -> "Angle":
+        """Refuses one figure without the other."""
+        if (self.median is None) != (self.at_most is None):
+            raise ValueError("should have both figures, or none")
+        return self
+
+
+class Stability(Shape):
+    """stability.json."""
+
+    kind: Literal["bootstrap", "subsample"]
+    resamples: Count
+    failed: Count
+    rows: Count
+    level: Annotated[Number, Field(gt=0, lt=1)]
+    eigenvalues: list[Interval] = []
+    shares: list[Interval] = []
+    angle: Angle
+
+    @model_validator(mode="after")
+    def of_one_length(self) -> "Stability":
+        """Refuses shares of other axes than the eigenvalues, where there are both."""
+        if self.eigenvalues and self.shares and len(self.eigenvalues) != len(self.shares):
+            raise ValueError("should have as many shares as eigenvalues")
+        return self
+
+
 class Recommendation(Shape):
     """How many axes to keep."""
 
@@ -213,6 +257,7 @@ class Figures(Shape):
     """What decided a rule."""
 
     residual_variances: list[Number] = []
+    line_shares: list[Number] = []
 
 
 class Rule(Shape):
@@ -230,3 +275,4 @@ class Dimension(Shape):
     recommendation: Recommendation
     rules: dict[str, Rule] = {}
     left_out: dict[str, str] = {}
+    correlations: list[Number] = []

@@ -31,13 +31,21 @@ class Archive:
 
     def stored(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], list[memoryview]]:
         """Values by their names as a tree for JSON, and the parts of an npz file; raises TypeError."""
-        arrays: dict[str, AnyArray] = {}
-        tree = {name: self._packed(value, name, arrays) for name, value in values.items()}
+        tree, arrays = self.taken_apart(values)
         return tree, npz_of(arrays)
 
-    def restored(self, tree: Mapping[str, Any], stored: BinaryIO, size: int) -> dict[str, Any]:
-        """The values of a tree and of an npz file of `size` bytes; raises Unfit for anything but what `stored` gave."""
-        arrays = arrays_in(stored, size)
+    def taken_apart(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, AnyArray]]:
+        """Values by their names as a tree for JSON, and the arrays that it names; raises TypeError."""
+        arrays: dict[str, AnyArray] = {}
+        return {name: self._packed(value, name, arrays) for name, value in values.items()}, arrays
+
+    def restored(self, tree: Mapping[str, Any], stored: BinaryIO, size: int,
+                 held: Mapping[str, AnyArray] | None = None) -> dict[str, Any]:
+        """The values of a tree and of an npz file of `size` bytes; raises Unfit for anything but what `stored` gave.
+
+        Arrays that are `held` already, to the last bit, are not read into memory again.
+        """
+        arrays = arrays_in(stored, size, held)
         try:
             return {name: self._unpacked(value, name, arrays) for name, value in tree.items()}
         except (KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -7,7 +7,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import IO, BinaryIO, cast
+from typing import IO, Any, BinaryIO, cast
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from mlcli.storage.fields import Unfit
 KINDS = "fiub"  # of numbers: floating, signed, unsigned, boolean
 FAULTS = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, NotImplementedError, RuntimeError, ValueError,
           KeyError, OverflowError, UserWarning)
+CHUNK = 1 << 20  # bytes that are read and compared together
 ENTRY = struct.Struct("<26xHH")  # of a zip file's local header, what says how long its name and its extra field are
 
 
@@ -70,26 +71,28 @@ def _write(entry: BinaryIO, array: AnyArray) -> None:
     entry.write(array.reshape(-1).view(np.uint8).data)
 
 
-def arrays_in(stored: BinaryIO, size: int) -> dict[str, AnyArray]:
+def arrays_in(stored: BinaryIO, size: int, held: Mapping[str, AnyArray] | None = None) -> dict[str, AnyArray]:
     """The arrays of an npz file of `size` bytes, as `npz_of` stores them: they take no more than the file.
 
-    Raises Unfit for anything else.
+    One that is among those `held`, to the last bit, is that array and no copy. Raises Unfit for anything else.
     """
+    known = held or {}
     try:
         with zipfile.ZipFile(stored) as archive:
             entries = archive.infolist()
             if sum(entry.file_size for entry in entries) > size or any(
                     entry.compress_type != zipfile.ZIP_STORED for entry in entries):
                 raise Unfit("its arrays are compressed")
-            return {entry.filename.removesuffix(".npy"): _array(stored, archive, entry) for entry in entries}
+            named = {entry.filename.removesuffix(".npy"): entry for entry in entries}
+            return {name: _array(stored, archive, entry, known.get(name)) for name, entry in named.items()}
     except Unfit:
         raise
     except (OSError, *FAULTS) as error:
         raise Unfit("its arrays cannot be read") from error
 
 
-def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> AnyArray:
-    """One of the arrays, read into its place at once; raises Unfit and FAULTS."""
+def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo, held: AnyArray | None) -> AnyArray:
+    """One of the arrays, read into its place at once, or the one that is held; raises Unfit and FAULTS."""
     with archive.open(entry) as stream, warnings.catch_warnings(action="error"):
         version = np.lib.format.read_magic(cast(BinaryIO, stream))
         if version != (1, 0):
@@ -102,10 +105,31 @@ def _array(stored: BinaryIO, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -
         raise Unfit("an array is not of the size that it says")
     stored.seek(entry.header_offset)
     stored.seek(sum(ENTRY.unpack(stored.read(ENTRY.size))), io.SEEK_CUR)
-    checksum, flat = zlib.crc32(stored.read(head)), np.empty(entry.file_size - head, np.uint8)
+    first, begin = stored.read(head), stored.tell()
+    if held is not None and _same_form(held, shape, kind, fortran=fortran) and _same_bytes(stored, held):
+        return held
+    stored.seek(begin)
+    checksum, flat = zlib.crc32(first), np.empty(entry.file_size - head, np.uint8)
     done = 0
     while done < len(flat) and (count := cast(io.BufferedIOBase, stored).readinto(flat[done:].data)):
         done += count
     if done < len(flat) or zlib.crc32(flat.data, checksum) != entry.CRC:
         raise Unfit("an array is cut off, or has changed")
     return flat.view(kind).reshape(shape, order="F" if fortran else "C")
+
+
+def _same_form(held: AnyArray, shape: tuple[int, ...], kind: np.dtype[Any], *, fortran: bool) -> bool:
+    """Whether an array lies in memory as one does in the file."""
+    return held.shape == shape and held.dtype == kind and not fortran and held.flags.c_contiguous and held.ndim > 0
+
+
+def _same_bytes(stored: BinaryIO, held: AnyArray) -> bool:
+    """Whether an array's bytes come next in a file; the file's pass through a buffer that the cache holds."""
+    expected, done = held.reshape(-1).view(np.uint8), 0
+    buffer = np.empty(CHUNK, np.uint8)
+    while done < len(expected):
+        count = cast(io.BufferedIOBase, stored).readinto(buffer[: len(expected) - done].data)
+        if not count or not np.array_equal(buffer[:count], expected[done : done + count]):
+            return False
+        done += count
+    return True

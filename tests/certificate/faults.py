@@ -458,6 +458,14 @@ FAULTS: dict[str, Fault] = {
     "posterior covariances are those of complete rows": Fault(
         PPCA, solving("ppca", lambda m: replace(m, spreads=np.broadcast_to(
             np.array(m.fit["posterior_covariance"]), m.spreads.shape))), {"posterior"}, GAPS, MODELED),
+    "scores of rows with gaps are another row's": Fault(
+        FA, solving("fa", embedding(lambda y: np.roll(y, 1, axis=0))), {"scores"}, GAPS, MODELED),
+    "moments of columns with gaps are those of complete rows": Fault(
+        FA, replacing("mlcli.methods.factored.with_gaps", lambda whole, points, *more: replace(
+            whole(points[~np.isnan(points).any(axis=1)], *more), points=points)), {"moments"}, GAPS, MODELED),
+    "correlations of pairs divide by all rows": Fault(
+        {**FA, "gaps": "pairwise"}, replacing("mlcli.stages.latent.gaps.by_pairs", lambda whole, points: whole(
+            np.where(np.isnan(points), 0.0, points))), {"moments"}, GAPS, MODELED),
     "a uniqueness is off": Fault(
         FA, solving("fa", fit(uniquenesses=lambda u: {**u, "x0": u["x0"] * 1.001})), {"variances", "stationarity"}),
     "factors stop at once and say that they converged": Fault(

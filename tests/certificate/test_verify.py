@@ -53,6 +53,9 @@ RUNS: dict[str, tuple[dict[str, Any], Any, dict[str, Any]]] = {
     "ppca of gaps": (PPCA, GAPS * 1e-100, MODELED), "fa": (FA, POINTS, {}), "fa large": (FA, POINTS * 1e150, {}),
     "fa small": ({**FA, "noise": "equal"}, POINTS * 1e-140, {}),
     "promax": ({"name": "fa", "rotation": {"name": "promax"}}, POINTS, {}),
+    "oblimin": ({"name": "fa", "rotation": {"name": "oblimin"}}, POINTS, {}),
+    "fa of gaps": (FA, GAPS * 1e-100, MODELED), "fa of gaps in full": ({**FA, "noise": "equal"}, GAPS * 1e120, MODELED),
+    "fa of pairs": ({**FA, "gaps": "pairwise", "scores": "bartlett"}, GAPS + 1e4, MODELED),
     "certified in full": (ISOMAP, POINTS, {"report": {"certify": "full"}}),
     "lle certified in full": (LLE, POINTS, {"report": {"certify": "full"}}),
 }

@@ -1,6 +1,7 @@
 """A table that is read in blocks of rows gives what it gives in memory, and nothing holds it whole."""
 
 import csv
+import gzip
 import json
 import subprocess
 from pathlib import Path
@@ -8,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
+from mlcli.data.digest import Digest
 from mlcli.stages.algebra import gathering
 from tests.cli.support import Caller
 from tests.cli.test_going_on import KEEPING, after_steps
@@ -18,7 +21,7 @@ from tests.processes import call, neutral
 
 ROWS, COLUMNS = 3000, 12
 BLOCKS = ("--set", "input.stream=always")
-FILES = ("t.parquet", "t.arrow", "t.npy")
+FILES = ("t.parquet", "t.arrow", "t.npy", "t.csv")
 
 
 def numbers() -> Array:
@@ -41,6 +44,7 @@ def files() -> Array:
     with ipc.new_file("t.arrow", table(values).schema) as file:
         file.write_table(table(values), max_chunksize=450)
     np.save("t.npy", values)
+    arrow_csv.write_csv(table(values), "t.csv")
     return values
 
 
@@ -127,9 +131,84 @@ def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array) -> None:
     assert [row[:2] for row in blocks] == [row[:2] for row in whole] and len(blocks) == ROWS
     gaps = np.array([row[2:] for row in blocks[1:]], float) - np.array([row[2:] for row in whole[1:]], float)
     assert np.abs(gaps).max() <= 1e-10
+    Path("new").mkdir()
+    parquet.write_table(table(holes).slice(0, 1000), "new/0.parquet")
+    parquet.write_table(table(holes).slice(1000), "new/1.parquet")
+    for output, more in (("parts.csv", ()), ("parts-blocks.csv", BLOCKS)):
+        assert mlcli("project", "run", "new", *named("t.parquet"), "-o", output, *more).code == 0
+        parts = list(csv.reader(Path(output).read_text().splitlines()))
+        assert [row[:2] for row in parts] == [row[:2] for row in whole]
+        assert np.abs(np.array([row[2:] for row in parts[1:]], float) - np.array(
+            [row[2:] for row in whole[1:]], float)).max() <= 1e-10
     parquet.write_table(table(files).drop_columns(["x7"]), "new.parquet")
     called = mlcli("project", "run", "new.parquet", *named("t.parquet"), "-o", "none.csv", *BLOCKS)
     assert called.code == 65 and "'x7'" in called.err
+
+
+@pytest.mark.parametrize("name", ["new.csv", "new.parquet", "new.npy"])
+def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, monkeypatch: pytest.MonkeyPatch,
+                                                 name: str) -> None:
+    made(mlcli, "t.parquet", "run", "--set", "prepare.missing=drop", *BLOCKS)
+    holes = files.copy()
+    holes[np.r_[3, 700:1400, 2999], 3] = np.nan  # a whole row group among them
+    parquet.write_table(table(holes), "new.in.parquet", row_group_size=700)
+    monkeypatch.setattr("mlcli.data.write_parts.GROUP", 500)
+    monkeypatch.setattr("mlcli.data.write.GROUP", 500)
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        Path(output).mkdir()
+        called = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", f"{output}/{name}", *more)
+        assert called.code == 0 and "W-DROPPED" in called.err, called.err
+    read = {"csv": csv_of, "parquet": parquet_of, "npy": np.load}[name.partition(".")[2]]
+    blocks, whole = read(f"blocks/{name}"), read(f"whole/{name}")
+    assert blocks.shape == whole.shape and len(whole) == ROWS - 702
+    assert (blocks[:, :-2] == whole[:, :-2]).all()
+    numbers = blocks[:, -2:].astype(float), whole[:, -2:].astype(float)
+    assert np.abs(numbers[0] - numbers[1]).max() <= 1e-10 * np.abs(numbers[1]).max()
+    if name == "new.parquet":
+        assert [parquet.ParquetFile(f"{output}/{name}").metadata.num_row_groups for output in ("blocks", "whole")] == [
+            5, 5]
+    holes[:] = np.nan
+    parquet.write_table(table(holes), "new.in.parquet", row_group_size=700)
+    told = [mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", "none.csv", *more)
+            for more in ((), BLOCKS)]
+    assert told[0].code == told[1].code == 65 and not Path("none.csv").exists()
+
+
+def csv_of(path: str) -> AnyArray:
+    return np.array(list(csv.reader(Path(path).read_text().splitlines()))[1:])
+
+
+def parquet_of(path: str) -> AnyArray:
+    return np.array(list(zip(*parquet.read_table(path).to_pydict().values(), strict=True)), dtype=object)
+
+
+@pytest.mark.parametrize("path", ["new.csv", "new.parquet"])
+def test_columns_of_new_rows_are_put_in_order_and_names_of_rows_stay(mlcli: Caller, files: Array, path: str) -> None:
+    made(mlcli, "t.csv", "run")
+    turned = table(files).select([1, 0, *range(13, 1, -1)])
+    (arrow_csv.write_csv if path.endswith("csv") else parquet.write_table)(turned, path)
+    for output, more in (("blocks.csv", BLOCKS), ("whole.csv", ())):  # the columns of words are found by themselves
+        called = mlcli("project", "run", path, "--id-column", "name", "-o", output, *more)
+        assert called.code == 0 and "N-REORDERED" in called.err, called.err
+    blocks, whole = (list(csv.reader(Path(name).read_text().splitlines())) for name in ("blocks.csv", "whole.csv"))
+    assert [row[:2] for row in blocks] == [row[:2] for row in whole] and blocks[5][:2] == ["r4", "k1"]
+    assert np.abs(np.array([row[2:] for row in blocks[1:]], float) - np.array(
+        [row[2:] for row in whole[1:]], float)).max() <= 1e-9
+
+
+def test_new_rows_that_memory_holds_are_opened_once(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(mlcli, "t.npy", "run")
+    hashed: list[str] = []
+
+    class Counted(Digest):
+        def __init__(self, path: str, descriptor: int) -> None:
+            hashed.append(path)
+            super().__init__(path, descriptor)
+
+    monkeypatch.setattr("mlcli.data.source.Digest", Counted)
+    np.save("t.npy", numbers()[:50])  # so young that it is hashed before it is read and afterwards
+    assert mlcli("project", "run", "t.npy", "-o", "new.csv").code == 0
+    assert hashed.count("t.npy") == 2
 
 
 @pytest.mark.parametrize("policy", ["drop", "mean"])
@@ -182,6 +261,52 @@ def test_many_columns_are_solved_by_passes(mlcli: Caller, monkeypatch: pytest.Mo
     assert mlcli("verify", "passes").code == 0
 
 
+@pytest.mark.parametrize("options", [("kpca",), ("kpca", "--set", "method.kernel.name=laplacian"), ("mds",)],
+                         ids=lambda options: options[-1])
+def test_landmarks_place_the_rows_of_a_file(mlcli: Caller, options: tuple[str, ...]) -> None:
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.parquet", output, "-m", *options, "--set", "method.landmarks=60", *more)
+    same("blocks", "whole")
+    assert mlcli("verify", "blocks").code == mlcli("verify", "--full", "blocks").code == 0
+    new = mlcli("project", "blocks", "t.parquet", *named("t.parquet"), "-o", "new.csv", *BLOCKS)
+    assert new.code == 0, new.err
+    lines = list(csv.reader(Path("new.csv").read_text().splitlines()))[1:]
+    placed = np.array([[float(cell) for cell in row[-2:]] for row in lines])
+    assert np.abs(placed - embedded("blocks")[1]).max() <= 1e-9 * np.abs(placed).max()
+
+
+def test_all_rows_as_landmarks_give_exact_kernel_pca(mlcli: Caller, files: Array) -> None:
+    np.save("t.npy", files[:300])
+    made(mlcli, "t.npy", "exact", "-m", "kpca")
+    made(mlcli, "t.npy", "blocks", "-m", "kpca", "--set", "method.landmarks=300", *BLOCKS)
+    assert np.abs(embedded("blocks")[1] - embedded("exact")[1]).max() <= 1e-8
+    assert np.abs(spectrum("blocks")[:2] - spectrum("exact")[:2]).max() <= 1e-12 * spectrum("exact")[0]
+    called = mlcli("embed", "t.npy", "-m", "kpca", "-o", "none", "--set", "method.landmarks=30",
+                   "--set", "method.kernel.name=polynomial")
+    assert called.code == 78 and "gaussian or laplacian" in called.err
+
+
+@pytest.mark.parametrize("components", ["1", "2"])
+def test_discriminants_follow_from_means_and_a_triangle(mlcli: Caller, files: Array, components: str) -> None:
+    moved = np.column_stack([files + 0.05 * (np.arange(ROWS)[:, None] % 3) * np.arange(COLUMNS), np.full(ROWS, 0.1)])
+    parquet.write_table(table(moved), "t.parquet", row_group_size=700)
+    for output, more in (("blocks", BLOCKS), ("whole", ())):
+        made(mlcli, "t.parquet", output, "-m", "lda", "--components", components, *more)
+    same("blocks", "whole")
+    blocks, whole = (json.loads(Path(output, "run.json").read_text()) for output in ("blocks", "whole"))
+    assert blocks["fit"] == whole["fit"] and blocks["fit"]["resubstitution_errors"] > 0
+    assert blocks["certificate"] == "pass" and mlcli("verify", "--full", "blocks").code == 0
+
+
+def test_discriminants_are_refused_as_in_memory(mlcli: Caller, files: Array) -> None:
+    whole = table(files)
+    for kind in (["one"] * ROWS, ["", *["a", "b", "c"] * (ROWS // 3)][:ROWS], [f"k{row}" for row in range(ROWS)]):
+        parquet.write_table(whole.set_column(1, "kind", [kind]), "t.parquet")
+        told = [mlcli("embed", "t.parquet", *named("t.parquet"), "-m", "lda", "-o", "none", *more)
+                for more in ((), BLOCKS)]
+        assert told[0].code == told[1].code > 0 and told[0].err == told[1].err
+
+
 def test_pca_ahead_of_any_method_is_read_in_blocks(mlcli: Caller, files: Array) -> None:
     np.save("t.npy", files[:400])
     for output, more in (("blocks", BLOCKS), ("whole", ())):
@@ -200,9 +325,10 @@ def test_what_needs_the_whole_table_is_refused_with_a_remedy(mlcli: Caller) -> N
     np.save("t.npy", numbers() * 1e200)
     called = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
     assert called.code == 65 and "E-OVERFLOW" in called.err and "Warning" not in called.err
-    Path("t.csv").write_text("a,b\n1,2\n3,5\n")
-    called = mlcli("embed", "t.csv", "-o", "none", *BLOCKS)
-    assert called.code == 78 and "Parquet" in called.err
+    for name, text in (("t.csv.gz", gzip.compress(b"a,b\n1,2\n3,5\n")), ("t.csv", b'a,b,c\n1,2,x"y\n3,5,z"w\n')):
+        Path(name).write_bytes(text)
+        called = mlcli("embed", name, "-o", "none", *BLOCKS)
+        assert called.code == 78 and "Parquet" in called.err
 
 
 def test_a_file_that_changes_between_passes_is_refused(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -280,6 +406,39 @@ def test_dissimilarities_in_a_file_are_only_applied(mlcli: Caller) -> None:
     assert "E-NOT-SQUARE" in mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", "none", *BLOCKS).err
 
 
+def test_condensed_dissimilarities_give_the_embedding_in_memory(mlcli: Caller) -> None:
+    points = np.random.default_rng(5).standard_normal((200, 4)) * [5, 3, 2, 1]
+    rows, columns = np.triu_indices(200, 1)
+    lengths = np.sqrt(((points[rows] - points[columns]) ** 2).sum(axis=1)) + 0.2
+    np.save("d.npy", lengths)
+    exact = ("--set", "method.eigensolve.tolerance=1e-12")
+    for output, more in (("blocks", (*BLOCKS, *exact)), ("whole", ())):
+        called = mlcli("embed", "d.npy", "--dissimilarities", "-m", "pcoa", "-o", output, "-q", *more)
+        assert called.code == 0, called.err
+    (ids, found), (expected_ids, expected) = embedded("blocks"), embedded("whole")
+    assert ids == expected_ids
+    assert np.abs(found - expected).max() <= 1e-10 * np.abs(expected).max()
+    assert mlcli("verify", "blocks").code == mlcli("verify", "--full", "blocks").code == 0
+
+
+def test_networks_are_trained_from_blocks(mlcli: Caller, files: Array) -> None:
+    pytest.importorskip("optax")
+    values = np.tanh(files[:1200] - files.mean(axis=0))
+    parquet.write_table(table(values), "t.parquet", row_group_size=200)
+    np.save("t.npy", values)
+    training = ("-m", "autoencoder", "--set", "method.layers=[8]", "--set", "method.learning.epochs=6",
+                "--set", "method.learning.rate=0.01")
+    left = {output: made(mlcli, path, output, *training, *more)["fit"]["unexplained"]  # type: ignore[index]
+            for output, path, more in (("whole", "t.npy", ()), ("blocks", "t.parquet", BLOCKS))}
+    assert left["blocks"] == pytest.approx(left["whole"], rel=0.3) and left["whole"] < 0.9
+    assert mlcli("verify", "blocks").code == mlcli("verify", "--full", "blocks").code == 0
+    made(mlcli, "t.parquet", "again", *training, *BLOCKS, "--threads", "1")
+    assert Path("again/embedding.csv").read_bytes() == Path("blocks/embedding.csv").read_bytes()
+    for output, more in (("whole", ()), ("blocks", BLOCKS)):  # the closed form
+        made(mlcli, "t.npy", output, "-m", "autoencoder", *more)
+    assert np.abs(embedded("blocks")[1] - embedded("whole")[1]).max() <= 1e-10
+
+
 def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Array) -> None:
     Path("parts").mkdir()
     whole = table(files)
@@ -308,6 +467,16 @@ def interrupted(arguments: list[str]) -> dict[str, object]:
     assert not Path("out/run.json").exists()
     assert call(*arguments).returncode == 0
     return json.loads(Path("out/run.json").read_text())
+
+
+def test_the_first_pass_goes_on_from_some_blocks_after_a_kill(files: Array) -> None:
+    parquet.write_table(table(files), "t.parquet", row_group_size=100)
+    quick = ["-q", "--threads", "1", "--set", "report.quality=null", "--set", "report.dimension=false", *BLOCKS]
+    assert call("embed", "t.parquet", "-o", "undisturbed", *named("t.parquet"), *quick).returncode == 0
+    told = interrupted(["embed", "t.parquet", "-o", "out", *named("t.parquet"), *quick])
+    assert told["resumed"] == {"covariance": 1}
+    for name in ("embedding.csv", "spectrum.csv", "certificate.json"):
+        assert Path("out", name).read_bytes() == Path("undisturbed", name).read_bytes()
 
 
 @pytest.mark.parametrize("what", ["table", "matrix"])

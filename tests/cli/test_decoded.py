@@ -44,6 +44,11 @@ def levels(rows: Array, low: float, high: float) -> Array:
     return np.asarray(np.rint(255 * np.clip((rows - low) / (high - low), 0, 1)).reshape(-1, *SHAPE))
 
 
+def sheets(page: Path) -> list[Array]:
+    """The images of a page that hold more than one row, or axis."""
+    return [image for image in images(page.read_text()) if image.shape[:2] != SHAPE]
+
+
 def cut(sheet: Array, across: int) -> Array:
     """The images of a sheet, after a look at the gaps between them, which are not drawn."""
     lines = (sheet.shape[0] + 1) // (SHAPE[0] + 1)
@@ -57,7 +62,7 @@ def cut(sheet: Array, across: int) -> Array:
 
 def test_the_page_holds_the_images_of_rows_their_reconstructions_and_the_plane(
         mlcli: Caller, faces: Array, run: Path) -> None:
-    plane, beside = images((run / "report.html").read_text())
+    plane, beside = sheets(run / "report.html")
     stored = np.load(run / "decoded.npz")
     rows = stored["rows"]
     assert mlcli("reconstruct", run, run / "embedding.csv", "-o", "back.csv", "-q").code == 0
@@ -90,8 +95,8 @@ def test_a_shape_may_be_chosen_when_the_page_is_drawn_again(mlcli: Caller, run: 
     assert mlcli("embed", "faces.npy", "-p", "3", "-o", "plain", "-q").code == 0
     assert images(Path("plain/report.html").read_text()) == []
     assert mlcli("report", "plain", "--image", "4,5", "-q").code == 0
-    plane, beside = images(Path("plain/report.html").read_text())
-    assert np.array_equal(beside, images((run / "report.html").read_text())[1]) and len(cut(plane, 5)) == 25
+    plane, beside = sheets(Path("plain/report.html"))
+    assert np.array_equal(beside, sheets(run / "report.html")[1]) and len(cut(plane, 5)) == 25
 
 
 @pytest.mark.parametrize(("image", "said"), [
@@ -122,13 +127,12 @@ def test_threads_do_not_change_what_is_drawn(mlcli: Caller, run: Path) -> None:
     (("--set", "report.image=[4,4]"), "an image of 4 x 4 has 16 cells and there are 20 features", "report.image"),
     (("--set", "report.image=[4,5]", "--columns", "x2,x3"), "there are 2 features", "report.image"),
     (("--set", "report.image=[4]"), "report.image", "--set report.image"),
+    (("--set", "report.image_order=column"), "image_order was chosen and no shape of images is", "report.image_order"),
     (("--set", "report.image=[4,5,2]"), "the third number is 3", "report.image"),
     (("--set", "report.image=[0,5]"), "at least 1", "report.image"),
     (("--set", "report.image=[200,200]"), "at most 32,768 cells", "report.image"),
     (("--set", "report.image=[4,5]", "-o", "-"), "standard output takes the embedding alone", "report.image"),
-    (("--set", "report.image=[4,5]", "-m", "lle"), "lle has no way from coordinates back", "report.image"),
-    (("--set", "report.image=[4,5]", "-m", "kpca"), "kpca has one with: linear kernel", "report.image"),
-    (("--set", "report.image=[4,5]", "-m", "sfa", "--set", "method.degree=2"), "sfa has one with: degree 1",
+    (("--set", "report.image=[4,5]", "-m", "mds", "--dissimilarities"), "mds has no way from coordinates back",
      "report.image")])
 def test_a_shape_that_no_row_has_or_nobody_draws_is_refused(mlcli: Caller, faces: Array, arguments: tuple[str, ...],
                                                             said: str, where: str) -> None:
@@ -180,3 +184,31 @@ def test_what_is_drawn_leads_back_through_pca_ahead_of_the_method(mlcli: Caller,
         np.testing.assert_allclose(stored["reconstructed"], numbers("back.csv")[stored["rows"]], rtol=1e-10, atol=1e-9)
         assert stored["plane"].shape[1] == CELLS
     assert images(Path("two/report.html").read_text())
+
+
+def test_rows_are_shown_over_the_embedding_of_any_method(mlcli: Caller, faces: Array) -> None:
+    called = mlcli("embed", "faces.npy", "-m", "isomap", "-k", "8", "--set", "report.image=[5,4]", "--set",
+                   "report.image_order=column", "-o", "run", "-q")
+    assert called.code == 0, called.err
+    with np.load("run/thumbnails.npz") as stored:
+        np.testing.assert_allclose(stored["values"], faces[stored["rows"]], rtol=1e-12)
+        assert len(stored["rows"]) > 3
+    before = Path("run/report.html").read_text()
+    assert "Rows over the embedding" in before and mlcli("verify", "run").code == 0
+    assert mlcli("report", "run", "-q").code == 0 and Path("run/report.html").read_text() == before
+    stream = io.BytesIO()
+    np.savez(stream, rows=np.array([0, 99_999]), values=np.zeros((2, 20)))
+    called = mlcli("report", damaged(Path("run"), Path("copy"), "thumbnails.npz", stream.getvalue()), "-q")
+    assert called.code == 83 and "thumbnails.rows names places that are not there" in called.err
+
+
+def test_the_order_of_cells_can_be_said_later(mlcli: Caller, run: Path) -> None:
+    assert mlcli("report", run, "--image", "4,5", "-q").code == 0
+    rows = images((run / "report.html").read_text())
+    assert mlcli("report", run, "--image", "5,4", "--image-order", "column", "-q").code == 0
+    columns = images((run / "report.html").read_text())
+    first, second = (next(image for image in reversed(found) if image.shape[0] == sides[0]) for found, sides in (
+        (rows, (4, 5)), (columns, (5, 4))))
+    assert np.array_equal(first.transpose(1, 0, 2), second)
+    called = mlcli("report", run, "--image-order", "diagonal")
+    assert called.code == 78 and "--image-order" in called.err

@@ -13,7 +13,7 @@ from tests.report.test_edges import lines
 @pytest.mark.parametrize("method", ["isomap", "lle", "laplacian"])
 def test_a_run_draws_the_graph_that_it_keeps_and_again_from_its_files(mlcli: Caller, method: str) -> None:
     called = mlcli("embed", "data.csv", "-m", method, "-k", "6", "--draw-graph", "-o", "run", "-q", "--set",
-                   "report.figures=[svg, png]")
+                   "report.figures=[svg, png]", "--set", "report.point_labels=none")
     assert called.code == 0, called.err
     matrix = sparse.load_npz("run/graph.npz").tocoo()
     known = {(i, j) for i, j in zip(*(side.tolist() for side in matrix.coords), strict=True) if i < j}

@@ -15,11 +15,22 @@ def summary(values: list[float], proportions: list[float] | None = None, **other
 
 
 def test_bars_are_as_long_as_the_sizes_of_their_values() -> None:
-    lines = scree(summary([4.0, 2.0, -1.0, 0.0], [0.8, 0.4, -0.2, 0.0]), blocks=True, color=False)[1:]
+    lines = scree(summary([4.0, 2.0, -1.0, 0.0], [0.8, 0.4, -0.2, 0.0]), blocks=True, color=False)[1:-1]
     assert [line.count("█") for line in lines] == [WIDTH, WIDTH // 2, WIDTH // 4, 0]
     assert "▌" in lines[2] and "-20.0%" in lines[2] and lines[3].split()[-1] == "100.0%"
     assert [line.split()[0] for line in lines] == ["1*", "2", "3", "4"]
     assert len({line.index("%") for line in lines}) == 1
+
+
+def test_sums_over_one_are_explained_and_the_share_of_the_positive_ones_stands_beside() -> None:
+    values, shares = [4.0, 2.0, -1.0], [0.8, 0.4, -0.2]
+    known = scree(summary(values, shares, spectrum={"ranked_by": "eigenvalues", "sum_of_positive": 6.0}),
+                  blocks=True, color=False)
+    assert known[0].split()[-1] == "positive" and "negative eigenvalues are subtracted" in known[-1]
+    assert [line.split()[-1] for line in known[1:-1]] == ["66.7%", "100.0%", "100.0%"]
+    unknown = scree(summary(values, shares), blocks=True, color=False)
+    assert unknown[0].split()[-1] == "sum" and unknown[-1] == known[-1]
+    assert not any("subtracted" in line for line in scree(summary([4.0, 1.0], [0.8, 0.2]), blocks=True, color=False))
 
 
 def test_what_are_no_eigenvalues_is_named() -> None:

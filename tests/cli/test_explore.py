@@ -17,7 +17,8 @@ from tests.cli.support import Caller
 from tests.support import distances
 
 # small fits gain nothing from threads, and a busy machine should try all settings
-QUICK = ("--threads", "1", "--progress", "none", "--budget", "1h")
+QUICK = ("--threads", "1", "--progress", "none")
+LONG = ("--budget", "1h")
 SHARED = Path(__file__).parents[3] / "shared" / "data"
 
 
@@ -62,7 +63,7 @@ def embedding(folder: Path, axes: int) -> Array:
 def test_of_a_plane_it_says_that_pca_is_enough_and_its_command_makes_the_same(mlcli: Caller) -> None:
     data = written("a plane of points.csv", plane(), label="group of it")
     called = mlcli("explore", data, "--id-column", "site", "--label-column", "group of it", "--scale", "center",
-                   "--set", "input.separator=','", "-o", "runs/my plane", *QUICK)
+                   "--set", "input.separator=','", "-o", "runs/my plane", *QUICK, *LONG)
     assert called.code == 0, called.err
     assert "PCA is enough" in called.out
     found = json.loads(Path("runs/my plane/explore.json").read_text())
@@ -87,7 +88,7 @@ def rolled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("roll")
     with contextlib.chdir(folder):
         written("roll.csv", roll())
-        assert run(["explore", "roll.csv", "--id-column", "site", "-p", "2", "-o", "out", "-q", *QUICK]) == 0
+        assert run(["explore", "roll.csv", "--id-column", "site", "-p", "2", "-o", "out", "-q", *QUICK, *LONG]) == 0
     return folder
 
 

@@ -121,7 +121,7 @@ def test_closed_pipes_and_signals_are_not_errors_of_the_work() -> None:
 
 @pytest.mark.parametrize(("arguments", "code", "name"), [
     (["embed", "absent.csv"], 66, "E-INPUT-MISSING"),
-    (["embed", "."], 66, "E-NOT-A-FILE"),
+    (["embed", "taken"], 66, "E-NOT-A-FILE"),
     (["embed", "ragged.csv"], 65, "E-RAGGED"),
     (["run", "absent.yaml"], 66, "E-NO-CONFIG"),
     (["run", "."], 66, "E-NO-CONFIG"),
@@ -151,3 +151,17 @@ def test_failures_of_commands(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, ar
     assert called.err.count("\n") == 1
     assert called.err.startswith(f"mlcli: error[{name}")
     assert sorted(Path().iterdir()) == before
+
+
+def loading() -> None:
+    """A module in C++ that a signal meets while it is loaded."""
+    try:
+        raise Stopped(15)
+    except Stopped as stop:
+        raise ImportError("initialization failed") from stop
+
+
+def test_a_signal_of_which_a_library_makes_an_error_is_a_signal() -> None:
+    with pytest.raises(Stopped) as caught:
+        attempt(loading, Form())
+    assert caught.value.number == 15

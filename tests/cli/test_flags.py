@@ -21,6 +21,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "radius": ([*ISOMAP, "--radius", "2"], 2.0),
     "paths": ([*ISOMAP, "--paths", "floyd"], "floyd"),
     "metric": (["-m", "mds", "--metric", "braycurtis"], "braycurtis"),
+    "rotation": (["-m", "fa", "--rotation", "oblimin"], "oblimin"),
     "kernel": (["-m", "kpca", "--kernel", "polynomial"], "polynomial"),
     "kind": (["-m", "fa", "--kind", "correlation"], "correlation"),
     "dissimilarities": (["-m", "mds", "--dissimilarities"], "dissimilarities"),
@@ -30,7 +31,10 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "labels": (["--labels", "y.csv"], "y.csv"),
     "view": (["-m", "cca", "--view", "b.csv"], "b.csv"),
     "columns": (["--columns", "x,y", "--columns", "a:b"], ("x", "y", "a:b")),
+    "key": (["--key", "layers/12"], "layers/12"),
     "transpose": (["--transpose"], True),
+    "rows": (["--rows", "50"], 50),
+    "where": (["--where", "a,b > 1", "--where", "c == x"], ("a,b > 1", "c == x")),
     "transform": (["--transform", "total,log1p", "--transform", "unit"], ("total", "log1p", "unit")),
     "top_variance": (["--top-variance", "2"], 2),
     "scale": (["--scale", "standard"], "standard"),
@@ -40,6 +44,7 @@ REACHED: dict[str, tuple[list[str], object]] = {
     "outputs": (["--outputs", "model,embedding", "--outputs", "spectrum"], ("embedding", "spectrum", "model")),
     "keep": ([*ISOMAP, "--keep", "graph,kernel", "--keep", "distances"], ("graph", "kernel", "distances")),
     "draw_graph": ([*ISOMAP, "--draw-graph"], True),
+    "interactive": (["--interactive"], True),
     "seed": (["--seed", "5"], 5),
     "threads": (["--threads", "1"], 1),
     "memory_limit": (["--memory-limit", "8G"], "8G"),
@@ -67,8 +72,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[RunConfig]:
 @pytest.mark.parametrize("name", REACHED)
 def test_a_flag_reaches_its_path(mlcli: Caller, started: list[RunConfig], name: str) -> None:
     arguments, value = REACHED[name]
-    if name == "cluster" and find_spec("distributed") is None:
-        pytest.skip("needs mlcli[dask]")
+    for needing, module in (("cluster", "distributed"), ("interactive", "plotly")):
+        if name == needing and find_spec(module) is None:
+            pytest.skip(f"needs {module}")
     called = mlcli("embed", "-q", "data.csv", *arguments)
     assert called.code == 0, called.err
     assert reduce(getattr, FLAGS[name].path.split("."), started[0]) == value
@@ -116,7 +122,7 @@ def test_help_says_what_the_options_say(mlcli: Caller) -> None:
      "E-CONFIG]: method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; --paths; "
      "did you mean 'floyd'?"),
     (["-p", "-1"], "E-CONFIG]: method.eigensolve.components must be a whole number (at least 1), a number "
-                   "(over 0 and at most 1) or 'all', not -1; -p"),
+                   "(over 0 and at most 1), 'all' or 'auto', not -1; -p"),
     (["--set", "compute.sed=1"], "E-CONFIG]: unknown key 'compute.sed'; --set compute.sed=1; did you mean 'seed'?"),
 ])
 def test_wrong_values_are_78_and_name_the_flag(mlcli: Caller, arguments: list[str], message: str) -> None:

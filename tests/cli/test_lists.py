@@ -43,7 +43,8 @@ def test_the_schema_is_json(mlcli: Caller) -> None:
 @pytest.mark.parametrize("name", SAMPLES)
 def test_samples_stream_as_csv_with_ids(mlcli: Caller, name: str) -> None:
     lines = mlcli("sample", name, "--rows", 4).out.splitlines()
-    assert (lines[0], len(lines)) == (",x,y,z", 5)
+    columns = "x,y,z" if SAMPLES[name].columns == 3 else ",".join(f"x{i}" for i in range(1, SAMPLES[name].columns + 1))
+    assert (lines[0], len(lines)) == (f",{columns}", 5)
 
 
 def test_samples_go_to_files_by_their_endings(mlcli: Caller) -> None:
@@ -55,6 +56,19 @@ def test_samples_go_to_files_by_their_endings(mlcli: Caller) -> None:
     assert mlcli("sample", "torus", "-o", "a.xlsx").code == 2
     assert mlcli("sample", "torus", "--truth", "--rows", 2).out.splitlines()[0] == ",t,h,x,y,z"
     assert mlcli("sample", "torus", "--noise", "0.5", "--rows", 2).out != mlcli("sample", "torus", "--rows", 2).out
+
+
+def test_labels_of_a_sample_go_to_a_second_file(mlcli: Caller) -> None:
+    given = ("sample", "cells", "--rows", 40, "--columns", 30)
+    assert mlcli(*given, "--labels", "cells.csv", "-o", "counts.csv").code == 0
+    assert Path("cells.csv").read_text().splitlines()[0] == "id,type,batch"
+    assert Path("counts.csv").read_text() == mlcli(*given).out
+    embedded = mlcli("embed", "counts.csv", "--labels", "cells.csv", "-o", "-", "-q").out
+    assert embedded.startswith("id,type,batch,y1,y2\n")
+    again = mlcli(*given, "--labels", "cells.csv", "-o", "new.csv")
+    assert again.code == 73 and not Path("new.csv").exists()
+    for more in (("-o", "cells.csv", "--force"), ("--truth",)):
+        assert mlcli(*given, "--labels", "cells.csv", *more).code == 2
 
 
 def test_a_sample_is_embedded_as_it_is(mlcli: Caller) -> None:

@@ -30,6 +30,20 @@ def test_a_report_is_the_same_from_files_as_from_memory(mlcli: Caller, labeled: 
     assert (labeled / "report.html").read_text() == before
 
 
+def test_tables_of_a_run_go_to_standard_output(mlcli: Caller, labeled: Path) -> None:
+    before = (labeled / "report.html").read_bytes()
+    loadings = mlcli("report", labeled, "--table", "loadings", "--as", "csv")
+    stored = {line.split(",")[0]: line for line in (labeled / "loadings.csv").read_text().splitlines()}
+    assert all(line.startswith(stored[line.split(",")[0]]) for line in loadings.out.splitlines())
+    assert "\\toprule" in mlcli("report", labeled, "--table", "quality", "--as", "latex").out
+    assert mlcli("report", labeled, "--table", "spectrum").out.count("\n| ") == 3 + 2
+    assert (labeled / "report.html").read_bytes() == before
+    assert mlcli("report", labeled, "--table", "correlations").code == 78
+    for words in (["--as", "csv"], ["--table", "fit", "--cutoff", "1"], ["--table", "spectrum", "--title", "x"],
+                  ["--table", "loadings", "--as", "csv", "--cutoff", "1"]):
+        assert mlcli("report", labeled, *words).code == 2, words
+
+
 @pytest.mark.parametrize("format", ["csv", "npy"])
 def test_the_same_for_other_formats(mlcli: Caller, format: str) -> None:
     assert mlcli("embed", "data.csv", "-m", "isomap", "--format", format, "-o", "out").code == 0
@@ -41,7 +55,8 @@ def test_the_same_for_other_formats(mlcli: Caller, format: str) -> None:
 
 def test_a_title_and_a_label_are_chosen_and_the_run_stays_whole(mlcli: Caller, labeled: Path) -> None:
     called = mlcli("report", labeled, "--label-column", "size", "--title", "<Mine>", "--json")
-    assert json.loads(called.out) == {"run": "labeled", "report": "labeled/report.html"}
+    assert json.loads(called.out) == {"run": "labeled", "report": "labeled/report.html",
+                                      "figures": ["labeled/scree.svg", "labeled/scatter.svg"]}
     text = (labeled / "report.html").read_text()
     assert "<h1>&lt;Mine&gt;</h1>" in text and "colored by size" in text and "colored by kind" not in text
     assert mlcli("report", labeled).code == 0  # its hashes are right
@@ -56,6 +71,51 @@ def test_what_is_no_whole_run_is_refused(mlcli: Caller, labeled: Path) -> None:
     shutil.rmtree(labeled / "spectrum.csv", ignore_errors=True)
     (labeled / "embedding.parquet").unlink()
     assert mlcli("compare", labeled, labeled).code == 83
+
+
+def test_figures_are_drawn_again_for_a_paper_and_belong_to_the_run(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-q", "-o", "run").code == 0
+    plain = Path("run/scree.svg").read_bytes()
+    called = mlcli("report", "run", "--figures", "pdf,svg", "--size", "3.5,2.5", "--arrows", "2", "--outlines",
+                   "ellipses", "--level", "0.8", "--point-labels", "none", "--json")
+    assert called.code == 0, called.err
+    names = ["run/scree.pdf", "run/scree.svg", "run/scatter.pdf", "run/scatter.svg"]
+    assert json.loads(called.out)["figures"] == names
+    first = {name: Path(name).read_bytes() for name in names}
+    assert b"/MediaBox [ 0 0 252 180 ]" in first[names[0]]
+    assert "Ellipses hold 80%" in Path("run/report.html").read_text()
+    assert mlcli("verify", "run").code == 0
+    assert mlcli("report", "run", "--figures", "pdf,svg", "--size", "3.5,2.5", "--arrows", "2", "--outlines",
+                 "ellipses", "--level", "0.8", "--point-labels", "none").code == 0
+    assert {name: Path(name).read_bytes() for name in names} == first
+    assert mlcli("report", "run", "--title", "data").code == 0 and Path("run/scree.svg").read_bytes() != plain
+
+
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["--point-labels", "kind"], "E-POINT-LABELS"), (["--level", "0.5"], "report.outlines.level"),
+    (["--size", "3"], "report.look.size"), (["--palette", "rainbow"], "report.look.palette"),
+    (["--arrows", "3"], "E-NO-LOADINGS")])
+def test_drawings_that_cannot_be_are_refused_and_the_run_stays(mlcli: Caller, arguments: list[str], said: str) -> None:
+    assert mlcli("embed", "data.csv", "-m", "mds", "-q", "-o", "run").code == 0
+    before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
+    called = mlcli("report", "run", *arguments)
+    assert called.code == 78 and said in called.err
+    assert {path.name: path.read_bytes() for path in Path("run").iterdir()} == before
+
+
+def test_arrows_and_labels_are_refused_before_a_run_is_made(mlcli: Caller) -> None:
+    assert mlcli("embed", "absent.csv", "-m", "lle", "--set", "report.arrows=3").code == 78
+    called = mlcli("embed", "data.csv", "--set", "report.point_labels=kind", "-o", "none")
+    assert called.code == 78 and "E-POINT-LABELS" in called.err and not Path("none").exists()
+
+
+def test_stress_is_at_the_best_scale_where_the_scale_is_free(mlcli: Caller) -> None:
+    for method, words in {"lle": "stress-1 at the best scale", "mds": "stress-1 0."}.items():
+        told = mlcli("embed", "data.csv", "-m", method, "-o", method)
+        assert told.code == 0 and words in told.err
+        text = Path(method, "report.html").read_text()
+        assert ("<td>stress-1</td>" in text) == ("leaves the scale of its coordinates free" not in text) == (
+            method == "mds")
 
 
 def test_a_damaged_record_is_no_bug_of_ours(mlcli: Caller, labeled: Path) -> None:
@@ -91,6 +151,18 @@ def test_a_run_is_at_no_distance_from_itself(mlcli: Caller) -> None:
     pair = json.loads(called.out)["pairs"][0]
     assert pair["procrustes_m2"] < 1e-25 and pair["overlap"] == pair["jaccard"] == 1
     assert max(pair["principal_angles"]) < 1e-10 and pair["neighbors"] == 12
+
+
+def test_runs_of_other_inputs_are_compared_with_a_warning(mlcli: Caller) -> None:
+    Path("other.csv").write_text(Path("data.csv").read_text().replace(".", ".1"))
+    for name in ("data", "other"):
+        assert mlcli("embed", f"{name}.csv", "-q", "-o", name).code == 0
+    assert "W-INPUTS-DIFFER" in mlcli("compare", "data", "other").err
+    called = mlcli("compare", "data", "data", "--json")
+    assert "W-INPUTS-DIFFER" not in called.err
+    document = json.loads(called.out)
+    quality = json.loads(Path("data/quality.json").read_text())
+    assert document["options"] == {} and document["runs"][0]["quality"]["stress_1"] == quality["stress_1"]
 
 
 def test_the_table_and_the_page(mlcli: Caller) -> None:

@@ -35,6 +35,20 @@ def test_training_points_are_projected_onto_themselves(mlcli: Caller, finished: 
     assert np.allclose(numbers("streamed.csv"), numbers("run/embedding.csv"), rtol=0, atol=1e-12)
 
 
+def test_training_points_are_drawn_upon_themselves(mlcli: Caller, finished: str) -> None:
+    called = mlcli("project", finished, "data.csv", "-o", "new.csv", "--picture", "new.svg")
+    assert (called.code, called.err) == (0, "mlcli: wrote new.svg\n")
+    drawn = Path("new.svg").read_text()
+    (gray,) = re.findall(r'<path class="other"[^>]* d="(M[^"]*h0M[^"]*)"', drawn)
+    places = re.findall(r"M([\d.]+ [\d.]+)h0", gray)
+    new = re.findall(r'<path class="plain"[^>]* d="M([\d.]+ [\d.]+)h0"><title>', drawn)
+    assert len(new) == len(numbers("data.csv")) and sorted(new) == sorted(places)
+    assert "the run&#x27;s" in drawn
+    for picture, code in (("new.svg", 73), ("new.txt", 2), ("more.csv", 2)):
+        assert mlcli("project", finished, "data.csv", "-o", "more.csv", "--picture", picture).code == code
+        assert not Path("more.csv").exists()
+
+
 def test_all_axes_reconstruct_the_data(mlcli: Caller, finished: str) -> None:
     assert mlcli("reconstruct", finished, "run/embedding.csv", "-o", "back.csv").code == 0
     assert np.allclose(numbers("back.csv"), numbers("data.csv"), rtol=0, atol=1e-12)

@@ -21,9 +21,9 @@ TALKING = {  # what a command needs to have something to say on standard output
     "plan": ["data.csv"], "project": ["run", "data.csv"], "reconstruct": ["run", "run/embedding.csv"],
     "route": ["run", "1", "2"], "explore": ["data.csv", "--budget", "1s"],
     "compare": ["run", "run", "-o", "page.html"], "collect": ["run", "-o", "table", "--json"],
-    "report": ["run", "--json"], "verify": ["run"], "methods": [],
+    "report": ["run", "--json"], "export": ["run"], "verify": ["run"], "methods": [],
     "schema": [], "sample": ["torus"], "doctor": [],
-    "cache": ["--folder", "nothing"]}
+    "cache": ["--folder", "nothing"], "help": ["embed"]}
 
 
 CLOSED = """
@@ -33,7 +33,7 @@ from mlcli.cli.program import COMMANDS
 
 for name in COMMANDS:  # once for all of them, since it takes longer than what they do
     importlib.import_module(f"mlcli.cli.{name}")
-import mlcli.pipeline, mlcli.reuse, mlcli.comparing, mlcli.verification, mlcli.readback
+import mlcli.exporting, mlcli.pipeline, mlcli.reuse, mlcli.comparing, mlcli.verification, mlcli.readback
 ends = []
 for call in json.loads(sys.argv[1]):
     child = os.fork()

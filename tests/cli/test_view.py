@@ -32,7 +32,7 @@ def files(mlcli: Caller) -> None:
 def cca(mlcli: Caller, view: str, *more: str) -> dict:
     """The run of a view, as JSON."""
     called = mlcli("embed", "x.csv", "--id-column", "id", "--label-column", "kind", "-m", "cca", "--view", view,
-                   "-o", f"out-{view}", "--json", *more)
+                   "-o", f"out-{view}", "--json", "full", *more)
     assert called.code == 0, called.err
     return json.loads(called.out)
 

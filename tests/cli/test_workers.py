@@ -7,17 +7,20 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from mlcli.base.admission import admit
+from mlcli.cli.left import Left
 from mlcli.cli.workers import GRACE, Ended, Lost, in_processes
 
 Work = Callable[[int], object]
 
 
-def ended(work: Work, count: int, jobs: int) -> list[Ended]:
-    return sorted(in_processes(work, range(count), jobs, settle=lambda: None), key=lambda done: done.number)
+def ended(work: Work, count: int, jobs: int, **options: Any) -> list[Ended]:
+    running = in_processes(work, range(count), jobs, settle=lambda: None, **options)
+    return sorted(running, key=lambda done: done.number)
 
 
 def test_results_and_what_is_said_belong_to_their_number() -> None:
@@ -99,3 +102,22 @@ def test_leaving_early_stops_all_even_those_that_are_deaf(tmp_path: Path) -> Non
     for path in workers:
         with pytest.raises(ProcessLookupError):
             os.kill(int(path.stem), 0)
+
+
+def test_work_of_one_family_goes_to_one_process_as_long_as_none_is_without_work(tmp_path: Path) -> None:
+    left = Left([*range(6)], lambda number: number // 3)  # two families of three
+    first = left.take(None, [None])
+    second = left.take(None, [first, None])
+    assert (first, second) == (0, 3)
+    assert [left.take(0, [0, 3]), left.take(1, [1, 3])] == [1, 2]  # one process is quicker than the other,
+    assert left.take(2, [2, 3]) == 4  # and takes from the other's family rather than have nothing to do
+    assert [left.take(3, [4, 3])] == [5] and not left
+
+    def side_by_side(number: int) -> int:
+        (tmp_path / str(number)).touch()
+        while not (tmp_path / str((number + 3) % 6)).exists():
+            time.sleep(0.001)
+        return os.getpid()
+
+    processes = [done.result for done in ended(side_by_side, 6, 2, family=lambda number: number // 3)]
+    assert len({*processes[:3]}) == len({*processes[3:]}) == 1 and len({*processes}) == 2

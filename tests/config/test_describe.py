@@ -23,7 +23,7 @@ def test_every_option_has_a_sentence_and_a_type(found: Row) -> None:
 def test_types_ranges_and_defaults() -> None:
     assert row("method.neighbors.count", "isomap").words == "a whole number of at least 1"
     assert row("method.eigensolve.components", "pca").words == (
-        "a whole number (at least 1), a number (over 0 and at most 1) or 'all'")
+        "a whole number (at least 1), a number (over 0 and at most 1), 'all' or 'auto'")
     assert row("input.header").words == "'auto', true or false"
     assert row("input.columns").words == "a list of items, each a text"
     assert row("report.formats").default == "[csv]"

@@ -23,7 +23,9 @@ FILES = {
     "method: {name: isomp}\n":
         "method.name: unknown method 'isomp'; run.yaml:2:10; did you mean 'isomap'?",
     "method: {name: umap}\n":
-        "method.name: unknown method 'umap'; run.yaml:2:10; did you mean 'isomap'?",
+        "method.name: unknown method 'umap'; run.yaml:2:10; it is not in this program; nearest in meaning is "
+        "laplacian: umap starts from the Laplacian eigenmap of a neighbor graph and then moves points by chance; these "
+        "coordinates are exact, and have a spectrum",
     "method: {name: 3}\n":
         f"method.name: unknown method 3; run.yaml:2:10; there are {ALL}",
     "method: {name: zzz}\n":
@@ -38,8 +40,8 @@ FILES = {
         "method.paths.algorithm must be 'auto', 'dijkstra', 'floyd' or 'elimination', not 'floid'; run.yaml:2:32; "
         "did you mean 'floyd'?",
     "method: {eigensolve: {components: 1.5}}\n":
-        "method.eigensolve.components must be a whole number (at least 1), a number (over 0 and at most 1) or 'all', "
-        "not 1.5; run.yaml:2:23",
+        "method.eigensolve.components must be a whole number (at least 1), a number (over 0 and at most 1), 'all' or "
+        "'auto', not 1.5; run.yaml:2:23",
     "method: {eigensolve: {report: 2.5}}\n":
         "method.eigensolve.report must be a whole number of at least 1, not 2.5; run.yaml:2:23",
     "neighbors: {count: 5}\n":

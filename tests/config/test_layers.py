@@ -24,7 +24,6 @@ def test_defaults_file_environment_set_flags(tmp_path) -> None:  # type: ignore[
     assert seed(tmp_path) == 1
     assert seed(tmp_path, ENVIRONMENT) == 2
     assert seed(tmp_path, ENVIRONMENT, ["compute.seed=3"]) == 3
-    assert seed(tmp_path, ENVIRONMENT, ["compute.seed=3", "compute.seed=4"]) == 4
     assert seed(tmp_path, ENVIRONMENT, ["compute.seed=3"], {"compute.seed": (5, "--seed")}) == 5
 
 
@@ -116,3 +115,10 @@ def test_the_cluster_that_earlier_runs_have_written_is_none(tmp_path: Path) -> N
     path.write_text("input: {path: x.csv}\ncompute: {seed: 3, cluster: null}\n")
     compute = build(from_file(path)).compute
     assert compute.seed == 3 and compute.cluster is None
+
+
+def test_one_key_is_set_to_one_value() -> None:
+    assert from_assignments(["compute.seed=1", "compute.threads=2", "compute.seed=1"]).values == {
+        "compute": {"seed": 1, "threads": 2}}
+    with pytest.raises(ConfigError, match=r"compute\.seed is set to two values; --set compute\.seed=2; leave one"):
+        from_assignments(["compute.seed=1", "compute.seed=2"])

@@ -1,5 +1,6 @@
 """Other names of methods, and options that stand in one place or another by the method."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -7,10 +8,12 @@ import pytest
 from mlcli.base.stored import BY_KIND, BY_TAG, stored
 from mlcli.cli.flags import layer_of
 from mlcli.config import build
-from mlcli.config.layers import Layer, from_file
+from mlcli.config.build import from_outside
+from mlcli.config.layers import Layer, assignment, from_file
 from mlcli.config.run_config import RunConfig
 from mlcli.errors import ConfigError, DependencyMissing
-from mlcli.methods import ALIASES, METHODS
+from mlcli.methods import ALIASES, METHODS, remedy_for
+from mlcli.methods.elsewhere import BY_NAME, LACKING, Elsewhere
 from mlcli.methods.ways import LAWS, way
 from mlcli.stages.similarities import Similarity
 
@@ -28,6 +31,32 @@ def test_an_alias_is_the_method(alias: str, tmp_path: Path) -> None:
     assert config.method == METHODS[ALIASES[alias]]()
     assert config.method == made("", tmp_path, method=alias).method
     assert f"name: {ALIASES[alias]}" in build.write(config)
+
+
+@pytest.mark.parametrize("lacking", LACKING, ids=lambda lacking: lacking.names[0])
+def test_what_serves_instead_of_a_missing_method_is_there(lacking: Elsewhere, tmp_path: Path) -> None:
+    """Flags in its words set options of the method that is named, and its name is not one that is known."""
+    words = lacking.why.replace(",", " ").split()
+    flags = [*pairwise(words)]
+    assignments = [value for flag, value in flags if flag == "--set"]
+    metric = {"metric": value} if (value := dict(flags).get("--metric")) else {}
+    layer = from_outside({}, assignments, layer_of({"method": lacking.nearest, **metric}))
+    config = build.build(layer.over(assignment("input.path", "a.csv", "DATA")))
+    assert config.method.name == lacking.nearest and len(lacking.why) < 150
+    assert not {*METHODS, *ALIASES} & set(lacking.names)
+    for name in lacking.names:
+        assert remedy_for(name.upper().replace("-", "_")).startswith(f"it is not in this program; nearest in meaning "
+                                                                     f"is {lacking.nearest}: ")
+
+
+def test_names_of_missing_methods_stand_in_one_entry_each() -> None:
+    assert len(BY_NAME) == sum(len(lacking.names) for lacking in LACKING)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("PCA", "pca"), ("kernel_pca", "kernel-pca"), ("isomp", "isomap"),
+                                              ("Laplacian Eigenmaps", "laplacian-eigenmaps"), ("xyz", "")])
+def test_a_misspelling_has_the_nearest_in_spelling(typed: str, meant: str) -> None:
+    assert remedy_for(typed) == (f"did you mean {meant!r}?" if meant else "")
 
 
 @pytest.mark.parametrize("method", METHODS)

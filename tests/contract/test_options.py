@@ -15,11 +15,13 @@ from tests.support import Notes, fit
 
 REFUSED = "refused"
 FEW = POINTS[:40]
+WITH_GAPS = np.where(np.random.default_rng(1).random(FEW.shape) < 0.1, np.nan, FEW)
 # ways of running a method in which permissions matter
 NEEDING: dict[str, tuple[str, dict[str, Any]]] = {
     **{f"{method} in pieces": (method, {"neighbors": {"radius": 1.0, "pieces": "connect"}})
        for method in NEEDS_NEIGHBORS},
     "sde unproven": ("sde", {"neighbors": {"count": 6}, "iterations": 3, "accept_uncertified": True}),
+    "fa with gaps": ("fa", {}),
     "chain in pieces": ("chain", {"graph": {"neighbors": {"radius": 1.0, "pieces": "connect"}},
                                   "kernel": {"name": "graph_laplacian"}}),
     "chain unproven": ("chain", {"graph": {"neighbors": {"count": 6}},
@@ -33,7 +35,8 @@ in_every_context = pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[pytest.mark.slow] if "quick" in broken or name in TRAINED else [])
              for name, broken in BROKEN.items()])
 # An option that says what happens where something goes wrong changes nothing where nothing does.
-PERMISSIONS = {"neighbors.pieces": "graphs in pieces", "accept_uncertified": "results that are not proven",
+PERMISSIONS = {"gaps": "missing cells", "neighbors.pieces": "graphs in pieces",
+               "accept_uncertified": "results that are not proven",
                "graph.neighbors.pieces": "graphs in pieces",
                "kernel.unfolding.accept_uncertified": "results that are not proven"}
 
@@ -45,11 +48,11 @@ def context(name: str) -> tuple[str, dict[str, Any]]:
     return method, options if name not in SHORT else {**options, "iterate": {**options["iterate"], **SHORT[name]}}
 
 
-def written(method: str, options: dict[str, Any]) -> list[Any]:
+def written(method: str, options: dict[str, Any], points: np.ndarray = FEW) -> list[Any]:
     """What a run writes of a fit: numbers, tables, facts and notes; or the code of its error."""
     try:
         with Notes() as notes:
-            model = fit(method, FEW, **options)
+            model = fit(method, points, **options)
     except (ConfigError, ValidationError):
         return [REFUSED]
     except MlcliError as error:
@@ -98,7 +101,7 @@ def test_every_option_changes_something_or_is_refused(name: str) -> None:
     assert not wrong
 
 
-NEEDED = [*(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIGHBORS),
+NEEDED = [("gaps", "fa with gaps"), *(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIGHBORS),
           ("accept_uncertified", "sde unproven"), ("graph.neighbors.pieces", "chain in pieces"),
           ("kernel.unfolding.accept_uncertified", "chain unproven")]
 
@@ -106,7 +109,8 @@ NEEDED = [*(("neighbors.pieces", f"{method} in pieces") for method in NEEDS_NEIG
 @pytest.mark.parametrize(("option", "name"), NEEDED)
 def test_a_permission_changes_something_where_it_is_needed(option: str, name: str) -> None:
     method, options = context(name)
-    found = [written(method, with_change(options, change.path, change.value))
+    points = WITH_GAPS if option == "gaps" else FEW
+    found = [written(method, with_change(options, change.path, change.value), points)
              for change in changes(METHODS[method]) if change.name == option]
     assert len({repr(result) for result in found}) == len(found) > 1
     assert {given for given, _ in NEEDED} == PERMISSIONS.keys()

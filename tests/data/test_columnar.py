@@ -15,11 +15,12 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pyarrow import ipc
 
 from mlcli.base.compute import Compute
-from mlcli.data.columns import Columnar, read_columns
+from mlcli.data.columns import Columnar, read_columns, sizes_of_file
 from mlcli.data.input import Input
-from mlcli.data.source import Opened
+from mlcli.data.source import Opened, opened
 from mlcli.errors import ConfigError, DataError, MlcliError, RefusedByPlan
 from tests.data.helpers import noted, refused, table_of, written
 
@@ -227,3 +228,20 @@ def test_a_file_with_more_or_fewer_rows_than_it_announces_is_refused(announced: 
     with pytest.raises(DataError) as caught:
         read_columns(file, Opened("data.parquet", 0, lambda: ""), Input(path="data.parquet"), Compute())
     assert caught.value.code == "E-CORRUPT"
+
+
+def test_the_rows_of_a_file_are_counted_without_its_columns(tmp_path: Path) -> None:
+    numbers = np.random.default_rng(0).standard_normal((2000, 50))
+    table = pa.table({"name": [f"r{row}" for row in range(2000)],
+                      **{f"x{place}": column for place, column in enumerate(numbers.T)}})
+    path = tmp_path / "t.arrow"
+    with ipc.new_file(path, table.schema, options=ipc.IpcWriteOptions(compression="zstd")) as file:
+        file.write_table(table, max_chunksize=500)
+    pool, before = pa.proxy_memory_pool(pa.default_memory_pool()), pa.default_memory_pool()
+    pa.set_memory_pool(pool)
+    try:
+        with opened(str(path), Compute()) as there:
+            assert sizes_of_file(there) == [500] * 4
+    finally:
+        pa.set_memory_pool(before)
+    assert 0 < pool.max_memory() < 3 * 8 * 500  # of one column of a batch, and not of 51

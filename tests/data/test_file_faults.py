@@ -22,7 +22,7 @@ TEXTS = [  # content, options, code, part of the message
     ("id\nx\ny\n", {"id_column": "id"}, "EMPTY", "no column is left"),
     ("a,b\n1,2\n3\n4,5\n", {}, "RAGGED", "row 2 has 1 value where the header has 2"),
     ("1,2\n3,4\n5,6,7\n", {}, "RAGGED", "row 3 has 3 values where the first row has 2"),
-    ("a,b\nx,1,2\ny,3,4\n", {}, "RAGGED", "col.names=NA"),
+    ("a,b\nx,1,2\nx,3,4\n", {}, "RAGGED", "col.names=NA"),
     ("a,b\n1,2\n3,x\n4,5\n6,7\n", {}, "NOT-A-NUMBER", "'x' in line 3, row 2, column 'b'"),
     ("a,b\n1-1,1\n2-1,2\n", {}, "TEXT-COLUMN", "1 column of text among the numbers: 'a'"),
     ("a,b,c\n1kg,1,2kg\n3kg,2,4kg\n", {}, "TEXT-COLUMN", "2 columns of text among the numbers: 'a', 'c'"),

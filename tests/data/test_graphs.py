@@ -234,7 +234,10 @@ def test_options_without_a_use_are_refused(tmp_path: Path, options: dict[str, An
 
 
 def test_what_is_no_graph_has_no_edges(tmp_path: Path) -> None:
-    (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate real general\n1 1 0\n")
-    for options in ({"edges": "affinities", "path": str(tmp_path / "a.csv")}, {"path": str(tmp_path / "a.mtx")}):
-        with pytest.raises(ConfigError):
-            read(Input(**options))
+    with pytest.raises(ConfigError):
+        read(Input(edges="affinities", path=str(tmp_path / "a.csv")))
+
+
+def test_a_matrix_that_nobody_called_a_graph_is_a_table(tmp_path: Path) -> None:
+    (tmp_path / "a.mtx").write_text("%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 4\n2 3 5\n2 3 1\n")
+    np.testing.assert_array_equal(read(Input(path=str(tmp_path / "a.mtx"))).values, [[4, 0, 0], [0, 0, 6]])

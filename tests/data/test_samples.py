@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from mlcli.data import samples
+from mlcli.data.cell_counts import BATCHES, TYPES
 from mlcli.data.samples import RING, SAMPLES, SIDES, TUBE, sample
 from mlcli.data.table import Table
 from mlcli.errors import UsageError
@@ -27,9 +28,10 @@ def evenness(values: np.ndarray, low: float, high: float) -> float:
 @pytest.mark.parametrize("name", NAMES)
 def test_has_the_shape_of_a_table(name: str) -> None:
     table = sample(name, 12, seed=3)
-    assert table.values.shape == (12, 3)
+    count = SAMPLES[name].columns
+    assert table.values.shape == (12, count)
     assert table.values.dtype == np.float64
-    assert table.columns == ("x", "y", "z")
+    assert table.columns == (("x", "y", "z") if count == 3 else tuple(f"x{i}" for i in range(1, count + 1)))
     assert table.ids == tuple(str(row) for row in range(1, 13))
     assert dict(table.labels) == {}
     assert table.kind == "features"
@@ -61,7 +63,7 @@ def test_blocks_make_one_sample(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 def test_truth_gives_the_coordinates_at_full_precision(name: str) -> None:
     told, untold = sample(name, 40, 5, truth=True), sample(name, 40, 5)
     assert np.array_equal(told.values, untold.values)
-    assert list(told.labels) == (["t"] if name == "helix" else ["t", "h"])
+    assert list(told.labels) == {"helix": ["t"], "ball": ["r"], "cube": ["w"]}.get(name, ["t", "h"])
     for key, texts in told.labels.items():
         assert all(f"{float(text):.17g}" == text for text in texts), key
 
@@ -70,6 +72,8 @@ def test_truth_places_the_points() -> None:
     """The formulas again, from the labels alone."""
     for name in NAMES:
         table = sample(name, 200, 2, noise=0.0, truth=True)
+        if name in ("ball", "cube", "spots"):  # whose truth is less than the point
+            continue
         t = coordinate(table, "t")
         h = 8 * t if name == "helix" else coordinate(table, "h")
         ring = (RING + TUBE * np.cos(h))[:, None] * np.column_stack([np.cos(t), np.sin(t)])
@@ -135,7 +139,7 @@ def test_noise_has_its_standard_deviation_in_every_direction() -> None:
     for name in NAMES:
         clean, noisy = sample(name, 20_000, 4, noise=0.0).values, sample(name, 20_000, 4, noise=0.25).values
         covariance = np.cov((noisy - clean).T)
-        assert np.abs(covariance / 0.25**2 - np.eye(3)).max() < 0.05, name
+        assert np.abs(covariance / 0.25**2 - np.eye(len(covariance))).max() < 0.05, name
 
 
 def test_noisy_plane_has_noise_of_its_own_and_known_principal_values() -> None:
@@ -151,6 +155,73 @@ def test_noise_depends_on_the_seed() -> None:
 
 def test_one_row_is_a_sample() -> None:
     assert sample("torus", 1, 0).values.shape == (1, 3)
+
+
+@pytest.mark.parametrize("columns", [1, 3, 12])
+def test_balls_and_cubes_are_filled_evenly_and_told_their_truth(columns: int) -> None:
+    ball, cube = (sample(name, 4000, 5, truth=True, columns=columns) for name in ("ball", "cube"))
+    assert ball.values.shape == cube.values.shape == (4000, columns)
+    assert np.allclose(np.linalg.norm(ball.values, axis=1), coordinate(ball, "r"), rtol=1e-12)
+    assert evenness(coordinate(ball, "r") ** columns, 0, 1) < 1.95
+    assert evenness((ball.values[:, 0] > 0) + np.random.default_rng(0).random(4000), 0, 2) < 1.95
+    assert np.array_equal(np.minimum(cube.values, 1 - cube.values).min(axis=1), coordinate(cube, "w"))
+    assert all(evenness(column, 0, 1) < 1.95 for column in cube.values.T)
+    assert ball.columns == (("x", "y", "z") if columns == 3 else tuple(f"x{i}" for i in range(1, columns + 1)))
+
+
+def test_cells_are_counts_of_types_and_batches() -> None:
+    table, untold = sample("cells", 300, 2, truth=True, columns=400), sample("cells", 300, 2, columns=400)
+    assert np.array_equal(table.values, untold.values) and not untold.labels
+    assert (table.values >= 0).all() and np.array_equal(table.values, np.round(table.values))
+    assert np.array_equal(sample("cells", 70, 2, columns=400).values, table.values[:70])
+    assert not np.array_equal(sample("cells", 300, 3, columns=400).values, table.values)
+    shares = {name: table.labels["type"].count(name) / 300 for name in TYPES}
+    assert all(abs(shares[name] - share) < 0.08 for name, share in TYPES.items())
+    assert set(table.labels["batch"]) == set(BATCHES)
+    assert (table.values.var(axis=0) / np.maximum(table.values.mean(axis=0), 1e-9)).max() > 3  # beyond Poisson
+
+
+def test_a_spot_is_as_bright_as_its_distance_says() -> None:
+    table = sample("spots", 50, 3, truth=True)
+    centers = np.column_stack([coordinate(table, "t"), coordinate(table, "h")])
+    pixels = np.stack(np.meshgrid(np.arange(16), np.arange(16), indexing="ij"), axis=-1).reshape(256, 2) + 0.5
+    apart = np.linalg.norm(centers[:, None] - pixels[None], axis=2)
+    assert np.allclose(table.values, np.exp(-apart**2 / 8))
+    assert centers.min() >= 3 and centers.max() <= 13
+
+
+def test_sites_hold_the_species_whose_optimum_is_near() -> None:
+    table = sample("sites", 300, 1, truth=True)
+    assert table.values.shape == (300, 40) and np.array_equal(table.values, np.round(table.values))
+    assert np.array_equal(sample("sites", 40, 1).values, table.values[:40]) and not sample("sites", 40, 1).labels
+    place = coordinate(table, "t")
+    assert place.min() >= 0 and place.max() <= 8 and coordinate(table, "h").max() <= 2
+    common = table.values[:, table.values.sum(axis=0) > 100]
+    means = (common * place[:, None]).sum(axis=0) / common.sum(axis=0)
+    spreads = np.sqrt((common * (place[:, None] - means) ** 2).sum(axis=0) / common.sum(axis=0))
+    assert spreads.max() < 1.3 and means.max() - means.min() > 5  # species of unit width, all along the gradient
+
+
+def test_types_and_batches_show_in_the_logarithms_of_cells() -> None:
+    """Each of both, held against the means of its groups, explains more than as many groups drawn by chance."""
+    table = sample("cells", 400, 1, truth=True, columns=300)
+    logs = np.log1p(1e4 * table.values / table.values.sum(axis=1, keepdims=True))
+
+    def between(groups: np.ndarray) -> float:
+        return sum((groups == g).sum() * ((logs[groups == g].mean(0) - logs.mean(0)) ** 2).sum() for g in set(groups))
+
+    for name in ("type", "batch"):
+        groups = np.array(table.labels[name])
+        assert between(groups) > 3 * between(np.random.default_rng(0).permutation(groups))
+
+
+@pytest.mark.parametrize(("name", "columns", "noise", "code"), [
+    ("torus", 4, None, "E-SAMPLE-COLUMNS"), ("ball", 0, None, "E-SAMPLE-COLUMNS"),
+    ("spots", 9, None, "E-SAMPLE-COLUMNS"), ("cells", 9, 0.5, "E-SAMPLE-NOISE")])
+def test_what_a_sample_has_no_choice_of_is_refused(name: str, columns: int, noise: float | None, code: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        sample(name, 10, 0, noise, columns=columns)
+    assert caught.value.code == code
 
 
 def test_unknown_name_names_the_nearest() -> None:

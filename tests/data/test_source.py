@@ -186,8 +186,8 @@ def test_a_file_that_grows_between_two_looks_is_refused(tmp_path: Path, monkeypa
     path = Path(written(tmp_path, "a,b\n1,2\n"))
     survey = text.survey
 
-    def then_grown(stream: BinaryIO, name: str) -> text.Survey:
-        found = survey(stream, name)
+    def then_grown(stream: BinaryIO, name: str, watch: text.Watch | None) -> text.Survey:
+        found = survey(stream, name, watch)
         path.write_text("a,b\n" + "1,2\n" * 100)
         return found
 

@@ -36,6 +36,7 @@ COMMANDS: dict[str, Sequence[str]] = {
     "project onto paths": ("project", "paths", "us_arrests.csv", "-o", "new.csv"),
     "reconstruct": ("reconstruct", "run", "run/embedding.csv", "-o", "new.csv"),
     "verify": ("verify", "run", "--full"), "verify paths": ("verify", "paths", "--full"), "report": ("report", "run"),
+    "export": ("export", "run", "-o", "run.txt"),
     "compare": ("compare", "run", "paths", "-o", "page.html"), "collect": ("collect", "run", "paths", "-o", "all"),
     "route": ("route", "paths", "Alabama", "Texas", "--picture", "way.svg"), "check": ("check", "us_arrests.csv"),
     "plan": ("plan", "us_arrests.csv"), "show a cache": ("cache", "--folder", "kept"), "methods": ("methods", "isomap"),
@@ -44,10 +45,13 @@ REFUSED = ("refused",)
 
 
 def audited(folder: Path, *arguments: str) -> tuple[int, list[str]]:
-    """The exit code of a call in a folder, where alone it may write, and the events that it must not cause."""
+    """The exit code of a call in a folder, where alone it may write, and the events that it must not cause.
+
+    Without names beside points: Matplotlib, which places them, keeps a list of the machine's fonts.
+    """
     script = Path(__file__).with_name("audited.py")
-    done = subprocess.run([sys.executable, "-P", "-B", script, folder, *arguments], cwd=folder, env=neutral(),
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run([sys.executable, "-P", "-B", script, folder, *arguments], cwd=folder,
+                          env=neutral(MLCLI__REPORT__POINT_LABELS="none"), capture_output=True, text=True, check=False)
     events = [line for line in done.stderr.splitlines() if line.startswith("audit: ")]
     return done.returncode, events if done.returncode in (0, 65) else [*events, done.stderr]
 

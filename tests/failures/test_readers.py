@@ -80,7 +80,7 @@ REFUSED: dict[str, tuple[str, bytes | None, tuple[str, ...], int, str, str]] = {
     "A16 a broken archive": ("x.npz", zipped({"x.npy": ARRAY})[:-9], (), 65, "E-CORRUPT", "x.npz"),
     **{f"A17 {name}": ("x.npy", npy(array), (), 65, "E-ARRAY", "x.npy") for name, array in {
         "complex": POINTS * 1j, "dates": np.zeros((4, 2), "M8[s]"), "void": np.zeros((4, 2), "V3"),
-        "text": POINTS.astype(str), "one axis": POINTS[:, 0], "three axes": POINTS[None]}.items()},
+        "text": POINTS.astype(str), "one axis": POINTS[:, 0], "five axes": POINTS[None, None, None]}.items()},
     "A17 records": ("x.npy", npy(np.zeros((4, 2), [("a", "f8")])), (), 65, "E-ARRAY", "x.npy"),
     "A19 two arrays": ("x.npz", zipped({"x.npy": ARRAY, "y.npy": ARRAY}), (), 65, "E-NPZ-KEY", "x.npz"),
     "A19 an unknown key": ("x.npz", zipped({"x.npy": ARRAY}), ("--set", "input.key=y"), 78, "E-UNKNOWN-KEY",

@@ -15,6 +15,7 @@ from tests.fuzz.tables import of_csv
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 RUNS = {  # the arguments of `embed`: a file of samples, which also holds new points, or another run of these
     "pca": ("us_arrests.csv", "--scale", "standard", "--set", "report.formats=[csv, parquet, npy]"),
+    "stable": ("us_arrests.csv", "-p", "2", "--set", "report.image=[2,2]", "--set", "report.stability.resamples=4"),
     "transformed": ("us_arrests.csv", "--transform", "sqrt,total", "--top-variance", "3"),
     "mds": ("eurodist.csv", "--dissimilarities", "-m", "mds", "--set", "report.formats=[parquet]"),
     "isomap": ("helix.npy", "-m", "isomap", "-k", "8", "--set", "report.formats=[npy]", "--draw-graph"),
@@ -22,6 +23,7 @@ RUNS = {  # the arguments of `embed`: a file of samples, which also holds new po
     "kpca": ("us_arrests.csv", "-m", "kpca", "--set", "method.kernel.name=gaussian"),
     "ppca": ("gaps.tsv", "-m", "ppca", "-p", "1", "--set", "prepare.missing=model", "--id-column", "point"),
     "fa": ("ability_cov.csv", "-m", "fa", "--set", "input.kind=covariance", "--set", "input.observations=112"),
+    "factors": ("gaps.tsv", "-m", "fa", "-p", "1", "--set", "prepare.missing=model", "--id-column", "point"),
     "lda": ("iris.csv", "-m", "lda", "--label-column", "Species"),
     "sde": ("us_arrests.csv", "-m", "sde", "-k", "6"),
     "sfa": ("mixture.csv", "-m", "sfa"),

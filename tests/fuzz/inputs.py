@@ -15,6 +15,7 @@ import pyarrow.parquet
 from scipy import sparse
 from scipy.io import mmwrite
 
+from tests.data.test_as_r_writes import PRINTED
 from tests.fuzz.arrays import of_bytes, of_npy, of_npz
 from tests.fuzz.directories import SAMPLES
 from tests.fuzz.documents import Damage
@@ -26,6 +27,9 @@ EDGES = "\n".join(["source,target,length", *(f"p{i},p{(i + 1) % 12},{1 + i / 7}"
 NAMED = ("--id-column", "id", "--label-column", "kind")
 SQUARE = ("--dissimilarities", "-m", "mds")
 GRAPH = ("--graph", "-m", "isomap")
+ENTRIES = ("--set", "input.stream=always")
+FEW = sparse.csr_array(np.where(POINTS > 0.5, POINTS, 0.0))
+TABLES = SAMPLES.parent / "tests" / "tables"
 
 
 @dataclass(frozen=True)
@@ -122,6 +126,11 @@ KINDS: dict[str, Kind] = {
     "g.csv": Kind(lambda: EDGES, of_csv, GRAPH),
     "g.npz": Kind(lambda: saved(lambda stream: sparse.save_npz(stream, RING)), of_npz, GRAPH),
     "g.mtx": Kind(lambda: saved(lambda stream: mmwrite(stream, RING, symmetry="symmetric")), of_bytes, GRAPH),
+    "s.npz": Kind(lambda: saved(lambda stream: sparse.save_npz(stream, FEW)), of_npz, ENTRIES),
+    "s.mtx": Kind(lambda: saved(lambda stream: mmwrite(stream, FEW)), of_bytes, ("--transpose",)),
+    "x.h5ad": Kind(lambda: gzip.decompress((TABLES / "anndata" / "cells.h5ad.gz").read_bytes()), of_bytes,
+                   ("--label-column", "kind", "--label-column", "count")),
+    "r.txt": Kind(lambda: PRINTED.encode(), of_bytes, SQUARE),
     "x.phy": Kind(partial(sample, "us_cities.phy"), of_bytes, SQUARE),
     "lower.phy": Kind(lower, of_bytes, SQUARE),
 }

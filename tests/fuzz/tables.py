@@ -12,7 +12,7 @@ CELLS = {"text": "x", "nothing": "", "infinite": "inf", "not a number": "nan", "
 def of_csv(content: bytes) -> list[Damage]:
     """Every damage to a CSV file: in its head, its first rows and its last."""
     lines = content.decode("utf-8", "surrogateescape").splitlines()
-    chosen = dict.fromkeys([0, 1, 2, len(lines) - 1])
+    chosen = dict.fromkeys(row for row in (0, 1, 2, len(lines) - 1) if row < len(lines))
     found = list(as_a_whole(content))
     for row in chosen:
         found += [(f"line {row} left out", partial(_lines, [*lines[:row], *lines[row + 1:]])),

@@ -25,6 +25,7 @@ def contents(rows: int = 30, axes: int = 2, labels: dict[str, list[str]] | None 
         "seconds": 0.25, "stages": [{"stage": "eigensolve", "seconds": 0.125, "peak_memory_mib": 80.0}],
         "warnings": [], "notes": [], "versions": {"numpy": "2.0", "gone": None},
         "blas": [{"library": "openblas 0.3", "kernel": "Haswell", "threads": 2}], **others.pop("manifest", {})}
-    config = RunConfig.model_validate({"input": {"path": path}, "method": {"name": "pca", "divisor": "n-1"}})
+    config = RunConfig.model_validate({"input": {"path": path}, "method": {"name": "pca", "divisor": "n-1"},
+                                       "report": {"point_labels": "none", **others.pop("report", {})}})
     embedding = Embedding(values, ids or [f"p{i}" for i in range(rows)], labels or {})
     return Contents(manifest, config, f"input: {{path: {path}}}\n", embedding, spectrum, **others)

@@ -60,14 +60,19 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     plain = folder / "plain.csv"
     plain.write_text("\n".join([",x,y,z", *(f"p{i},{a},{b},{c}" for i, (a, b, c) in enumerate(
         generator.standard_normal((600, 3)).tolist())), ""]))
-    made = {"hostile": [str(hostile), "--id-column", lines[0][0], "--label-column", lines[0][1], "-p", "3"],
+    sites = folder / "sites.csv"
+    counts = generator.poisson(1.5, (20, 30))
+    sites.write_text("\n".join([f"site,{','.join(f'Species{j}' for j in range(30))}", *(
+        f"site {i},{','.join(map(str, row))}" for i, row in enumerate(counts.tolist())), ""]))
+    made = {"sites": [str(sites), "-m", "mds", "--metric", "braycurtis"],
+            "hostile": [str(hostile), "--id-column", lines[0][0], "--label-column", lines[0][1], "-p", "3"],
             "plain": [str(plain), "-m", "isomap"], "images": [str(plain), "--set", "report.image=[1,3]"]}
     for name, arguments in made.items():
         assert run(["embed", *arguments, "-q", "-o", str(folder / name)]) == 0
     return {name: folder / name / "report.html" for name in made}
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "images"])
+@pytest.mark.parametrize("name", ["plain", "hostile", "images", "sites"])
 def test_the_console_stays_empty_and_nothing_is_active(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     told = browse(pages[name], tmp_path, "--dump-dom")
     assert not CONSOLE.search(told.stderr), told.stderr
@@ -98,3 +103,20 @@ def test_it_prints(pages: dict[str, Path], tmp_path: Path) -> None:
     browse(pages["plain"], tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={paper}", DARK)
     content = paper.read_bytes()
     assert content.startswith(b"%PDF") and len(content) > 20_000
+
+
+def test_twenty_sites_are_printed_on_four_pages(pages: dict[str, Path], tmp_path: Path) -> None:
+    paper = tmp_path / "page.pdf"
+    browse(pages["sites"], tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={paper}")
+    assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes())) <= 4
+
+
+@pytest.mark.parametrize("name", ["sites", "plain", "hostile", "images"])
+def test_nothing_is_cut_off_on_a_phone(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
+    """Wide tables scroll in boxes of their own, so that the page is as wide as its screen of 375 pixels."""
+    frame = tmp_path / "frame.html"
+    frame.write_text(f"""<body><iframe src="{pages[name].as_uri()}" width="375" height="800"
+        onload="document.body.id = 'wide' + this.contentDocument.documentElement.scrollWidth"></iframe>""")
+    told = browse(frame, tmp_path, "--dump-dom", "--allow-file-access-from-files")
+    found = re.search(r'id="wide(\d+)"', told.stdout)
+    assert found and int(found[1]) <= 375

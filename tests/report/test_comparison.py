@@ -1,5 +1,7 @@
 """Comparisons of embeddings: what rotation, scale and mirroring cannot change, and what other tools say."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -145,3 +147,21 @@ def test_the_page_is_well_formed_whatever_the_names(name: str) -> None:
     seen = Seen(page(compared(name), label=None, seed=0))
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
     assert "How alike they are" in seen.words and "Spectra" in seen.words
+
+
+def test_options_that_differ_are_said_for_every_run_and_different_inputs_are_a_warning() -> None:
+    k, metric = "method.neighbors.count", "method.metric.name"
+    sides = [replace(side("a", points(0)), method="isomap", sha256="1", options={
+                 "method.name": ("isomap", "pca"), k: ("6", "10"), "prepare.scale": ("standard", "center")}),
+             replace(side("b", points(1)), method="isomap", sha256="1", seconds=2.5, quality={"trustworthiness": 0.75},
+                     options={"method.name": ("isomap", "pca")}),
+             replace(side("c", points(2)), method="mds", sha256="1", options={
+                 "method.name": ("mds", "pca"), metric: ("cosine", "euclidean")})]
+    found = side_by_side(sides, [f"p{row}" for row in range(60)], {}, 5, np.random.default_rng(0))
+    assert found.document()["options"] == found.options == {
+        "method.name": ["isomap", "isomap", "mds"], k: ["6", "10", "–"], metric: ["–", "–", "cosine"],
+        "prepare.scale": ["standard", "center", "center"]}
+    text = page(found, label=None, seed=0)
+    assert "0.75" in text and "2.5" in text and "prepare.scale" in text and "different inputs" not in text
+    apart = replace(found, sides=[*sides[:2], replace(sides[2], sha256="2")])
+    assert "made from 2 different inputs" in page(apart, label=None, seed=0)

@@ -9,6 +9,7 @@ import pytest
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
+from mlcli.config.report_options import Image
 from mlcli.config.run_config import RunConfig
 from mlcli.data.prepare import Prepare
 from mlcli.data.table import Table
@@ -197,7 +198,7 @@ def test_other_readers_see_the_same_image() -> None:
 def test_colors_and_gaps_of_images() -> None:
     rows = GENERATOR.uniform(0, 1, (2, 2 * 3 * 3))
     rows[0, 4] = np.nan
-    shape = Shape(2, 3, 3, 0.0, 1.0)
+    shape = Shape(Image(2, 3, 3), 0.0, 1.0)
     sheet = shape.sheet(rows, 2)
     assert sheet.shape == (2, 3 + 1 + 3, 4)
     assert np.array_equal(sheet[:, 4:, :3], np.rint(255 * rows[1].reshape(2, 3, 3)))
@@ -205,7 +206,7 @@ def test_colors_and_gaps_of_images() -> None:
 
 
 def test_what_lies_beyond_the_range_is_drawn_like_its_ends() -> None:
-    levels = Shape(1, 4, 1, -1e308, 1e308).levels(np.array([[-1.7e308, -1e308, 0.0, 1.7e308]]))
+    levels = Shape(Image(1, 4), -1e308, 1e308).levels(np.array([[-1.7e308, -1e308, 0.0, 1.7e308]]))
     assert levels[0, 0, :, 0].tolist() == [0, 0, 128, 255]
 
 
@@ -247,7 +248,7 @@ def test_names_stay_text_beside_decoded_rows(shape: tuple[int, ...] | None) -> N
     curve, places, points = parabola()
     found = made(curve, points, places)
     ids = [name[:1000] for name in (HOSTILE * 5)[:50]]
-    seen = Seen(page(contents(rows=50, axes=1, ids=ids, decoded=found), image=shape))
+    seen = Seen(page(contents(rows=50, axes=1, ids=ids, decoded=found), image=None if shape is None else Image(*shape)))
     assert seen.open == [] and seen.tags <= TAGS | {"image"} and ("image" in seen.tags) == (shape is not None)
     assert seen.attributes <= ATTRIBUTES | {"href", "preserveaspectratio", "image-rendering"}
 

@@ -1,5 +1,6 @@
 """Axes, colors and dots: round ticks, true places, and what a label column means."""
 
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -73,18 +74,24 @@ def test_a_number_that_is_missing_is_drawn_apart() -> None:
 
 
 def test_the_rarest_groups_are_others_and_no_row_is_lost() -> None:
-    texts = [f"g{i}" for i in range(20) for _ in range(20 - i)]
+    texts = [f"g{i}" for i in range(32) for _ in range(32 - i)]
     found = coloring("g", texts)
-    assert isinstance(found, Groups) and len(found.names) == 13 and found.names[-1] == "8 others"
+    assert isinstance(found, Groups) and len(found.names) == 25 and found.names[-1] == "8 others"
     assert sum(found.counts) == len(texts) == len(found.of)
     assert np.bincount(found.of).tolist() == list(found.counts)
 
 
-def test_neighboring_groups_differ_in_color_and_shape() -> None:
-    found = coloring("g", [f"g{i}" for i in range(12)])
+def test_every_group_has_a_look_of_its_own_and_neighbors_differ_in_color_and_shape() -> None:
+    found = coloring("g", [f"g{i}" for i in range(24)])
     looks = list(zip(found.kinds, found.shapes, strict=True))
-    assert len(set(looks)) == len({kind for kind, _ in looks}) == 12
-    assert all(a[1] != b[1] for a, b in pairwise(looks))
+    assert len(set(looks)) == 24 and len({kind for kind, _ in looks}) == 6
+    assert all(a[0] != b[0] and a[1] != b[1] for a, b in pairwise(looks))
+
+
+def test_groups_stand_in_natural_order() -> None:
+    found = coloring("site", ["site 10", "b", "site 2", "A", "site 1b", "site 1"])
+    assert isinstance(found, Groups)
+    assert list(found.names) == ["A", "b", "site 1", "site 1b", "site 2", "site 10"]
 
 
 def luminance(color: str) -> float:
@@ -148,9 +155,9 @@ def test_every_point_is_drawn_once_where_it_lies(count: int) -> None:
 
 
 def test_pairs_have_a_panel_for_every_two_axes() -> None:
-    figure = pairs(points(40, 4, ["a"] * 40), [0.5, 0.3, None, 0.1])
+    figure = pairs(replace(points(40, 4, ["a"] * 40), axes=["PC 1 (50.0%)", "PC 2 (30.0%)", "PC 3", "PC 4"]))
     assert sum(isinstance(mark, Bar) and mark.kind == "frame" for mark in figure.marks) == 6
-    assert "y1 (50.0%)" in [mark.text for mark in figure.marks if isinstance(mark, Text)]
+    assert "PC 1 (50.0%)" in [mark.text for mark in figure.marks if isinstance(mark, Text)]
 
 
 def reach(text: Text) -> tuple[float, float]:
@@ -177,7 +184,7 @@ def test_no_label_is_cut_off(axes: int) -> None:
 
 def test_nothing_is_drawn_outside_the_figure() -> None:
     for figure in (scatter(points(60, 2, [f"g{i % 15}" for i in range(60)]), "t"),
-                   pairs(points(60, 4, [str(i) for i in range(60)]), []),
+                   pairs(points(60, 4, [str(i) for i in range(60)])),
                    shepard("s", np.random.default_rng(0).random((100, 2)) * 7)):
         for mark in figure.marks:
             spread = (mark.points if isinstance(mark, Dots) else np.array([[mark.x, mark.y]]) if isinstance(mark, Text)

@@ -2,11 +2,13 @@
 
 import re
 import time
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
 
+from mlcli.config.report_options import Report
 from mlcli.report import record
 from mlcli.report.contents import Rows
 from mlcli.report.page import page
@@ -17,9 +19,11 @@ HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</s
            "a\x1b[31m", "a\nb", "x" * 1_000_000]
 TAGS = {"html", "head", "meta", "title", "style", "body", "header", "main", "section", "h1", "h2", "p", "span", "div",
         "figure", "figcaption", "table", "thead", "tbody", "tr", "th", "td", "dl", "dt", "dd", "ul", "li", "strong",
-        "pre", "svg", "line", "rect", "polyline", "path", "text"}
+        "pre", "svg", "line", "rect", "polyline", "path", "text", "details", "summary"}
 ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "viewbox", "width", "height", "role", "x1",
-              "x2", "y1", "y2", "x", "y", "points", "d", "text-anchor", "transform", "stroke-linecap", "stroke-width"}
+              "x2", "y1", "y2", "x", "y", "points", "d", "text-anchor", "transform", "stroke-linecap", "stroke-width",
+              "fill", "stroke", "stroke-opacity", "fill-opacity", "opacity", "font-size", "font-weight",
+              "font-family", "open"}
 
 
 class Seen(HTMLParser):
@@ -82,6 +86,16 @@ def test_the_page_is_well_formed_and_holds_every_section() -> None:
     assert "column 20" not in text and "transition" not in text
 
 
+def test_shares_over_one_are_explained() -> None:
+    run = contents(axes=1)
+    over = Rows({"component": ["1", "2"], "eigenvalue": ["3", "-1"], "proportion": ["1.5", "-0.5"],
+                 "cumulative": ["1.5", "1"]})
+    text = page(replace(run, spectrum=over, manifest={**run.manifest, "spectrum": {
+        "computed": 2, "sum_of_positive": 3.0, "negative_share": 0.25}}))
+    assert "negative eigenvalues are subtracted" in text and "cumulative, of positive ones" in text
+    assert "negative eigenvalues are subtracted" not in page(run)
+
+
 def test_what_a_run_does_not_have_is_left_out() -> None:
     text = page(contents())
     for title in ["Quality", "Certificate", "How many dimensions", "Fit", "Iterations", "Loadings", "Warnings"]:
@@ -100,7 +114,7 @@ def test_names_stay_text_wherever_they_stand(name: str) -> None:
                    manifest={"warnings": [{"code": name, "message": name}], "versions": {name: name},
                              "fit": {name: 1.0, "uniquenesses": {name: 1.0}},
                              "stages": [{"stage": name, "seconds": 1.0}], "finished": name})
-    text = page(run, title=name)
+    text = page(replace(run, config=run.config.replace(report=Report(title=name[:200]))))
     seen = Seen(text)
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
     assert not re.search("[\x00-\x09\x0b-\x1f\u202a-\u202e\u2066-\u2069]", text)
@@ -124,7 +138,7 @@ def test_paper_is_light_and_the_screen_as_the_reader_has_it() -> None:
 def test_the_same_run_gives_the_same_page() -> None:
     run = contents(rows=7_000, labels={"size": [str(i / 7) for i in range(7_000)]})
     assert page(run) == page(run)
-    assert "A random sample of 5,000 of 7,000 points is drawn." in page(run)
+    assert "All 7,000 points: the more lie in a place" in page(run)
 
 
 def test_a_large_run_makes_a_small_page_soon() -> None:

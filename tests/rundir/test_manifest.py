@@ -18,7 +18,7 @@ from mlcli.rundir.names import MANIFEST
 
 
 def replace(run: Path, content: bytes) -> None:
-    replace_listed(run, "page", content, known=manifest_bytes(run))
+    replace_listed(run, {"page": content}, known=manifest_bytes(run))
 
 
 def test_numbers_that_json_lacks_become_null(tmp_path: Path) -> None:
@@ -85,7 +85,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(tmp_path: Path, name: str
     before = (tmp_path / "precious").read_bytes()
     known = before if name == MANIFEST else (run / MANIFEST).read_bytes()
     with pytest.raises(OutputRefused) as caught:
-        replace_listed(run, "page", b"new", known=known)
+        replace_listed(run, {"page": b"new"}, known=known)
     assert caught.value.where == str(run / name)
     assert (tmp_path / "precious").read_bytes() == before and (run / name).is_symlink()
 
@@ -112,7 +112,7 @@ def test_a_page_of_one_run_does_not_get_into_another(tmp_path: Path) -> None:
     known = manifest_bytes(run)
     exchange(run)
     with pytest.raises(OutputRefused) as caught:
-        replace_listed(run, "page", b"new", known=known)
+        replace_listed(run, {"page": b"new"}, known=known)
     assert caught.value.code == "E-OUTPUT-RACE" and caught.value.where == str(run)
     assert (run / "page").read_text() == "another run's"
     whole(run)
@@ -120,7 +120,7 @@ def test_a_page_of_one_run_does_not_get_into_another(tmp_path: Path) -> None:
     (run / MANIFEST).unlink()
     run.rmdir()
     with pytest.raises(OutputRefused):
-        replace_listed(run, "page", b"new", known=known)
+        replace_listed(run, {"page": b"new"}, known=known)
     assert not run.exists()
 
 

@@ -14,11 +14,12 @@ from mlcli.stages.neural.autoencoding import Autoencoding
 from mlcli.stages.neural.backend import jax, random
 from mlcli.stages.neural.constraints import Absolute, Dense, GaussianNoise, Masking, RarelyActive, Uncorrupted
 from mlcli.stages.neural.evidence import Evidence
+from mlcli.stages.neural.feeding import fed
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.likelihoods import BernoulliLikelihood, GaussianLikelihood
 from mlcli.stages.neural.network import Layer, Network
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.neural.training import Rows, Trained
+from mlcli.stages.neural.training import Trained
 from tests.checkpoints import in_parts
 from tests.processes import python
 
@@ -98,7 +99,7 @@ LEARNING = Learning(epochs=6, batch=8, patience=2, rate=0.02)
 
 
 def learned(objective: Any, learning: Learning = LEARNING, points: Array = POINTS) -> Trained:
-    rows = Rows.of(points, Standard.of(points), learning, Compute())
+    rows = fed(points, Standard.of(points), learning, Compute())
     return training.trained(objective, rows, objective.start(SIZES, np.random.default_rng(1)), learning)
 
 
@@ -178,9 +179,10 @@ def train():
     from mlcli.stages.neural import training
     from mlcli.stages.neural.autoencoding import Autoencoding
     from mlcli.stages.neural.constraints import Dense, Uncorrupted
+    from mlcli.stages.neural.feeding import fed
 
     objective = Autoencoding(hidden="tanh", corruption=Uncorrupted(), sparsity=Dense())
-    rows = training.Rows.of(POINTS, Standard.of(POINTS), LEARNING, Compute())
+    rows = fed(POINTS, Standard.of(POINTS), LEARNING, Compute())
     return training.trained(objective, rows, objective.start([700, 1000, 9], np.random.default_rng(0)), LEARNING).trace
 
 for threads in (1, 3, 1):

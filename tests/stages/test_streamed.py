@@ -12,6 +12,7 @@ from mlcli import native
 from mlcli.base import blocks
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.recall import recalling
 from mlcli.base.threads import threads_limited
 from mlcli.errors import ConfigError, MlcliError
 from mlcli.stages.algebra import ordering
@@ -237,3 +238,34 @@ def test_a_stopped_elimination_folds_no_further_block(monkeypatch: pytest.Monkey
     with pytest.raises(CancelledError):
         engine.fold(0, np.ones((2500, 2)), moments=True)
     assert folded == [0]
+
+
+@pytest.mark.skipif(not eliminates, reason="needs the native kernels and METIS")
+def test_runs_of_a_sweep_make_a_pass_over_one_graph_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that differ by their axes alone pass over the same kernel with the same blocks, as far as both go."""
+    folded, fold = [0], EliminationRows.fold
+
+    def counted(self: EliminationRows, number: int, vectors: np.ndarray, moments: bool) -> Any:
+        folded[-1] += number == 0
+        return fold(self, number, vectors, moments)
+
+    def spectrum(components: int, neighbors: int = 9) -> np.ndarray:
+        fitted = fit("isomap", POINTS, neighbors=neighbors, paths={"store": "streamed", "algorithm": "elimination"},
+                     eigensolve={"solver": "krylov", "components": components})
+        return np.column_stack([fitted.embedding, fitted.embedding @ np.diag(fitted.spectrum.values[:components])])
+
+    monkeypatch.setattr(EliminationRows, "fold", counted)
+    alone = {}
+    for components in (2, 3, 5):
+        folded.append(0)
+        alone[components] = spectrum(components), folded[-1]
+    with recalling():
+        for components in (3, 2, 5):
+            folded.append(0)
+            with recalling():
+                assert np.array_equal(spectrum(components), alone[components][0])
+            assert folded[-1] == max(alone[components][1] - {3: 0, 2: 99, 5: alone[3][1]}[components], 0)
+        folded.append(0)
+        with recalling():
+            spectrum(2, neighbors=11)
+        assert folded[-1] > 0

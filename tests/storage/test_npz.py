@@ -32,3 +32,17 @@ def test_arrays_come_back_to_the_last_bit_in_their_order_of_memory() -> None:
 def test_a_large_array_is_not_copied() -> None:
     array = np.arange(1000.0)
     assert any(np.shares_memory(np.frombuffer(part, dtype=np.uint8), array) for part in npz_of({"one": array}))
+
+
+@pytest.mark.parametrize("rows", [3, 300_000])
+def test_an_array_that_is_held_is_not_read_again_unless_a_bit_differs(rows: int) -> None:
+    values = np.random.default_rng(0).standard_normal((rows, 2))
+    stored = b"".join(npz_of({"a": values, "b": values + 1}))
+    same, other, wider = values.copy(), values.copy(), values.astype(np.float32)
+    other[-1, -1] = np.nextafter(other[-1, -1], 9)
+    found = arrays_in(io.BytesIO(stored), len(stored), {"a": same, "b": other})
+    assert found["a"] is same and found["b"] is not other
+    assert np.array_equal(found["a"], values) and np.array_equal(found["b"], values + 1)
+    for held in (other, wider, values[:-1], np.asfortranarray(values)):
+        found = arrays_in(io.BytesIO(stored), len(stored), {"a": held})
+        assert found["a"] is not held and np.array_equal(found["a"], values)

@@ -11,7 +11,7 @@ from mlcli.errors import ConfigError, GeometryError
 from mlcli.methods import METHODS, Model
 from mlcli.stages.algebra.iterate import Iterate
 from mlcli.stages.latent.factor_analysis import Bounds, Thin, Whole, gradient, hessian, maximum_likelihood
-from mlcli.stages.latent.rotations import Promax, Varimax
+from mlcli.stages.latent.rotations import Oblimin, Promax, Varimax
 from tests.support import Notes, fit
 
 GENERATOR = np.random.default_rng(8)
@@ -28,7 +28,7 @@ def implied(model: Model) -> np.ndarray:
                                                      * np.diag(COVARIANCE))
 
 
-@pytest.mark.parametrize("rotation", ["none", "varimax", "promax"])
+@pytest.mark.parametrize("rotation", ["none", "varimax", "promax", "oblimin"])
 def test_the_equations_of_the_maximum_hold_in_every_rotation(rotation: str) -> None:
     """diag Σ = diag S, S Σ⁻¹ Λ = Λ, and the likelihood is that of the normal distribution."""
     model = fit("fa", POINTS, rotation={"name": rotation}, iterate=EXACT)
@@ -141,6 +141,39 @@ def test_varimax_is_stationary_and_promax_keeps_unit_variances() -> None:
     assert np.allclose(product, product.T, rtol=0, atol=1e-9)
     oblique = Promax().turn(loadings)
     assert np.allclose(np.diag(np.linalg.inv(oblique.T @ oblique)), 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+def test_oblimin_is_stationary_and_finds_a_simple_structure_again(normalize: bool) -> None:
+    """No small change of the factors lowers the products of squared loadings; where they can vanish, they do."""
+    generator = np.random.default_rng(5)
+    loadings = generator.standard_normal((12, 3))
+    turn = Oblimin(normalize=normalize).turn(loadings)
+    rows = loadings / np.linalg.norm(loadings, axis=1, keepdims=True) if normalize else loadings
+
+    def products(moves: np.ndarray) -> float:
+        factors = np.linalg.inv(turn).T + moves.reshape(3, 3)
+        squares = (rows @ np.linalg.inv(factors / np.linalg.norm(factors, axis=0)).T) ** 2
+        return float((squares.sum(axis=1) ** 2 - (squares**2).sum(axis=1)).sum()) / 4
+
+    slope = [(products(step) - products(-step)) / 2e-6 for step in 1e-6 * np.eye(9)]
+    assert np.abs(slope).max() < 1e-7 * products(np.zeros(9)) + 1e-8
+    simple = np.kron(np.eye(3), np.ones((4, 1))) * generator.uniform(0.5, 1, (12, 1))
+    oblique = simple @ np.linalg.cholesky(0.7 * np.eye(3) + 0.3)
+    found = oblique @ Oblimin(normalize=normalize).turn(oblique)
+    assert np.allclose(np.sort(np.abs(found), axis=1)[:, :2], 0, atol=1e-8)
+
+
+def test_indices_of_a_model_that_made_the_data() -> None:
+    """χ² is about its degrees of freedom: RMSEA near 0, TLI near 1; the interval contains the estimate; no unit."""
+    fit_of = fit("fa", POINTS).fit
+    assert fit_of["rmsea_lower"] <= fit_of["rmsea"] <= fit_of["rmsea_upper"] < 0.1 and fit_of["tli"] > 0.9
+    assert fit_of["rmsr"] < 0.05 and 0.5 < fit_of["kmo"] < 1 and fit_of["bartlett_p_value"] < 1e-9
+    other = fit("fa", POINTS * np.linspace(1, 9, 8)).fit
+    assert all(other[name] == pytest.approx(fit_of[name], rel=1e-6) for name in ("tli", "bic", "kmo", "rmsr"))
+    assert np.allclose(list(fit_of["variances"].values()), np.diag(COVARIANCE), rtol=1e-12)
+    alike = fit("fa", np.linspace(0, 1, 40)[:, None] + np.eye(40, 8) @ np.full((8, 8), 1e-3)).fit
+    assert alike["kmo"] is None and alike["bartlett_chi_square"] is None
 
 
 def test_a_heywood_case_is_told_with_its_columns() -> None:

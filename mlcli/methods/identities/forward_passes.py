@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.check import EPS, Check, later, ratio, skipped
 from mlcli.base.inputs import Features
+from mlcli.base.rows import rows_of
 from mlcli.base.types import Array, Indices
 from mlcli.methods.model import Model, existing
 from mlcli.stages.neural.network import Layer, Network
@@ -51,21 +52,27 @@ def passes(data: Features, model: Model, full: bool = False) -> list[Check]:
     The share takes every row, the coordinates as many as there is time for, unless everything is checked.
     """
     (encoder, decoder), projector = parts(model), existing(model.projector)
-    rows, whole = chosen(len(data.values), full, encoder.network, decoder.network)
-    stated, mean = model.fit.get("unexplained"), data.values.mean(axis=0)
+    stated, held = model.fit.get("unexplained"), rows_of(data.values)
+    if held is None:
+        rows, whole = chosen(len(data.values), full, encoder.network, decoder.network)
+        mean = data.values.mean(axis=0)
+    else:  # of a table that is read in blocks the rows in memory are checked, unless everything is
+        rows, whole, mean = held.at_hand, full, held.means
 
-    def block(part: slice) -> tuple[float, ...]:
-        points = data.values[rows[part]]
+    def block(places: Indices, points: Array) -> tuple[float, ...]:
         codes = forward(encoder.network.layers, (points - encoder.means) / encoder.scale)[:, : len(decoder.signs)]
-        gap = codes * decoder.signs - model.embedding[rows[part]]
+        gap = codes * decoder.signs - model.embedding[places]
         sizes = largest(gap), projector.rounding(points), largest(points)
         if stated is None or not whole:
             return *sizes, 0.0, 0.0
         back = decoder.means + decoder.scale * forward(decoder.network.layers, codes)
         return *sizes, float(np.sum((back - points) ** 2)), float(np.sum((points - mean) ** 2))
 
-    gaps, roundings, sizes, errors, squares = np.transpose(in_blocks(
-        block, len(rows), encoder.network, decoder.network))
+    found = ([block(np.arange(first, first + len(part)), part)
+              for number in range(held.blocks) for first, part in held.parts(number)] if held is not None and full
+             else in_blocks(lambda part: block(rows[part], data.values[rows[part]]), len(rows), encoder.network,
+                            decoder.network))
+    gaps, roundings, sizes, errors, squares = np.transpose(found)
     checks = [ratio("codes", float(gaps.max()), 1e-11 * largest(model.embedding) + float(roundings.max()),
                     "coordinates are the outputs of the encoder, layer by layer", exact=whole)]
     if stated is None:

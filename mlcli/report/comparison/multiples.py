@@ -12,8 +12,8 @@ from mlcli.report.scatter import Points, dots
 from mlcli.report.text import shortened
 
 COLUMNS = 3
-SIDE, GAP, TOP = 230.0, 22.0, 30.0
-LOW = 150.0  # pixels of a spectrum's panel
+SIDE, GAP, TOP = 320.0, 26.0, 30.0
+LOW = 190.0  # pixels of a spectrum's panel
 LEGEND = 216.0
 
 
@@ -73,7 +73,7 @@ def _titles(sides: Sequence[Side]) -> list[str]:
 
 
 def _title(text: str, left: float, top: float) -> Text:
-    return Text(left, top - 9, shortened(text, 36), kind="small")
+    return Text(left, top - 9, shortened(text, 48), kind="small")
 
 
 def _first_two(values: Array) -> Array:

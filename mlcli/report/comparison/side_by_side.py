@@ -1,6 +1,7 @@
 """Several embeddings of the same points compared, every two of them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import field
 from itertools import combinations
 from typing import Any
 
@@ -27,6 +28,11 @@ class Side:
     values: Array  # of the common rows, n x p
     eigenvalues: Sequence[float]
     proportions: Sequence[float | None]
+    quality: Mapping[str, float] = field(default_factory=dict)  # measures that count, by their names in quality.json
+    seconds: float | None = None
+    options: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # path -> value and default, where they differ
+    sha256: str | None = None  # of its input
+    named: bool = True  # whether names may stand beside few points
 
 
 @frozen
@@ -61,12 +67,26 @@ class Comparison:
     pairs: Sequence[Pair]
     placed: Sequence[Array]  # each embedding standardized and rotated to the first
 
+    @property
+    def inputs(self) -> int:
+        """How many different inputs the runs are known to have."""
+        return len({side.sha256 for side in self.sides if side.sha256})
+
+    @property
+    def options(self) -> dict[str, list[str]]:
+        """The options in which runs differ: for each path what every run has, a dash where its method lacks it."""
+        paths = dict.fromkeys(path for side in self.sides for path in side.options)
+        rows = {path: [_option(side, path, self.sides) for side in self.sides] for path in paths}
+        return {path: values for path, values in rows.items() if len(set(values)) > 1}
+
     def document(self) -> dict[str, Any]:
         """The comparison as plain values."""
         runs = [{"run": side.name, "method": side.method, "input": side.input, "rows": side.rows,
                  "components": side.values.shape[1], "eigenvalues": list(side.eigenvalues[:LEADING]),
-                 "proportions": list(side.proportions[:LEADING])} for side in self.sides]
-        return {"rows": len(self.ids), "runs": runs, "pairs": [pair.document() for pair in self.pairs]}
+                 "proportions": list(side.proportions[:LEADING]), "seconds": side.seconds,
+                 "quality": dict(side.quality), "input_sha256": side.sha256} for side in self.sides]
+        return {"rows": len(self.ids), "runs": runs, "options": self.options,
+                "pairs": [pair.document() for pair in self.pairs]}
 
 
 @stage("compare")
@@ -88,6 +108,17 @@ def side_by_side(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str,
 def aligned(sides: Sequence[Side], ids: Sequence[str], labels: Mapping[str, Sequence[str]]) -> Comparison:
     """Runs in one orientation, without a comparison of every two of them."""
     return Comparison(sides, ids, labels, (), turned([standardized(side.values) for side in sides]))
+
+
+def _option(side: Side, path: str, sides: Sequence[Side]) -> str:
+    """What a run has at a path: what was chosen, else the default of a run of the same method."""
+    if path == "method.name":
+        return side.method
+    if path in side.options:
+        return side.options[path][0]
+    alike = (other for other in sides if path in other.options)
+    return next((other.options[path][1] for other in alike
+                 if other.method == side.method or not path.startswith("method.")), "–")
 
 
 def turned(shapes: Sequence[Array]) -> list[Array]:

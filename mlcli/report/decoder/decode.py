@@ -12,7 +12,7 @@ from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
 from mlcli.methods import Model
 from mlcli.report.decoder.decoded import CANDIDATES, CELLS, FEWEST, IMAGES, LINES, ROWS, SHADES, Decoded
-from mlcli.report.scatter import MOST, panel_of, sampled
+from mlcli.report.scatter import panel_of, sampled
 from mlcli.stages.similarities import Projector
 
 BLOCK = 2**20  # numbers that are decoded at once
@@ -49,7 +49,7 @@ def _decoded(projector: Projector, decode: Map, embedding: Array, points: Array,
     plane = _in_blocks(decode, _grid(embedding, ends, _side(originals.shape[1], config.report.image)), width)
     return Decoded(rows=rows, originals=originals, errors=errors, plane=features(plane), ends=ends,
                    reconstructed=features(_in_blocks(decode, embedding[rows], width)),
-                   deviations=_deviations(projector, embedding, seed))
+                   deviations=_deviations(projector, embedding))
 
 
 def _in_blocks(function: Map, places: AnyArray, width: int) -> Array:
@@ -96,12 +96,11 @@ def _at_means(embedding: Array, *axes: Array) -> Array:
     return places
 
 
-def _deviations(projector: Projector, embedding: Array, seed: int) -> Array | None:
+def _deviations(projector: Projector, embedding: Array) -> Array | None:
     """Posterior standard deviations over the panel of the scatter plot, at the centers of cells; None without any."""
     if embedding.shape[1] < 2 or projector.deviation(embedding[:1]) is None:
         return None
-    rows = sampled(len(embedding), MOST, seed)
-    panel = panel_of(embedding if rows is None else embedding[rows])
+    panel = panel_of(embedding)
     left, right, top, bottom = panel.edges
     wide = SHADES[0]
     tall = max(1, round(wide * (bottom - top) / (right - left)))

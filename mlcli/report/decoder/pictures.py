@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array
+from mlcli.config.report_options import Image
 from mlcli.report.axes import extent
 from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.decoder.layout import ABOVE, BOTTOM, LEFT, PLANE, RIGHT, TITLE, TOP, around, rounded
@@ -22,17 +23,15 @@ LETTER = 7.0  # pixels of a character
 class Shape:
     """How the cells of a row make an image, and which of their values are the darkest and the lightest."""
 
-    rows: int
-    columns: int
-    channels: int  # 1: gray; 3: red, green and blue
+    image: Image
     low: float
     high: float
 
     @classmethod
-    def of(cls, image: Sequence[int], originals: Array) -> "Shape":
+    def of(cls, image: Image, originals: Array) -> "Shape":
         """The shape that `report.image` names, with the range of the originals (m x d)."""
         low, high = extent(float(end.reduce(originals, None)) for end in (np.fmin, np.fmax))  # without what is missing
-        return cls(image[0], image[1], image[2] if len(image) > 2 else 1, low, high)
+        return cls(image, low, high)
 
     def levels(self, values: Array) -> AnyArray:
         """Rows (m x d) as images of levels from 0 to 255 and opacity (m x rows x columns x 2 or 4).
@@ -41,9 +40,16 @@ class Shape:
         """
         shares = (values / 2 - self.low / 2) / (self.high / 2 - self.low / 2)
         levels = np.rint(255 * np.clip(np.nan_to_num(shares), 0, 1)).astype(np.uint8)
-        cells = levels.reshape(-1, self.rows, self.columns, self.channels)
-        there = ~np.isnan(values).reshape(cells.shape).any(axis=3, keepdims=True)
+        cells = self.placed(levels)
+        there = ~self.placed(np.isnan(values)).any(axis=3, keepdims=True)
         return np.concatenate([cells, np.where(there, np.uint8(255), np.uint8(0))], axis=3)
+
+    def placed(self, cells: AnyArray) -> AnyArray:
+        """The cells of rows (m x d) where they lie in the images: m x rows x columns x channels."""
+        sides = self.image.rows, self.image.columns, self.image.channels
+        if self.image.order == "row":
+            return cells.reshape(-1, *sides)
+        return cells.reshape(-1, *sides[::-1]).transpose(0, 3, 2, 1)
 
     def sheet(self, values: Array, across: int) -> AnyArray:
         """Images side by side, so many in a line, with gaps that are not drawn."""
@@ -52,22 +58,22 @@ class Shape:
         sheet = np.zeros((lines * tall - gap, across * wide - gap, images.shape[3]), np.uint8)
         for place, image in enumerate(images):
             top, left = place // across * tall, place % across * wide
-            sheet[top : top + self.rows, left : left + self.columns] = image
+            sheet[top : top + self.image.rows, left : left + self.image.columns] = image
         return sheet
 
     @property
     def gap(self) -> int:
         """Pixels between two images."""
-        return 1 + min(self.rows, self.columns) // GAP
+        return 1 + min(self.image.rows, self.image.columns) // GAP
 
     @property
     def step(self) -> tuple[int, int]:
         """Pixels from an image to the one below, and to the next."""
-        return self.rows + self.gap, self.columns + self.gap
+        return self.image.rows + self.gap, self.image.columns + self.gap
 
     def scale(self, across: int) -> float:
         """How large a pixel is drawn, with so many images in a line: a whole number, unless it must shrink."""
-        whole = min(WIDE / (across * self.step[1]), CELL / self.columns)
+        whole = min(WIDE / (across * self.step[1]), CELL / self.image.columns)
         return float(int(whole)) if whole >= 1 else WIDE / (across * self.step[1])
 
 
@@ -81,7 +87,7 @@ def beside(decoded: Decoded, shape: Shape, ids: Sequence[str]) -> Figure:
     beside = (TOP - 8, "row"), (TOP + tall / 2, "original"), (TOP + 3 * tall / 2, "reconstruction"), (below, "error")
     marks: list[Mark] = [picture, *(Text(LEFT - 10, y, name, "end", "small") for y, name in beside)]
     for place, (name, error) in enumerate(zip(ids, decoded.errors.tolist(), strict=True)):
-        middle = LEFT + wide * place + shape.scale(count) * shape.columns / 2
+        middle = LEFT + wide * place + shape.scale(count) * shape.image.columns / 2
         marks += [Text(middle, TOP - 8, shortened(name, max(3, int(wide / LETTER))), "middle", "small"),
                   Text(middle, below, rounded(error), "middle", "small")]
     return Figure(TITLE, LEFT + picture.width + RIGHT, below + 12, marks)
@@ -93,7 +99,7 @@ def plane(decoded: Decoded, shape: Shape) -> Figure:
     picture = placed(shape.sheet(decoded.plane, side), scale)
     wide, tall = picture.width, picture.height
     return Figure(PLANE, LEFT + wide + RIGHT, TOP + tall + BOTTOM, [
-        picture, *around(decoded.ends, (wide, tall), (scale * shape.columns, scale * shape.rows))])
+        picture, *around(decoded.ends, (wide, tall), (scale * shape.image.columns, scale * shape.image.rows))])
 
 
 def placed(sheet: AnyArray, scale: float) -> Picture:

@@ -1,15 +1,14 @@
 """The parts of a report that show what a decoder does."""
 
+from mlcli.config.report_options import Image
 from mlcli.report.contents import Contents
 from mlcli.report.decoder import pictures, profiles
 from mlcli.report.decoder.decoded import CANDIDATES, Decoded
 from mlcli.report.decoder.layout import PLANE, rounded
 from mlcli.report.html import Part, figure, section
 
-Image = tuple[int, ...] | None
 
-
-def plane(run: Contents, image: Image) -> Part:
+def plane(run: Contents, image: Image | None) -> Part:
     """The features at a grid of places on the plane of the first two axes, as images of a shape or as profiles."""
     if run.decoded is None:
         return None
@@ -22,7 +21,7 @@ def plane(run: Contents, image: Image) -> Part:
                                  f"{_values(run, run.decoded, image)}"))
 
 
-def reconstructions(run: Contents, image: Image) -> Part:
+def reconstructions(run: Contents, image: Image | None) -> Part:
     """Some rows beside what the decoder makes of their coordinates, as images of a shape or as profiles."""
     found = run.decoded
     if found is None:
@@ -42,7 +41,7 @@ def _apart(run: Contents) -> bool:
     return run.config.prepare.scale not in ("none", "center")
 
 
-def _values(run: Contents, found: Decoded, image: Image) -> str:
+def _values(run: Contents, found: Decoded, image: Image | None) -> str:
     """What light and dark, or the heights of lines, stand for."""
     if image is not None:
         shape = pictures.Shape.of(image, found.originals)

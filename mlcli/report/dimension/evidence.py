@@ -33,6 +33,9 @@ def evidence_of(method: Method, model: Model, data: Input, compute: Compute) -> 
     if isinstance(data, Covariance):
         return of_matrix(method, model, data, seed)
     if not all_finite(data.values):  # distances do not distinguish rows
+        moments = existing(model.projector).similarity.column_moments
+        if moments is not None and isinstance(data, Features):
+            return of_matrix(method, model, Covariance(moments, data.columns, observations=len(data.values)), seed)
         return Evidence(method, spectrum, model.embedding, None, 1, None, None, seed,
                         no_eigenvalues=reason or THE_MODELS)
     width, rows = data.values.shape[1] if isinstance(data, Features) else 1, rows_of(data.values)

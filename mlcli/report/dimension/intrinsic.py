@@ -10,6 +10,7 @@ EXACT = 2000  # points that are used; of more, so many at random
 WORK = 4e8  # multiplications that their distances may take
 FEWEST = 100  # points that are used however many columns they have
 NEIGHBORS = 10
+TRUSTED = 10  # dimensions up to which samples of usual sizes are dense enough
 MOST = 1e9  # dimensions: distances to neighbors then differ by rounding only
 
 
@@ -42,4 +43,5 @@ def rounded(value: float, rule: str, detail: str, figures: dict[str, float | int
     """An estimate as a whole number of axes, one at least."""
     if not value < MOST:
         return LeftOut("the distances to neighbors have no ratios to go by: too many are equal")
-    return Verdict(max(round(value), 1), rule, detail, figures)
+    doubt = f"above {TRUSTED} no sample is dense enough, so it only says: at least" if value > TRUSTED else ""
+    return Verdict(max(round(value), 1), rule, detail, figures, doubt)

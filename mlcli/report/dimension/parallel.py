@@ -18,6 +18,7 @@ BUDGET = 6e7  # multiplications in all: some 15 ms
 SHUFFLE = 60  # multiplications that permuting one number is worth
 EIGEN = 3  # times m³ multiplications for the eigenvalues of a matrix of size m, made and solved
 PERCENTILE = 95.0
+DRAWN = 30  # eigenvalues of the line that are kept: as many as a scree plot has bars
 
 Replicate = Callable[[np.random.Generator], Array]
 
@@ -42,7 +43,7 @@ def parallel_analysis(evidence: Evidence) -> Verdict | LeftOut:
     kept = leading(values > null[: len(values)])
     if kept == len(values) < len(null):
         return LeftOut(f"all {kept} eigenvalues computed are above the replicates'")
-    line = null[:20] / evidence.spectrum.solved_trace
+    line = null[:DRAWN] / evidence.spectrum.solved_trace
     return Verdict(kept, "The leading eigenvalues above the 95th percentile of those of unrelated columns.",
                    f"{count} replicates of {kind} columns",
                    {"replicates": count, "columns": kind, "percentile": PERCENTILE, "seed": evidence.seed,

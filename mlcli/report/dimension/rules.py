@@ -37,14 +37,17 @@ def dimension(method: Method, model: Model, data: Input, compute: Compute) -> di
     `data` holds the rows that were embedded, as the method saw them.
     """
     with single_threaded_blas():  # products this small gain nothing from threads, which would decide their rounding
-        reached = verdicts(evidence_of(method, model, data, compute))
+        evidence = evidence_of(method, model, data, compute)
+        reached = verdicts(evidence)
     applied = {name: verdict for name, verdict in reached.items() if isinstance(verdict, Verdict)}
     return {
         "kept": model.embedding.shape[1],
         "recommendation": recommendation(method.rules, applied),
         "rules": {name: {"components": verdict.components, "rule": verdict.rule, "detail": verdict.detail,
-                         "figures": verdict.figures} for name, verdict in applied.items()},
+                         "figures": verdict.figures,
+                         **({"doubt": verdict.doubt} if verdict.doubt else {})} for name, verdict in applied.items()},
         "left_out": {name: verdict.reason for name, verdict in reached.items() if isinstance(verdict, LeftOut)},
+        **({"correlations": evidence.correlation_eigenvalues} if evidence.correlation_eigenvalues else {}),
     }
 
 

@@ -6,6 +6,7 @@ from mlcli.base.types import Array
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict, leading
 from mlcli.stages.algebra.linalg import EPS
 
+MOST_PIECES = 100  # of a stick, up to which it tests something
 SEEN = 30  # eigenvalues among which an elbow is looked for: as many as the scree plot shows
 
 
@@ -23,8 +24,21 @@ def variance_kept(evidence: Evidence, share: float) -> Verdict | LeftOut:
     if not reached.any():
         return LeftOut(f"the {len(cumulative)} eigenvalues computed reach {cumulative.max():.1%}")
     count = int(reached.argmax()) + 1
-    return Verdict(count, f"The fewest axes that keep {share:.0%} of the trace.",
-                   f"{cumulative[count - 1]:.1%} kept", {"cumulative": float(cumulative[count - 1])})
+    return Verdict(count, f"The fewest axes that keep {share:.0%} of the trace.", kept(evidence, count),
+                   {"cumulative": float(cumulative[count - 1])})
+
+
+def kept(evidence: Evidence, count: int) -> str:
+    """The share of the trace that axes keep, and where negative eigenvalues raise it over 1 that of the positive ones.
+    """
+    spectrum, share = evidence.spectrum, float(np.cumsum(evidence.spectrum.proportions)[count - 1])
+    if share <= 1 + 10 * evidence.size * EPS:
+        return f"{share:.1%} kept"
+    beside = ""
+    if spectrum.complete:
+        positive = float(spectrum.solved[spectrum.solved > 0].sum())
+        beside = f"{float(spectrum.solved[:count].sum()) / positive:.1%} of the positive eigenvalues; "
+    return f"{beside}{share:.1%} of the trace, from which negative ones are subtracted"
 
 
 def no_variances(evidence: Evidence) -> str:
@@ -70,7 +84,9 @@ def broken_stick(evidence: Evidence) -> Verdict | LeftOut:
     values = evidence.positive[:count]
     kept = leading(values > pieces[: len(values)])
     return Verdict(kept, "The leading eigenvalues longer than the pieces of a stick broken at random.",
-                   f"{count} pieces", {"pieces": count, "expected_shares": (pieces[:20] / total).tolist()})
+                   f"{count} pieces", {"pieces": count, "expected_shares": (pieces[:20] / total).tolist()},
+                   f"of {count} pieces all but a few are tiny, so nearly any spectrum passes" if count > MOST_PIECES
+                   else "")
 
 
 def broken_stick_shares(count: int) -> Array:

@@ -23,6 +23,7 @@ class Verdict:
     rule: str  # the rule in one sentence
     detail: str  # what decided, in a few words
     figures: dict[str, Any] = field(default_factory=dict)
+    doubt: str = ""  # why it has no vote in the recommendation here, where it has none
 
 
 @frozen
@@ -94,6 +95,14 @@ class Evidence:
             return np.asarray(self.columns.T @ self.columns / np.outer(norms, norms))
         varying = np.diag(self.moments) > 0
         return np.asarray(self.moments[np.ix_(varying, varying)] / np.outer(self.norms, self.norms))
+
+    @property
+    def correlation_eigenvalues(self) -> list[float]:
+        """The eigenvalues of the correlations that factor analysis explains; empty for other methods."""
+        if not self.factors or self.no_eigenvalues:
+            return []
+        shares = self.spectrum.solved / self.spectrum.solved_trace
+        return [float(share) for share in shares * len(self.norms)]
 
     @property
     def size(self) -> int:

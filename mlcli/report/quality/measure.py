@@ -17,6 +17,7 @@ from mlcli.report.quality.neighborhoods import Neighborhoods
 from mlcli.report.quality.pairs import Pairs, in_units
 from mlcli.report.quality.reconstruction import Reconstruction
 from mlcli.report.quality.sampling import Anchors, Sums
+from mlcli.report.quality.scale import FREE
 from mlcli.report.quality.shepard import Shepard
 from mlcli.report.quality.strips import Measure, Observer, Spaces, Strips
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
@@ -39,12 +40,13 @@ class Measured:
 
 def quality(source: Given, embedding: Array, *, kept: Space | None = None,
             labels: Mapping[str, Sequence[str]] | None = None, decode: Callable[[Array], Array] | None = None,
-            neighbors: int = 12, sample: int | Literal["auto"] = "auto",
+            neighbors: int = 12, sample: int | Literal["auto"] = "auto", free: bool = False,
             generator: np.random.Generator) -> Measured:
     """All measures of an embedding (n x p) of the input that a method saw, and pairs for its Shepard diagram.
 
     `kept` is the space whose distances the method aims to keep, where it is not the input's;
-    `decode` leads from coordinates to features. A measure that does not apply is None.
+    `decode` leads from coordinates to features. Of coordinates whose scale is `free` the figures say so. A measure
+    that does not apply is None.
     """
     size = len(embedding)
     work = (source.values.shape[1] if isinstance(source, Features) else 1) + (kept.work if kept else 0)
@@ -65,7 +67,7 @@ def quality(source: Given, embedding: Array, *, kept: Space | None = None,
     *parts, drawn = walked([*measures, pairs], anchors, spaces)
     figures = {"rows": size, "anchors": len(anchors.rows), "exact": anchors.exact, "neighbors": near,
                "distances": spaces.kept.name, "label": classes and classes.column,
-               **in_full(estimated(measures, anchors, parts))}
+               **({"scale": FREE} if free else {}), **in_full(estimated(measures, anchors, parts))}
     return Measured(figures, in_units(drawn, spaces.kept.unit, spaces.embedded.unit))
 
 

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator
 from contextlib import closing
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
+from mlcli.base.checkpoints import loop
 from mlcli.base.frozen import frozen
+from mlcli.base.gaps import NO_GAPS, Gaps
 from mlcli.base.moments import Moments
-from mlcli.base.rows import NO_GAPS, Gaps, Rows, Sample
+from mlcli.base.rows import Rows, Sample
+from mlcli.base.stage import stage
+from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
 from mlcli.engine.executor import results
 
@@ -30,19 +34,46 @@ class Gathered:
         return Gathered(self.moments + other.moments, self.gaps + other.gaps, (*self.sampled, *other.sampled))
 
 
+@result("gathering")
+@frozen
+class Checkpoint:
+    """Where a pass stands that has met no gaps: what it goes on from, to the same bits."""
+
+    blocks: int  # that are added
+    rows: int
+    sums: Array  # those of `Moments`
+    products: Array
+    least: Array
+    most: Array
+    sampled: Array
+
+    @classmethod
+    def after(cls, blocks: int, found: Gathered) -> "Checkpoint":
+        """After so many blocks."""
+        moments = found.moments
+        return cls(blocks, moments.rows, sums=moments.sums, products=moments.products, least=moments.least,
+                   most=moments.most, sampled=np.concatenate([np.zeros((0, len(moments.sums))), *found.sampled]))
+
+    def gathered(self, shift: Array) -> Gathered:
+        """What these blocks have added, about a shift."""
+        return Gathered(Moments(self.rows, shift, sums=self.sums, products=self.products, least=self.least,
+                                most=self.most), NO_GAPS, (self.sampled,))
+
+
 @frozen
 class Gathering:
-    """A pass over all rows: a source of blocks."""
+    """A pass over all rows, or those from a block on: a source of blocks."""
 
     rows: Rows
     shift: Array  # d, near the means
     products: bool  # whether all products are summed, or only squares
     sample: Indices  # rows to be kept
+    first: int = 0  # block
 
     @property
     def blocks(self) -> int:
         """How many blocks of work there are."""
-        return self.rows.blocks
+        return self.rows.blocks - self.first
 
     def work(self, number: int) -> Gathered:
         """What a block adds."""
@@ -50,7 +81,7 @@ class Gathering:
         zeros = np.zeros((size, size) if self.products else size)
         total = Gathered(Moments(0, self.shift, sums=np.zeros(size), products=zeros, least=np.full(size, np.inf),
                                  most=np.full(size, -np.inf)), NO_GAPS)
-        return reduce(Gathered.__add__, self._parts(number), total)
+        return reduce(Gathered.__add__, self._parts(self.first + number), total)
 
     def stop(self) -> None:
         """Blocks are short."""
@@ -90,9 +121,9 @@ def gathered(rows: Rows, chosen: Indices | None = None, products: bool | None = 
     """
     sample = np.zeros(0, dtype=np.int64) if chosen is None else chosen
     whole = rows.shape[1] <= WIDE if products is None else products
-    found = _total(Gathering(rows, _near(rows), whole, sample))
+    found = _total(rows, _near(rows), whole, sample)
     if found.moments.rows and not found.moments.exact:
-        again = _total(Gathering(rows, found.moments.means, whole, np.zeros(0, dtype=np.int64)))
+        again = _total(rows, found.moments.means, whole, np.zeros(0, dtype=np.int64))
         found = Gathered(again.moments, again.gaps, found.sampled)
     return found
 
@@ -103,9 +134,19 @@ def sample_of(found: Gathered, chosen: Indices, width: int) -> Sample:
     return Sample(chosen, np.ascontiguousarray(values))
 
 
-def _total(source: Gathering) -> Gathered:
-    with closing(results(source)) as every:
-        return reduce(Gathered.__add__, every)
+@stage("covariance", version=1)
+def _total(rows: Rows, shift: Array, products: bool, sample: Indices) -> Gathered:
+    """What all blocks add; after each a checkpoint is offered, unless a row had gaps."""
+    with loop(Checkpoint) as place:
+        left = place.left
+        first, total = (left.blocks, left.gathered(shift)) if left else (0, None)
+        with closing(results(Gathering(rows, shift, products, sample, first))) as every:
+            for number, found in enumerate(every, first + 1):
+                total = found if total is None else total + found
+                if number < rows.blocks and not len(total.gaps.rows):
+                    place.offer(partial(Checkpoint.after, number, total))
+    assert total is not None
+    return total
 
 
 def _near(rows: Rows) -> Array:

@@ -62,28 +62,28 @@ class Checkpoint:
 
 
 def krylov(apply: Apply, start: Array, count: int, tolerance: float, noise: float = 0.0,
-           clear: float | None = None) -> Ritz:
+           clear: float | None = None, passes: int = PASSES) -> Ritz:
     """The `count` algebraically largest eigenpairs, from a start block (n x b), b >= count.
 
     Stops when every wanted residual is below `tolerance` times the largest eigenvalue in size, or
     when they fall no further and are below `noise`, the level of the kernel's own rounding;
-    raises NumericalError when PASSES passes do not suffice. Further pairs that have converged
+    raises NumericalError when so many passes do not suffice. Further pairs that have converged
     by then are returned as well. With `clear`, only those are wanted of at least this share of the largest.
     A checkpoint is offered before each further pass.
     """
     with loop(Checkpoint) as place:
         with single_threaded_blas():  # blocks this thin cost threads more to share than to multiply
             begun = place.left or Checkpoint.before(start)
-        return _search(apply, begun, place, (count, tolerance, noise, clear))
+        return _search(apply, begun, place, (count, tolerance, noise, clear), passes)
 
 
 def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
-            demand: tuple[int, float, float, float | None]) -> Ritz:
+            demand: tuple[int, float, float, float | None], most_passes: int) -> Ritz:
     """The passes from where a search stood."""
     count, tolerance, noise, clear = demand
     with single_threaded_blas():
         basis, least, idle = _Basis(begun), begun.least, begun.idle
-    for passes in range(begun.passes + 1, PASSES + 1):
+    for passes in range(begun.passes + 1, most_passes + 1):
         image = apply(basis.newest)
         require_finite(image, "the kernel")
         with single_threaded_blas():
@@ -103,10 +103,10 @@ def _search(apply: Apply, begun: Checkpoint, place: Place[Checkpoint],
         if not grown:
             return Ritz(values=values[:count], vectors=vectors(count), residuals=residuals[:count], passes=passes,
                         block=vectors(count + SPARE), at_least=np.zeros(0))
-        if passes < PASSES:
+        if passes < most_passes:
             place.offer(partial(basis.checkpoint, passes, least, idle))
     converged = int((wanted <= tolerance).sum())
-    raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {PASSES} passes; the largest "
+    raise NumericalError("KRYLOV", f"{converged} of {most} eigenvalues converged in {most_passes} passes; the largest "
                          f"relative residual is {wanted.max(initial=0.0):.1e}", where="method.eigensolve",
                          hint="ask for fewer axes or set method.eigensolve.tolerance higher")
 

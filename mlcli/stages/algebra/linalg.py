@@ -113,20 +113,25 @@ def _slower_eigen(matrix: Array) -> tuple[Array, Array]:
 
 def singular(factor: Array) -> tuple[Array, Array, Array]:
     """The thin decomposition F = U diag(s) Vt, s descending; falls back to slower drivers (scipy issue 15024)."""
-    import scipy.linalg
-
     require_finite(factor, "the matrix to be decomposed")
     for driver in ("gesdd", "gesvd"):
         try:
             with threads_for(max(factor.shape)):
-                left, sizes, right = scipy.linalg.svd(factor, full_matrices=False, lapack_driver=driver,
-                                                      check_finite=False)
+                left, sizes, right = _svd(factor, driver)
         except np.linalg.LinAlgError:
             note("N-FALLBACK", f"the singular value solver {driver} did not converge; used the next one")
             continue
         require_finite(sizes, "the computed spectrum")
         return left, sizes, right
     return _singular_by_gram(factor)
+
+
+def _svd(factor: Array, driver: str) -> tuple[Array, Array, Array]:
+    if driver == "gesdd":  # NumPy's
+        return np.linalg.svd(factor, full_matrices=False)
+    import scipy.linalg
+
+    return tuple(scipy.linalg.svd(factor, full_matrices=False, lapack_driver=driver, check_finite=False))
 
 
 def _singular_by_gram(factor: Array) -> tuple[Array, Array, Array]:

@@ -9,7 +9,6 @@ from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, LengthGraph, Spatial
 from mlcli.base.rows import Rows, rows_of
-from mlcli.base.signs import leading_signs
 from mlcli.base.stage import running
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
@@ -17,6 +16,7 @@ from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.algebra.costs import FIRST, gower_steps, pass_cost, solve_cost
 from mlcli.stages.algebra.distances import gower
 from mlcli.stages.algebra.metrics.points import metric_of, seconds_of_squares, squares, straight, training
+from mlcli.stages.chain.placing import placed, placed_rows, placing_memory
 from mlcli.stages.chain.scaling import fitted_by, solved
 from mlcli.stages.chain.setting import Fitted, Setting
 from mlcli.stages.eigen.eigensolve import NOTABLE
@@ -35,16 +35,6 @@ from mlcli.stages.similarities.of_distances import OfDistances
 
 COPIES = {"lingoes": 3.0, "cailliez": 5.0}  # n x n matrices at once
 SPECTRA = {"lingoes": 0.5, "cailliez": 4.0}  # whole spectra that take as long
-
-
-def placed(fit: Fitted, rows: Array) -> Fitted:
-    """The fit of landmarks with all points placed by their kernel rows (n x landmarks), axes rotated again."""
-    projector = fit.projector
-    embedding = projector.centering(rows) @ projector.axes
-    signs = leading_signs(embedding)
-    return replace(fit, embedding=embedding * signs,
-                   spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),
-                   projector=replace(projector, axes=projector.axes * signs))
 
 
 def of_function(chain: Setting, halved: Array, base: Any, tolerance: float = 0.0) -> tuple[Dense, Any]:
@@ -74,11 +64,12 @@ class OfPairs:
     def steps(self, share: float | None) -> list[Step]:
         """Distances of all pairs, held whole, their kernel and its spectrum."""
         chain, data, rows = self.chain, self.chain.data, rows_of(self.chain.data.values)
-        if rows is not None:
+        if rows is not None and chain.landmarks is None:
             return file_steps(rows, chain.compute.thread_count())
         count, threads = chain.landmarks or len(data.values), chain.compute.thread_count()
         square, remedy = 8.0 * count**2, self._instead()
-        placing = 0.0 if chain.landmarks is None else 8.0 * 2 * count * len(data.values)
+        placing = 0.0 if chain.landmarks is None else placing_memory(
+            rows, points=len(data.values), landmarks=count, axes=chain.eigensolve.wanted(count), threads=threads)
         held, whole = 2 * square + placing, chain.landmarks is None
         steps = [Step("distances", f"{count} x {count}, in memory",
                       seconds_of_squares(data, count, threads) + FIRST * pass_cost(count**2), held,
@@ -101,14 +92,14 @@ class OfPairs:
     def fitted(self) -> Fitted:
         """The fit of all points, or of landmarks by which the others are placed."""
         data, count = self.chain.data, self.chain.landmarks
-        if (rows := rows_of(data.values)) is not None:
-            return self._by_passes(rows)
+        rows = rows_of(data.values)
         if count is None:
-            return self.fitted_to(data)
+            return self.fitted_to(data) if rows is None else self._by_passes(rows)
         landmarks = choose_landmarks(len(data.values), count, self.chain.compute.generator())
         fit = self.fitted_to(data.take(landmarks), landmarks)
         with running("coordinates"):
-            return placed(fit, fit.projector.similarity.rows(data.values))
+            return placed_rows(fit, rows) if rows is not None else placed(
+                fit, fit.projector.similarity.rows(data.values))
 
     def _by_passes(self, rows: Rows) -> Fitted:
         """K = -H D² H / 2 of a matrix in a file, which is only applied."""

@@ -131,11 +131,11 @@ class Stages(Options):
     def rules(self) -> tuple[str, ...]:
         """The rules that may say how many axes, best first."""
         if self.columns_model != "none":
-            return ("parallel_analysis", "velicer_map", "broken_stick")
+            return ("parallel_analysis", "velicer_map", "broken_stick", "elbow")
         if self.scaleless:
             return ("two_nn", "maximum_likelihood")
         if self.paths is not None:
-            return ("residual_variance", "two_nn", "broken_stick")
+            return ("residual_variance", "two_nn", "broken_stick", "elbow")
         return ("broken_stick", "residual_variance", "elbow") if self.kernel.kind == "distances" else (
             "broken_stick", "elbow")
 

@@ -1,6 +1,6 @@
 """How many axes to keep: for methods without an eigenproblem, and what those with one share."""
 
-from typing import Annotated, ClassVar, TypeVar
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 import numpy as np
 from pydantic import Field
@@ -10,6 +10,8 @@ from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError
 
+LEAST = 2  # axes by default
+AUTO: Literal["auto"] = "auto"  # as many as the rules recommend
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
 
@@ -26,25 +28,33 @@ Chosen = TypeVar("Chosen", bound=Kept)
 class Axes(Kept):
     """How many axes to keep, where a share of the variance has no meaning."""
 
-    components: Count = option(2, "Axes to keep.")
+    components: Count | Literal["auto"] = option(
+        LEAST, "Axes to keep: a count, or as many as the rules recommend (auto).")
     report: ClassVar[int | None] = None  # every axis is reported
     where: ClassVar[str] = "method.axes"  # in the configuration
 
     def resolved(self, limit: int, size: int) -> "Axes":
-        """With a default count clipped to `limit` axes; raises ConfigError for an explicit one."""
-        return clipped(self, self.components, limit)
+        """With a default count, as of auto, clipped to `limit` axes; raises ConfigError for an explicit one."""
+        if self.components == AUTO:
+            return self.replace(components=min(LEAST, max(limit, 1)))
+        return clipped(self, self.count, limit)
+
+    @property
+    def count(self) -> int:
+        """The axes to keep; where the rules are to say that, those of the fit that they are asked of."""
+        return LEAST if self.components == AUTO else self.components
 
     def kept(self, available: int) -> int:
         """The number of axes to keep of those that there are, one of zeros where there is none.
 
         Raises GeometryError where more were asked for.
         """
-        if self.components <= available:
-            return self.components
-        if self.chosen("components") and self.components > max(available, 1):
-            raise GeometryError("AXES", f"{self.components} axes were asked for and the data has {available}",
+        if self.count <= available:
+            return self.count
+        if self.chosen("components") and self.count > max(available, 1):
+            raise GeometryError("AXES", f"{self.count} axes were asked for and the data has {available}",
                                 where=f"{self.where}.components", hint=f"ask for at most {max(available, 1)}")
-        note("W-RANK", f"kept {available} of {self.components} axes: the data extends in no other direction"
+        note("W-RANK", f"kept {available} of {self.count} axes: the data extends in no other direction"
              if available else "the data extends in no direction: the embedding is zero")
         return max(available, 1)
 

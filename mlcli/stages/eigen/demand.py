@@ -7,9 +7,8 @@ from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.costs import WHOLE, eigensolve_step
 from mlcli.stages.algebra.krylov import SPARE
-from mlcli.stages.eigen.axes import Count, Kept, Share, clipped
+from mlcli.stages.eigen.axes import AUTO, LEAST, Count, Kept, Share, clipped
 
-LEAST = 2  # axes by default
 GUESS = 8  # eigenvalues among which a share of the variance is first searched for
 
 
@@ -17,9 +16,9 @@ class Demand(Kept):
     """How many axes to keep, and how the eigenvalues are computed."""
 
     where: ClassVar[str] = "method.eigensolve"
-    components: Count | Share | Literal["all"] = option(
-        LEAST, "Axes to keep: a count, a share of the variance such as 0.95, or all with a positive eigenvalue (all).",
-        adapts=True)
+    components: Count | Share | Literal["all", "auto"] = option(
+        LEAST, "Axes to keep: a count, a share of the variance such as 0.95, all with a positive eigenvalue (all), or "
+        "as many as the rules recommend (auto).", adapts=True)
     solver: Literal["auto", "dense", "krylov"] = option(
         "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
     tolerance: float | None = option(
@@ -28,7 +27,7 @@ class Demand(Kept):
     report: int | None = option(None, "Eigenvalues to write to spectrum.csv (default: all that were computed).", ge=1)
 
     def resolved(self, limit: int, size: int) -> Self:
-        """With a default count clipped to `limit` axes; raises ConfigError for an explicit one.
+        """With a default count clipped to `limit` axes, which auto begins with; raises ConfigError for an explicit one.
 
         Likewise for a report of more eigenvalues than the `size` that there are, and a tolerance without iteration.
         """
@@ -37,6 +36,8 @@ class Demand(Kept):
         if self.report is not None and self.report > size:
             raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
                               where=f"{self.where}.report", hint=f"ask for at most {size}")
+        if self.components == AUTO:
+            return self.replace(components=min(LEAST, max(limit, 1)))
         return clipped(self, self.components, limit) if isinstance(self.components, int) else self
 
     def whole(self, size: int) -> bool:

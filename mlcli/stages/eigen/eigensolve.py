@@ -57,6 +57,7 @@ class Eigensolve(Demand):
             return self._clip(self.components, available)
         if self.components == "all":
             return self._clip(available or 1, available)
+        assert not isinstance(self.components, str)  # auto has been resolved
         if np.isnan(trace):
             raise ConfigError("SHARE", "a share of the variance needs the whole spectrum, which is not computed here",
                               where=f"{self.where}.components",

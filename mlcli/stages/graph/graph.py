@@ -89,17 +89,17 @@ def by_size(labels: Indices) -> Indices:
 
 def undirected(size: int, left: Indices, right: Indices, lengths: Array, rule: Literal["union", "mutual"]) -> Graph:
     """A graph from directed pairs: joined when either names the other (union), or only when both do (mutual)."""
-    low, high = np.minimum(left, right), np.maximum(left, right)
-    order = np.lexsort((lengths, high, low))
-    low, high, lengths = low[order], high[order], lengths[order]
-    first = np.ones(len(low), dtype=bool)
-    first[1:] = (low[1:] != low[:-1]) | (high[1:] != high[:-1])
+    pairs = np.minimum(left, right).astype(np.int64) * size + np.maximum(left, right)
+    order = np.argsort(pairs, kind="stable")
+    pairs, lengths = pairs[order], lengths[order]
+    first = np.flatnonzero(np.diff(pairs, prepend=-1))
+    lengths = np.minimum.reduceat(lengths, first) if len(first) else lengths
     if rule == "mutual":
-        first[:-1] &= ~first[1:]
-        first[-1:] = False
-    low, high, lengths = low[first], high[first], lengths[first]
+        both = np.diff(first, append=len(pairs)) > 1
+        first, lengths = first[both], lengths[both]
+    low, high = np.divmod(pairs[first], size)
     rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
-    order = np.lexsort((columns, rows))
+    order = np.argsort(rows * size + columns, kind="stable")
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
     return Graph(starts, columns[order], np.concatenate([lengths, lengths])[order])
 

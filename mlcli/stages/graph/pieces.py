@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Joined, Spatial, WeightedGraph
 from mlcli.base.rates import rates
+from mlcli.base.recall import recalled
 from mlcli.base.stage import note, running
 from mlcli.base.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
@@ -53,7 +54,9 @@ def connected_graph(data: Joined, neighbors: Neighborhood, policy: Policy, rule:
         note("N-GRAPH", "within a radius points are neighbors of each other: mutual and union are the same graph")
     lists = neighbors.lists(data)
     with running("graph"):
-        return _in_one_piece(data, neighbors, policy, graph_of(lists, rule), rule, consequence)
+        given = lists.starts, lists.indices, lists.lengths, rule
+        graph = recalled("graph", given, lambda: graph_of(lists, rule))
+        return _in_one_piece(data, neighbors, policy, graph, rule, consequence)
 
 
 def _in_one_piece(data: Spatial, neighbors: Neighborhood, policy: Policy, graph: Graph,

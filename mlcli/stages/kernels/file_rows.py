@@ -39,12 +39,32 @@ class FileRows:
 
     def fold(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
         """What a block of rows adds to K Q; its diagonal is zero."""
+        return self._once(number, vectors, moments) if self.lengths.once else self._whole(number, vectors, moments)
+
+    def _whole(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
+        """Of rows that hold all pairs."""
         found = []
         for first, lengths in self.lengths.parts(number):
             part, place = _halved(lengths), slice(first, first + len(lengths))
             found.append(Folded(place, part @ vectors, part.sum(axis=1) if moments else 0.0,
                                 float(np.vdot(part, part)) if moments else 0.0))
         return found
+
+    def _once(self, number: int, vectors: Array, moments: bool) -> list[Folded]:
+        """Of rows that hold each pair once: what they add to their own rows, and to those of their columns."""
+        product, sums, squares, start = None, np.zeros(0), 0.0, 0
+        for first, lengths in self.lengths.wedges(number):
+            part, own = _halved(lengths), vectors[first : first + len(lengths)]
+            if product is None:
+                product, sums, start = np.zeros(vectors[first:].shape), np.zeros(self.size - first), first
+            place = slice(first - start, first - start + len(part))
+            product[first - start :] += part.T @ own
+            product[place] += part @ vectors[first:]
+            if moments:
+                sums[first - start :] += part.sum(axis=0)
+                sums[place] += part.sum(axis=1)
+                squares += 2 * float(np.vdot(part, part))
+        return [] if product is None else [Folded(slice(start, self.size), product, sums if moments else 0.0, squares)]
 
     def stop(self) -> None:
         """A block takes little time."""

@@ -16,6 +16,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.moments import Moments
 from mlcli.base.rows import Rows, as_array, rows_of
+from mlcli.base.sparse_rows import Moved, entries_of, is_sparse
 from mlcli.base.stage import part, running
 from mlcli.base.steps import Step
 from mlcli.base.threads import single_threaded_blas
@@ -24,6 +25,7 @@ from mlcli.engine.executor import results
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.centering import Centering
 from mlcli.stages.algebra.gathering import WIDE, gathered
+from mlcli.stages.algebra.krylov import PASSES as MOST
 from mlcli.stages.algebra.krylov import SPARE, WIDEST, krylov
 from mlcli.stages.algebra.linalg import EPS, symmetric_eigen, triangle_of
 from mlcli.stages.eigen.demand import Demand
@@ -36,6 +38,7 @@ from mlcli.stages.kernels.pairwise import Route
 from mlcli.stages.kernels.sides import from_directions, solve_factor
 
 TOLERANCE = 1e-10  # residual of an axis, relative to the largest eigenvalue
+TIGHT, MANY = 1e-12, 500  # the same, and the most passes, where these take little: over sparse rows
 WIDTH = 16  # vectors multiplied in a pass: more would cost more than reading
 SAMPLED = 512  # rows of the sample from which the search for axes begins
 COPIES = 5  # arrays of scores that are held at once
@@ -59,6 +62,8 @@ class Products:
 
     def work(self, number: int) -> tuple[Sequence[tuple[int, Array]], Array]:
         """Scores with the place of the first of them, and the sum that the block adds; or its triangle."""
+        if self.vectors is not None and (some := entries_of(self.rows, number)) is not None:
+            return self._of_entries(number, some, self.vectors)
         scores, size = [], self.rows.shape[1]
         total = np.zeros((0, size) if self.vectors is None else self.vectors.shape)
         for first, read in self.rows.parts(number):
@@ -70,6 +75,13 @@ class Products:
             total += rows.T @ product - np.outer(self.means[1], product.sum(axis=0))
             scores.append((first, product))
         return scores, total
+
+    def _of_entries(self, number: int, rows: Moved, vectors: Array) -> tuple[Sequence[tuple[int, Array]], Array]:
+        """The same from the entries of a sparse block: (X - 1 c') W = X W - 1 (c'W)."""
+        center = rows.center + self.means[0] + self.means[1]
+        product = rows.entries @ vectors - center @ vectors
+        return [(self.rows.source.bounds[number], product)], rows.entries.T @ product - np.outer(
+            center, product.sum(axis=0))
 
     def stop(self) -> None:
         """Blocks are short."""
@@ -91,7 +103,7 @@ class RowFactor:
         if route not in ("auto", "covariance"):
             raise ConfigError("STREAM", f"the route {route} needs the table in memory, and it is read in blocks",
                               where="method.route", hint="leave it out, or give more memory (--memory-limit)")
-        if len(rows) < rows.shape[1]:
+        if len(rows) < rows.shape[1] and not is_sparse(rows):
             raise ConfigError("STREAM", f"a table read in blocks must have at least as many rows as columns, not "
                               f"{len(rows):,} x {rows.shape[1]:,}", where="input.stream",
                               hint="give more memory (--memory-limit), or choose fewer columns")
@@ -159,11 +171,13 @@ class RowFactor:
         """The top of the spectrum by block Krylov, begun from a sample; the whole one where memory allows it."""
         size, rows = self.rows.shape[1], len(self.rows)
         counted = isinstance(demand.components, int) and demand.solver != "dense"
-        if not counted or demand.wanted(size) + SPARE > size // 4:
+        if not counted or demand.wanted(size) + SPARE > min(rows, size) // 4:
             square_memory(compute, size, 3, "the whole spectrum", "ask for a count of axes instead of a share")
             return solve_factor(self, demand, compute)
-        tolerance, count = demand.tolerance or TOLERANCE, demand.wanted(size)
-        ritz = krylov(self.applied, self._start(max(count + SPARE, WIDTH), compute), count, tolerance)
+        sparse, count = is_sparse(self.rows), demand.wanted(size)
+        tolerance = demand.tolerance or (TIGHT if sparse else TOLERANCE)
+        ritz = krylov(self.applied, self._start(max(count + SPARE, WIDTH), compute), count, tolerance,
+                      passes=MANY if sparse else MOST)
         tell(ritz)
         floor = 10 * rows * EPS * float(ritz.values[:1].max(initial=0.0))
         return Solved(ritz.values, lambda q: from_directions(self, ritz.values[:q], ritz.vectors[:, :q], floor), rows,

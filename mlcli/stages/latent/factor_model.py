@@ -16,6 +16,7 @@ from mlcli.stages.algebra.iterate import Iterate, Iterated
 from mlcli.stages.algebra.linalg import EPS, inverse
 from mlcli.stages.kernels.row_factor import AnyFactor
 from mlcli.stages.latent.factor_analysis import Bounds, Estimate, Moments, Thin, Whole, equal_noise, maximum_likelihood
+from mlcli.stages.latent.fit_indices import GoodnessOfFit, residual_size, sampling_adequacy
 from mlcli.stages.latent.model import note_no_noise
 from mlcli.stages.latent.rotations import Rotation
 
@@ -45,6 +46,13 @@ class Observed:
     def unit(self) -> float:
         """The common deviation where the noise is to be equal, else one."""
         return float(self.deviations.max(initial=0.0)) if self.equal else 1.0
+
+    @property
+    def variances(self) -> Array:
+        """The columns' own variances (d), in the units of the data."""
+        variances = np.zeros(len(self.deviations))
+        variances[self.columns] = self.moments.variances * self.deviations[self.columns] ** 2
+        return variances
 
     @property
     def total(self) -> float:
@@ -90,6 +98,11 @@ class Factors:
     correlations: Array  # q x q, of the factors
     fit: dict[str, Any] = field(default_factory=dict)
     trace: Quantity | None = None  # the log-likelihood after each step; without n, twice that of one observation
+
+    def covariance(self, observed: Observed) -> Array:
+        """Λ Φ Λᵀ + Ψ (d x d), that of the model."""
+        noise = np.nan_to_num(self.uniquenesses) * observed.variances
+        return np.asarray(self.loadings @ self.correlations @ self.loadings.T + np.diag(noise))
 
     def turned(self, signs: Array) -> "Factors":
         """The same model with factors multiplied by signs (q)."""
@@ -210,20 +223,28 @@ def figures(state: Estimate, found: Factors, observed: Observed, names: Sequence
     if observed.equal:
         given["noise_variance"] = Quantity(float(state.uniquenesses[0]) * observed.unit**2, 2)
     else:
-        given |= likelihood_ratio(state.f, observed, factors)
-    return given | {"uniquenesses": dict(zip(names, found.uniquenesses.tolist(), strict=True))}
+        given |= indices(state, observed, factors, names)
+    return given | {"uniquenesses": dict(zip(names, found.uniquenesses.tolist(), strict=True)),
+                    "variances": Quantity(observed.variances, 2, names=names)}
 
 
-def likelihood_ratio(f: float, observed: Observed, factors: int) -> dict[str, float | None]:
-    """The test that this many factors are enough, with Bartlett's correction, as R's factanal makes it."""
-    size, determinant = observed.size, observed.moments.log_determinant
-    freedom = ((size - factors) ** 2 - size - factors) // 2
-    discrepancy = None if determinant is None else max(f - determinant - size, 0.0)
-    chi_square = p_value = None
-    if discrepancy is not None and observed.observations is not None and freedom >= 0:
-        chi_square = (observed.observations - 1 - (2 * size + 5) / 6 - 2 * factors / 3) * discrepancy
-        if freedom > 0:
-            from scipy.special import gammaincc
-
-            p_value = float(gammaincc(freedom / 2, max(chi_square, 0.0) / 2))
-    return {"discrepancy": discrepancy, "chi_square": chi_square, "degrees_of_freedom": freedom, "p_value": p_value}
+def indices(state: Estimate, observed: Observed, factors: int, names: Sequence[str]) -> dict[str, Any]:
+    """The test that this many factors are enough, the indices of the fit, and whether columns suit factors at all."""
+    if observed.observations is None:
+        note("N-OBSERVATIONS", "chi-square with its p-value, RMSEA, TLI, BIC and Bartlett's test need the number of "
+             "observations: give input.observations")
+    moments, size = observed.moments, observed.size
+    if not isinstance(moments, Whole):
+        return {**GoodnessOfFit(columns=size, factors=factors, discrepancy=None, alone=None,
+                                observations=observed.observations).figures()}
+    determinant, correlations = moments.log_determinant, moments.matrix
+    found = GoodnessOfFit(
+        columns=size, factors=factors, observations=observed.observations,
+        discrepancy=None if determinant is None else max(state.f - determinant - size, 0.0),
+        alone=None if determinant is None else max(-determinant, 0.0))
+    adequacy = np.full(len(observed.deviations), np.nan)
+    if (shared := sampling_adequacy(correlations)) is not None:
+        adequacy[observed.columns] = shared[1]
+    return {**found.figures(), "rmsr": residual_size(correlations, state.loadings),
+            "kmo": None if shared is None else shared[0], **found.sphericity(),
+            "sampling_adequacy": dict(zip(names, adequacy.tolist(), strict=True))}

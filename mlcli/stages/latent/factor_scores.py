@@ -1,5 +1,7 @@
 """Scores of a factor model, and what the fit and they would cost."""
 
+import numpy as np
+
 from mlcli.base.footprint import LINEAR
 from mlcli.base.rates import rates
 from mlcli.base.stage import stage
@@ -8,12 +10,14 @@ from mlcli.base.types import Array
 from mlcli.stages.algebra.costs import product_rate, solve_cost
 from mlcli.stages.kernels.row_factor import AnyFactor
 from mlcli.stages.kernels.sides import product_steps
+from mlcli.stages.latent.gaps import Gapped
 
+USUAL, PATTERN = 40, 25  # iterations of EM with missing cells, and small calls for each pattern of cells
 NEWTON, CALLS = 10, 80  # steps of most fits, and small calls of each
 
 
 @stage("coordinates")
-def scored(kernel: AnyFactor, axes: Array) -> Array:
+def scored(kernel: AnyFactor | Gapped, axes: Array) -> Array:
     """The scores (n x q) of centered points on axes (d x q)."""
     return kernel.lifted(axes)
 
@@ -31,3 +35,12 @@ def factor_steps(shape: tuple[int, ...], points: bool, equal: bool, factors: int
     scores = Step("coordinates", f"scores on {factors} factors", 2.0 * size * factors / product_rate(threads),
                   8.0 * size)
     return [product_steps(shape, "auto", threads)[0], fit, scores]  # without the products of the rows' side
+
+
+def gap_step(points: Array, most: int) -> Step:
+    """EM for the moments of points with missing cells: a system of equations for every pattern of cells."""
+    rows, columns = points.shape
+    patterns = len(np.unique(np.packbits(~np.isnan(points), axis=1), axis=0))
+    once = patterns * (PATTERN * rates().called + columns**3 / product_rate(1)) + rows * columns**2 / product_rate(1)
+    return repeated("iterate", "em for missing cells", once, 8.0 * (3 * points.size + 3 * columns**2), usual=USUAL,
+                    most=most, remedy="choose gaps: pairwise", needs=LINEAR)

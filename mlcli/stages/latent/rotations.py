@@ -10,7 +10,9 @@ from mlcli.base.options import Options, option
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.iterate import Iterate
-from mlcli.stages.algebra.linalg import inverse, singular
+from mlcli.stages.algebra.linalg import EPS, inverse, singular
+
+HALVINGS = 40
 
 
 class Unrotated(Options):
@@ -33,9 +35,7 @@ class Varimax(Options):
         """The rotation (q x q) of loadings (d x q), by alternating with the nearest orthogonal matrix."""
         if loadings.shape[1] < 2:
             return np.eye(loadings.shape[1])
-        lengths = np.linalg.norm(loadings, axis=1, keepdims=True)
-        rows = np.divide(loadings, lengths, out=np.zeros_like(loadings), where=lengths > 0)
-        rows = rows if self.normalize else loadings
+        rows = rows_of_length_one(loadings) if self.normalize else loadings
 
         def step(state: Turned) -> Turned:
             turned = rows @ state.turn
@@ -66,7 +66,27 @@ class Promax(Options):
         return np.asarray(first @ fitted * np.sqrt(sizes))
 
 
-Rotation = Annotated[Unrotated | Varimax | Promax, Field(discriminator="name")]
+class Oblimin(Options):
+    """Oblique: products of squared loadings on different axes as small as can be (direct quartimin, γ = 0).
+
+    Source: Jennrich and Sampson, "Rotation for simple loadings", 1966; Jennrich, "A simple general method for oblique
+    rotation", 2002.
+    """
+
+    name: Literal["oblimin"] = "oblimin"
+    normalize: bool = option(False, "Whether every column counts alike, whatever its communality (Kaiser).")
+
+    def turn(self, loadings: Array) -> Array:
+        """The rotation (q x q) of loadings (d x q); axes keep unit variance and become correlated."""
+        size = loadings.shape[1]
+        if size < 2:
+            return np.eye(size)
+        start = sloped(rows_of_length_one(loadings) if self.normalize else loadings, np.eye(size), 1.0)
+        ended = Iterate(limit=5000, tolerance=1e-12)(steeper, start, lambda _, after: after.steepness)
+        return inverse(ended.state.turn, where="method.axes.components", hint="ask for fewer factors").T
+
+
+Rotation = Annotated[Unrotated | Varimax | Promax | Oblimin, Field(discriminator="name")]
 
 
 @result("turned")
@@ -81,3 +101,51 @@ class Turned:
 def apart(before: Turned, after: Turned) -> float:
     """How far two rotations are from each other."""
     return float(np.abs(after.turn - before.turn).max())
+
+
+def rows_of_length_one(loadings: Array) -> Array:
+    """Loadings (d x q) over the roots of their communalities; zero where that is."""
+    lengths = np.linalg.norm(loadings, axis=1, keepdims=True)
+    return np.divide(loadings, lengths, out=np.zeros_like(loadings), where=lengths > 0)
+
+
+@result("oblique")
+@frozen
+class Oblique:
+    """An oblique rotation during gradient projection: loadings are A T⁻ᵀ, the factors' correlations TᵀT."""
+
+    loadings: Array  # d x q, A: those that are rotated
+    turn: Array  # q x q, T, with columns of length one
+    objective: float  # Σ λ²_ij λ²_ik over i and j < k, halved
+    slope: Array  # q x q: the gradient in T along columns of length one
+    step: float  # that was taken last
+
+    @property
+    def steepness(self) -> float:
+        """The size of the slope."""
+        return float(np.linalg.norm(self.slope))
+
+
+def sloped(loadings: Array, turn: Array, step: float) -> Oblique:
+    """Quartimin and its slope at a rotation."""
+    back = np.linalg.inv(turn)
+    turned = loadings @ back.T
+    squares = turned**2
+    others = squares.sum(axis=1, keepdims=True) - squares
+    gradient = -(turned.T @ (turned * others) @ back).T
+    return Oblique(loadings=loadings, turn=turn, objective=float(np.sum(squares * others)) / 4,
+                   slope=gradient - turn * np.sum(turn * gradient, axis=0), step=step)
+
+
+def steeper(state: Oblique) -> Oblique:
+    """A step down the slope with columns put back to length one; where only rounding is left, a gentler slope."""
+    size, steep = 2 * state.step, state.steepness
+    rounding = 16 * EPS * float(np.sum(state.loadings**2) ** 2)
+    for _ in range(HALVINGS):
+        moved = state.turn - size * state.slope
+        reached = sloped(state.loadings, moved / np.linalg.norm(moved, axis=0), size)
+        promised, gain = 0.5 * steep**2 * size, state.objective - reached.objective
+        if gain > promised if promised > rounding else reached.steepness < steep:
+            return reached
+        size /= 2
+    return state

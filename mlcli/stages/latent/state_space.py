@@ -17,7 +17,7 @@ from mlcli.stages.algebra.iterate import Iterate, objective_change
 from mlcli.stages.algebra.linalg import EPS, require_finite, singular, symmetric_eigen
 from mlcli.stages.eigen.axes import Axes
 from mlcli.stages.latent.kalman import Sequence, Smoothed, StateSpace, smoothed
-from mlcli.stages.linear.whitening import require_no_faint, without_rounding
+from mlcli.stages.linear.whitening import Extent, require_no_faint, without_rounding
 
 TURNS = 4  # changes of basis until states smoothed in it have its form
 FAINT = 2.0**-400  # of the largest number: shares of the squares of smaller columns, as noise is, have no digits
@@ -84,7 +84,7 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> S
                         trace=np.zeros(0), facts={"iterations": 0, "converged": True})
     sequence = Sequence.of(inner, floor)
     with running("iterate"):
-        start = with_states(sequence, first_guess(sequence, axes.components))
+        start = with_states(sequence, first_guess(sequence, axes.count))
         ended = iterate(lambda fitted: accelerated(sequence, fitted), start, largest_gain, rising=True)
     fitted = as_read(sequence, ended.state)
     noiseless = int(np.sum(fitted.model.noise <= sequence.least * (1 + 1e-9)))
@@ -92,7 +92,7 @@ def fitted_model(points: Array, axes: Axes, iterate: Iterate, floor: float) -> S
         note("W-NOISELESS", f"the noise of {noiseless} columns is at its floor: the states reproduce them all but "
              "exactly; fewer states may do, or a lower method.floor",
              columns=noiseless)
-    loadings = np.zeros((len(means), axes.components))
+    loadings = np.zeros((len(means), axes.count))
     loadings[varying] = fitted.model.loadings
     noise = np.zeros(len(means))
     noise[varying] = fitted.model.noise
@@ -113,7 +113,8 @@ def centered_sequence(points: Array) -> tuple[Array, Array]:
     present = ~np.isnan(points)
     cells = np.where(present, points, 0.0)
     means = means + more
-    whole = without_rounding(np.where(present, points - means, 0.0), cells)  # bit by bit as new rows are centered
+    moved = np.where(present, points - means, 0.0)  # bit by bit as new rows are centered
+    whole = without_rounding(moved, Extent.of(cells))
     require_no_faint(whole, cells, FAINT)
     return means, np.where(present, whole, np.nan)
 

@@ -4,39 +4,24 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mlcli.base.frozen import frozen
 from mlcli.base.missing import is_missing
+from mlcli.base.rows import rows_of
 from mlcli.base.stage import note, stage
+from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.errors import DataError, GeometryError
+from mlcli.stages.algebra.costs import singular_step
 from mlcli.stages.algebra.linalg import EPS, singular
+from mlcli.stages.eigen.axes import first
+from mlcli.stages.linear.class_rows import Discriminants, Seen, class_row_step, scored_rows, seen_rows
 from mlcli.stages.linear.whitening import (
+    Extent,
     centered_columns,
     column_lengths,
     negligible,
     require_no_faint,
     without_rounding,
 )
-
-
-@frozen
-class Discriminants:
-    """The discriminant functions of some classes (Fisher; Rao)."""
-
-    mean: Array  # d, of all points
-    scaling: Array  # d x r; the covariance within classes (divisor n - g) becomes the identity
-    ratios: Array  # r, descending: variance between classes (divisor g - 1) over that within
-    centers: Array  # g x r: the classes' means as scores
-    shares: Array  # g: how many of the points are in each class
-
-    def scores(self, points: Array) -> Array:
-        """Coordinates of points (m x r) on all discriminants."""
-        return (points - self.mean) @ self.scaling
-
-    def assigned(self, scores: Array) -> Indices:
-        """The class of largest posterior probability for scores (m x r), the classes' shares as their priors."""
-        apart = scores @ self.centers.T - 0.5 * np.sum(self.centers**2, axis=1) + np.log(self.shares)
-        return apart.argmax(axis=1)
 
 
 def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], Indices]:
@@ -54,7 +39,8 @@ def classes_of(labels: Sequence[str], ids: Sequence[str]) -> tuple[list[str], In
 def discriminants(points: Array, classes: Indices) -> Discriminants:
     """The discriminants of points (n x d) in classes 0..g-1, none of them empty.
 
-    Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley).
+    Two singular value decompositions and no scatter matrix, as in MASS (Venables and Ripley). Of rows that are read in
+    blocks the first one is of R, the triangle of deviations Q R from the classes' means: it has their singular values.
     Directions without spread within the classes make no axes. Raises GeometryError where there
     is one class only, or no class with any spread, and DataError where a column is too small beside the largest.
     """
@@ -62,24 +48,50 @@ def discriminants(points: Array, classes: Indices) -> Discriminants:
     if len(counts) < 2:
         raise GeometryError("ONE-CLASS", "the labels name one class only", where="input.label_columns",
                             hint="discriminants need at least two classes")
+    rows = rows_of(points)
+    seen = _seen(points, classes, counts) if rows is None else seen_rows(rows, classes, counts)
+    sphere = _sphering(seen.extent, seen.within, len(points) - len(counts))
+    _note_lost(seen.extent, seen.centers, sphere)
+    weighted = np.sqrt(counts / (len(counts) - 1))[:, None] * (seen.centers @ sphere)
+    _, sizes, right = singular(weighted)
+    significant = sizes > negligible(seen.sphered(np.abs(sphere)), np.ones(sphere.shape[1]),
+                                     float(sizes.max(initial=0.0)))
+    scaling = sphere @ right[significant].T
+    return Discriminants(mean=seen.mean, scaling=scaling, ratios=sizes[significant] ** 2,
+                         centers=seen.centers @ scaling, shares=counts / len(points))
+
+
+def _seen(points: Array, classes: Indices, counts: Indices) -> Seen:
+    """What discriminants follow from, of points in memory."""
     mean, centered = centered_columns(points)
     require_no_faint(centered, points)
     centers = np.zeros((len(counts), points.shape[1]))
     np.add.at(centers, classes, centered)
     centers /= counts[:, None]
-    sphere = _sphering(points, centered - centers[classes], len(points) - len(counts))
-    _note_lost(points, centers, sphere)
-    weighted = np.sqrt(counts / (len(counts) - 1))[:, None] * (centers @ sphere)
-    _, sizes, right = singular(weighted)
-    significant = sizes > negligible(points @ np.abs(sphere), np.ones(sphere.shape[1]), float(sizes.max(initial=0.0)))
-    scaling = sphere @ right[significant].T
-    return Discriminants(mean=mean, scaling=scaling, ratios=sizes[significant] ** 2, centers=centers @ scaling,
-                         shares=counts / len(points))
+    return Seen(mean=mean, centers=centers, within=centered - centers[classes], extent=Extent.of(points),
+                sphered=lambda sphere: Extent.of(points @ sphere))
 
 
-def _sphering(points: Array, within: Array, freedom: int) -> Array:
-    """The map (d x r) that whitens deviations from the classes' means (divisor n - g)."""
-    within = without_rounding(within, points)
+def scored(found: Discriminants, points: Array, classes: Indices, count: int) -> tuple[Array, int]:
+    """Scores of points on the first discriminants (n x count), and how many points all of them assign wrongly."""
+    rows = rows_of(points)
+    if rows is not None:
+        return scored_rows(rows, classes, found, count)
+    scores = found.scores(points)
+    return first(scores, count), int(np.sum(found.assigned(scores) != classes))
+
+
+def discriminant_steps(points: Array, count: int, threads: int) -> list[Step]:
+    """What the discriminants of points and their scores would cost, with so many axes."""
+    rows = rows_of(points)
+    if rows is not None:
+        return [class_row_step(rows, count, threads)]
+    return [singular_step("discriminants", points.shape, threads, copies=5.0)]
+
+
+def _sphering(extent: Extent, within: Array, freedom: int) -> Array:
+    """The map (d x r) that whitens deviations from the classes' means (divisor n - g), or their triangle."""
+    within = without_rounding(within, extent)
     lengths = column_lengths(within)
     if freedom < 1 or not lengths.any():
         raise GeometryError("WITHIN", "no class has any spread within: its rows are equal, or it has one row only",
@@ -87,15 +99,15 @@ def _sphering(points: Array, within: Array, freedom: int) -> Array:
     varying = lengths > 0
     scale = lengths[varying]
     _, sizes, right = singular(within[:, varying] / scale)
-    significant = sizes > negligible(points[:, varying], scale, float(sizes[0]))
-    sphere = np.zeros((points.shape[1], int(significant.sum())))
+    significant = sizes > negligible(extent.of_columns(varying), scale, float(sizes[0]))
+    sphere = np.zeros((len(lengths), int(significant.sum())))
     sphere[varying] = right[significant].T / scale[:, None] * (np.sqrt(freedom) / sizes[significant])
     return sphere
 
 
-def _note_lost(points: Array, centers: Array, sphere: Array) -> None:
+def _note_lost(extent: Extent, centers: Array, sphere: Array) -> None:
     """Warns where class means differ in directions without spread within: they separate classes and make no axes."""
     basis, _ = np.linalg.qr(sphere)
     outside = centers - (centers @ basis) @ basis.T
-    if np.abs(outside).max() > np.sqrt(EPS) * np.abs(points).max():
+    if np.abs(outside).max() > np.sqrt(EPS) * extent.largest.max():
         note("W-SEPARATED", "classes differ in directions in which no class has any spread; these make no axes")

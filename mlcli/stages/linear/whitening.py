@@ -5,13 +5,30 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import stage
-from mlcli.base.types import Array
+from mlcli.base.types import AnyArray, Array
 from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import EPS, orthonormal, require_finite, singular
 
 SLACK = 10.0  # multiples of the rounding error below which a direction counts as constant
 WHITE = 8.0  # arrays of the size of the points that are held at once
 FAINT = 2.0**-900  # of the largest number: what smaller ones are divided by leaves the range of doubles
+
+
+@frozen
+class Extent:
+    """How many points there are, and how far they reach: what rounding is measured by."""
+
+    rows: int
+    largest: Array  # d: the largest size of a number in each column
+
+    @classmethod
+    def of(cls, points: Array) -> "Extent":
+        """That of points (n x d)."""
+        return cls(len(points), np.abs(points).max(axis=0, initial=0.0))
+
+    def of_columns(self, chosen: AnyArray) -> "Extent":
+        """That of some of the columns."""
+        return Extent(self.rows, self.largest[chosen])
 
 
 @frozen
@@ -49,7 +66,7 @@ def whitened(points: Array, *, equal_columns: bool) -> Whitening:
     lengths = column_lengths(centered)
     scale = np.where(lengths > 0, lengths, 1.0) if equal_columns else np.ones_like(lengths)
     left, sizes, right = singular(centered / scale)
-    rank = int(np.sum(sizes > negligible(points, scale, float(sizes.max(initial=0.0)))))
+    rank = int(np.sum(sizes > negligible(Extent.of(points), scale, float(sizes.max(initial=0.0)))))
     left, sizes, right = recentered(left[:, :rank]), sizes[:rank], right[:rank]
     signs, root = leading_signs(left), np.sqrt(len(points))
     white = root * left * signs
@@ -70,14 +87,13 @@ def centered_columns(points: Array) -> tuple[Array, Array]:
     centered = points - means
     rest = centered.mean(axis=0)
     centered -= rest
-    return means + rest, without_rounding(centered, points)
+    return means + rest, without_rounding(centered, Extent.of(points))
 
 
-def without_rounding(deviations: Array, points: Array) -> Array:
-    """Deviations of points from means, exactly zero in a column where they are rounding only."""
-    largest = np.abs(points).max(axis=0, initial=0.0)
-    lengths = np.linalg.norm(deviations / np.where(largest > 0, largest, 1.0), axis=0)
-    return np.where(lengths > SLACK * EPS * np.sqrt(len(points)), deviations, 0.0)
+def without_rounding(deviations: Array, extent: Extent) -> Array:
+    """Deviations of points from means, exactly zero in a column where they are rounding only; or their triangle."""
+    lengths = np.linalg.norm(deviations / np.where(extent.largest > 0, extent.largest, 1.0), axis=0)
+    return np.where(lengths > SLACK * EPS * np.sqrt(extent.rows), deviations, 0.0)
 
 
 def column_lengths(values: Array) -> Array:
@@ -88,8 +104,12 @@ def column_lengths(values: Array) -> Array:
 
 def require_no_faint(deviations: Array, points: Array, least: float = FAINT) -> None:
     """Refuses columns (n x d) that vary too little, relative to the largest number, to count like the others."""
-    sizes = np.abs(deviations).max(axis=0, initial=0.0)
-    faint = np.flatnonzero((sizes > 0) & (sizes < least * np.abs(points).max(initial=0.0)))
+    refuse_faint(np.abs(deviations).max(axis=0, initial=0.0), float(np.abs(points).max(initial=0.0)), least)
+
+
+def refuse_faint(sizes: Array, largest: float, least: float = FAINT) -> None:
+    """The same of the largest deviation in each column (d)."""
+    faint = np.flatnonzero((sizes > 0) & (sizes < least * largest))
     if len(faint):
         raise DataError("COLUMN-SCALES", f"{len(faint)} of {len(sizes)} columns vary by less than {least:.0e} of the "
                         "largest number in any column: too little for double precision",
@@ -97,11 +117,11 @@ def require_no_faint(deviations: Array, points: Array, least: float = FAINT) -> 
                         hint="bring all columns to one unit with --scale standard, or leave some out with --columns")
 
 
-def negligible(points: Array, scale: Array, largest: float) -> float:
+def negligible(extent: Extent, scale: Array, largest: float) -> float:
     """The singular value of centered points over `scale` up to which there is rounding only.
 
     It counts the rounding of the largest singular value, and the digits lost before by a column
     far from the origin.
     """
-    lost = float((np.abs(points).max(axis=0, initial=0.0) / scale).max(initial=0.0))
-    return SLACK * EPS * max(max(points.shape) * largest, float(np.sqrt(len(points))) * lost)
+    lost = float((extent.largest / scale).max(initial=0.0))
+    return SLACK * EPS * max(max(extent.rows, len(scale)) * largest, float(np.sqrt(extent.rows)) * lost)

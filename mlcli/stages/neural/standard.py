@@ -4,6 +4,7 @@ import numpy as np
 
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
+from mlcli.base.rows import rows_of
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import DataError
 
@@ -22,12 +23,19 @@ class Standard:
     @classmethod
     def of(cls, points: Array) -> "Standard":
         """The means and the scale of points (n x d)."""
+        if (rows := rows_of(points)) is not None:
+            assert rows.moments is not None
+            return cls._of_variances(rows.moments.means, rows.moments.squares / len(rows))
         blocks = row_blocks(len(points), BLOCK, points.shape[1])
         means = np.sum(list(in_order(lambda rows: points[rows].sum(axis=0), blocks)), axis=0) / len(points)
         rest = np.sum(list(in_order(lambda rows: (points[rows] - means).sum(axis=0), blocks)), axis=0) / len(points)
         means = means + rest
         variances = np.sum(list(in_order(lambda rows: np.square(points[rows] - means).sum(axis=0), blocks)),
                            axis=0) / len(points)
+        return cls._of_variances(means, variances)
+
+    @classmethod
+    def _of_variances(cls, means: Array, variances: Array) -> "Standard":
         vary = variances > np.square(ROUNDING * means)
         scale = float(np.sqrt(variances[vary].mean())) if vary.any() else 1.0
         return cls(means, scale, int(vary.sum()))

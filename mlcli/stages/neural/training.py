@@ -10,16 +10,15 @@ import optax
 
 from mlcli.base.blocks import row_blocks
 from mlcli.base.checkpoints import Place, loop
-from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
-from mlcli.base.stage import advance, note, part, stage
+from mlcli.base.stage import advance, part, stage
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.errors import NumericalError
 from mlcli.stages.neural.backend import Traced, held_to_threads, jax, jnp, random
+from mlcli.stages.neural.feeding import Fed
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Network
-from mlcli.stages.neural.standard import Standard
 
 JUDGED = 1 << 22  # numbers of held-out rows that are judged at once
 HELD_OUT = 2**31 - 1  # the epoch that held-out rows are judged in, so that their random numbers stay
@@ -78,45 +77,6 @@ class Trained:
         return {"epochs": len(self.trace), "best_epoch": self.best}
 
 
-@frozen
-class Rows:
-    """The rows of a training, and which of them it learns from."""
-
-    points: Array  # n x d
-    standard: Standard
-    learned: Indices
-    held: Indices
-    seed: int
-    kind: str
-
-    @classmethod
-    def of(cls, points: Array, standard: Standard, learning: Learning, compute: Compute) -> "Rows":
-        """The rows, a share of them held out by lot."""
-        generator = compute.generator()
-        order = generator.permutation(len(points))
-        count = int(learning.validation * len(points))
-        if count == 0 and learning.validation > 0:
-            note("N-NO-VALIDATION", f"{learning.validation:g} of {len(points)} rows is none: the weights of the last "
-                 "epoch are kept")
-        return cls(points=points, standard=standard, learned=np.sort(order[count:]), held=np.sort(order[:count]),
-                   seed=int(generator.integers(2**31)), kind=learning.precision)
-
-    def seen(self, rows: Indices) -> AnyArray:
-        """Some rows as the network sees them."""
-        return self.standard.seen(self.points, rows, self.kind)
-
-    def number(self, value: float) -> AnyArray:
-        """A number as training computes with it; infinite beyond its range, which the weights will show."""
-        with np.errstate(over="ignore"):
-            return np.asarray(value, self.kind)
-
-    def shuffled(self, epoch: int, size: int) -> list[Indices]:
-        """The rows of each step of an epoch."""
-        order = np.random.default_rng([self.seed, epoch]).permutation(self.learned)
-        size = min(size, len(order))
-        return [order[block] for block in row_blocks(len(order) - len(order) % size, size)]
-
-
 @lru_cache(maxsize=16)
 def compiled(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any], Callable[..., Any]]:
     """The optimizer, a step of it, and the objective of rows that only judge."""
@@ -135,27 +95,27 @@ def compiled(objective: Objective, decay: float) -> tuple[Any, Callable[..., Any
 
 
 @stage("training")
-def trained(objective: Objective, rows: Rows, start: Any, learning: Learning) -> Trained:
+def trained(objective: Objective, rows: Fed, start: Any, learning: Learning) -> Trained:
     """Steps down from `start`; each epoch offers a checkpoint. Raises NumericalError if the objective is not finite."""
     with loop(Checkpoint) as place:
         return _trained(objective, rows, start, learning, place)
 
 
-def _trained(objective: Objective, rows: Rows, start: Any, learning: Learning, kept: Place[Checkpoint]) -> Trained:
+def _trained(objective: Objective, rows: Fed, start: Any, learning: Learning, kept: Place[Checkpoint]) -> Trained:
     held_to_threads()
     optimizer, step, judged = compiled(objective, learning.decay)
     weights = jax.tree.map(lambda leaf: np.asarray(leaf, rows.kind), start)
     tree, moments = jax.tree.structure(weights), optimizer.init(weights)
     now = kept.left or Checkpoint(leaves(weights), leaves(moments), leaves(weights), np.inf, 0, np.zeros((0, 2)))
     moments = jax.tree.unflatten(jax.tree.structure(moments), now.moments)
-    weights, batches = jax.tree.unflatten(tree, now.weights), len(rows.shuffled(0, learning.batch))
+    weights, batches = jax.tree.unflatten(tree, now.weights), rows.steps(learning.batch)
     for epoch in range(len(now.trace), learning.epochs):
         if now.since >= learning.patience:
             break
         key, figures = random.fold_in(random.key(rows.seed), epoch), []
-        for place, chosen in enumerate(rows.shuffled(epoch, learning.batch)):
+        for place, seen in enumerate(rows.batches(epoch, learning.batch)):
             rate = rows.number(learning.rates(epoch * batches + place, learning.epochs * batches))
-            weights, moments, told = step(weights, moments, rows.seen(chosen), key, place, rate)
+            weights, moments, told = step(weights, moments, seen, key, place, rate)
             figures.append(told)
         means = np.mean(np.stack([np.asarray(told, np.float64) for told in figures]), axis=0)
         value = judgment(judged, weights, rows)
@@ -171,10 +131,10 @@ def _itself(checkpoint: Checkpoint) -> Checkpoint:
     return checkpoint
 
 
-def judgment(judged: Callable[..., Any], weights: Any, rows: Rows) -> float:
+def judgment(judged: Callable[..., Any], weights: Any, rows: Fed) -> float:
     """The objective of the rows that are held out; NaN where there are none."""
     key, total = random.fold_in(random.key(rows.seed), HELD_OUT), 0.0
-    for place, block in enumerate(row_blocks(len(rows.held), JUDGED, rows.points.shape[1])):
+    for place, block in enumerate(row_blocks(len(rows.held), JUDGED, len(rows.standard.means))):
         value = judged(weights, rows.seen(rows.held[block]), random.fold_in(key, place))
         total += float(value) * (block.stop - block.start)
     return total / len(rows.held) if len(rows.held) else np.nan

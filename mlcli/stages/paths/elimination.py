@@ -84,8 +84,9 @@ class EliminationRows:
     @classmethod
     def of(cls, analysis: Analysis, precision: Precision, keep: bool = False) -> Self:
         """Eliminates an analyzed graph; what was folded of the same graph last, and kept, is there again."""
-        weights = eliminated(analysis, precision)
-        rooms: dict[int, AnyArray] = recalled("rooms", (*analysis.graph.parts, precision), dict) if keep else {}
+        given = *analysis.graph.parts, precision
+        weights = recalled("weights", given, lambda: eliminated(analysis, precision))
+        rooms: dict[int, AnyArray] = recalled("rooms", given, dict) if keep else {}
         return cls(analysis.graph, weights, keep, rooms)
 
     def __reduce__(self) -> tuple[Any, ...]:

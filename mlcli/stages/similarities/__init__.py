@@ -3,6 +3,7 @@
 from mlcli.stages.similarities.base import Similarity
 from mlcli.stages.similarities.columns import Columns, Completed, Monomials, Smoother
 from mlcli.stages.similarities.decoders import Affine, Decoder, linear_decoder
+from mlcli.stages.similarities.explained import Explained, placed_under
 from mlcli.stages.similarities.given_graph import EdgeAffinities, GivenGraph
 from mlcli.stages.similarities.kernels import Distances, Geodesics, GivenDistances, KernelValues
 from mlcli.stages.similarities.networks import Encoder, NetworkDecoder
@@ -10,5 +11,5 @@ from mlcli.stages.similarities.projector import Projector
 from mlcli.stages.similarities.weights import Affinities, Barycenters
 
 __all__ = ["Affine", "Affinities", "Barycenters", "Columns", "Completed", "Decoder", "Distances", "EdgeAffinities",
-           "Encoder", "Geodesics", "GivenDistances", "GivenGraph", "KernelValues", "Monomials", "NetworkDecoder",
-           "Projector", "Similarity", "Smoother", "linear_decoder"]
+           "Encoder", "Explained", "Geodesics", "GivenDistances", "GivenGraph", "KernelValues", "Monomials",
+           "NetworkDecoder", "Projector", "Similarity", "Smoother", "linear_decoder", "placed_under"]

@@ -97,6 +97,11 @@ class Similarity:
         return distances
 
     @property
+    def column_moments(self) -> Array | None:
+        """The covariance of the columns (d x d) that stands for rows with missing cells, where there is one."""
+        return None
+
+    @property
     def variances(self) -> Array | None:
         """The variances behind coordinates of unit variance (p); None where coordinates have these variances."""
         return None

@@ -1,5 +1,6 @@
 """Projection and reconstruction by the forward pass of a network."""
 
+from contextlib import closing
 from dataclasses import replace
 from typing import ClassVar
 
@@ -8,9 +9,11 @@ import numpy as np
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
+from mlcli.base.rows import Rows, rows_of
 from mlcli.base.stage import stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
+from mlcli.engine.executor import results
 from mlcli.stages.algebra.centering import uncentered
 from mlcli.stages.neural.network import Network
 from mlcli.stages.neural.standard import Standard
@@ -88,6 +91,8 @@ def placed(encoder: Encoder, decoder: NetworkDecoder, points: Array) -> tuple[Ar
     A few rows at a time, on all threads.
     """
     outputs, count = np.empty((len(points), encoder.network.outputs)), len(decoder.signs)
+    if (rows := rows_of(points)) is not None:
+        return _placed_rows(Passing(rows, encoder, decoder), outputs)
 
     def block(rows: slice) -> float:
         outputs[rows] = encoder.rows(points[rows])
@@ -96,6 +101,45 @@ def placed(encoder: Encoder, decoder: NetworkDecoder, points: Array) -> tuple[Ar
 
     width = max(encoder.network.width, decoder.network.width)
     return outputs, sum(in_order(block, row_blocks(len(points), BLOCK, width), progress=True))
+
+
+@frozen
+class Passing:
+    """The outputs for rows in a file, and the squared errors of what comes back: a source of blocks."""
+
+    points: Rows
+    encoder: Encoder
+    decoder: NetworkDecoder
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.points.blocks
+
+    def work(self, number: int) -> list[tuple[int, Array, float]]:
+        """Those of a block, each with the place of its first row."""
+        found, width = [], max(self.encoder.network.width, self.decoder.network.width)
+        for first, part in self.points.parts(number):
+            for some in row_blocks(len(part), BLOCK, width):
+                outputs = self.encoder.rows(part[some])
+                back = self.decoder(outputs[:, : len(self.decoder.signs)])
+                error = float(np.sum(((back - part[some]) / self.encoder.scale) ** 2))
+                found.append((first + some.start, outputs, error))
+        return found
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+
+def _placed_rows(source: Passing, outputs: Array) -> tuple[Array, float]:
+    """The outputs put in their places, and the sum of the errors."""
+    total = 0.0
+    with closing(results(source)) as every:
+        for block in every:
+            for first, some, error in block:
+                outputs[first : first + len(some)] = some
+                total += error
+    return outputs, total
 
 
 def projector_of(encoder: Encoder, decoder: NetworkDecoder, signs: Array) -> Projector:

@@ -44,6 +44,15 @@ def test_permuted_and_normal_columns_give_the_same_line() -> None:
     assert lines[0] == pytest.approx(np.array(lines[1]), rel=0.02)
 
 
+def test_factor_analysis_says_all_eigenvalues_of_the_correlations_whatever_the_units() -> None:
+    points = planted(60, 7, 2, 0.7)
+    values = found("fa", points, axes={"components": 2})["correlations"]
+    assert values == pytest.approx(np.linalg.eigvalsh(np.corrcoef(points.T))[::-1], rel=1e-9)
+    scaled = points * 10.0 ** np.arange(7)
+    assert found("fa", scaled, axes={"components": 2})["correlations"] == pytest.approx(values, rel=1e-9)
+    assert "correlations" not in found("pca", points)
+
+
 def test_many_rows_take_normal_columns_and_too_many_columns_none() -> None:
     many = found("pca", planted(20000, 12, 3, 1.0))["rules"]["parallel_analysis"]
     assert many["figures"]["columns"] == "normal" and many["components"] == 3

@@ -1,0 +1,23 @@
+# Batch: many runs, one table; made of batch.md by `python docs/generate.py`
+set -eu
+
+mlcli sample swiss-roll --rows 400 -o roll.csv
+cat > sweep.yaml <<'YAML'
+input: {path: roll.csv}
+method: {name: isomap}
+sweep: {method.neighbors.count: [5, 8, 12, 30]}
+output: runs/sweep
+YAML
+mlcli plan roll.csv --method isomap -k 5
+mlcli run sweep.yaml --jobs 2 --quiet
+cut -d, -f1,9 runs/sweep/runs.csv | cut -c 1-14
+
+mlcli run sweep.yaml --skip-existing
+
+mlcli run sweep.yaml --shard 1/2 --skip-existing
+mlcli run sweep.yaml --shard 2/2 --skip-existing
+mlcli collect runs/sweep -o runs/all
+
+mlcli embed absent.csv || echo "exit code $?"
+
+mlcli embed roll.csv --method isomap -k 5 -o runs/five --json --quiet

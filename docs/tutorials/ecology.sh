@@ -1,0 +1,11 @@
+# Ecology: a gradient in a table of species; made of ecology.md by `python docs/generate.py`
+set -eu
+
+mlcli sample sites --labels places.csv -o sites.csv
+mlcli check sites.csv --labels places.csv --metric braycurtis
+
+mlcli embed sites.csv --labels places.csv --method pcoa --metric braycurtis -o runs/pcoa
+
+mlcli embed sites.csv --labels places.csv --method isomap --metric braycurtis -k 8 -o runs/isomap
+
+mlcli compare runs/pcoa runs/isomap -o side-by-side.html

@@ -1,0 +1,15 @@
+# Genomics: cells, types and batches; made of genomics.md by `python docs/generate.py`
+set -eu
+
+mlcli sample cells --rows 1000 --labels cells.csv -o counts.parquet
+mlcli check counts.parquet --labels cells.csv --transform cpm,log1p --top-variance 200
+
+mlcli embed counts.parquet --labels cells.csv --transform cpm,log1p --top-variance 200 -p 10 -o runs/cells
+
+mlcli embed runs/cells --method laplacian -k 15 -o runs/cells-map
+
+head -1 cells.csv > one.csv
+grep ',one$' cells.csv >> one.csv
+
+mlcli sample cells --rows 50 --seed 0 --labels new-cells.csv -o new.parquet
+mlcli project runs/cells new.parquet --labels new-cells.csv -o new-coordinates.csv

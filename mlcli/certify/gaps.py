@@ -1,0 +1,123 @@
+"""Factor analysis of points with missing cells: their moments and scores, computed again row by row."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from mlcli.base.check import EPS, Check, later, ratio, skipped
+from mlcli.base.inputs import Covariance
+from mlcli.base.scaling import all_finite
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.certify.subject import Subject, most
+
+LOOSE = 10.0  # multiple of EM's tolerance: how far its result may be from the maximum
+PATTERN = 1e-4  # seconds for rows that have the same cells, besides the arithmetic
+CUBE, CELL = 2e-9, 2e-8  # seconds for d³ numbers of a pattern, and for a cell
+PAIR = 2e-4  # seconds for a pair of columns
+
+
+def observations(subject: Subject) -> int:
+    """The rows that have a cell, or those behind a covariance; one where their number is not known."""
+    if isinstance(subject.data, Covariance):
+        return subject.data.observations or 1
+    values = subject.data.values
+    return subject.size if all_finite(values) else int((~np.isnan(values)).any(axis=1).sum())
+
+
+def implied_covariance(subject: Subject) -> Array | None:
+    """Λ Φ Λᵀ + Ψ (d x d); None where the run does not hold what it is made of."""
+    fit, moments, decoder = subject.model.fit, subject.similarity.column_moments, subject.projector.affine
+    shares = [0.0 if value is None else value for value in dict(fit.get("uniquenesses", {})).values()]
+    factors = np.array(fit.get("factor_correlations", ()), dtype=np.float64)
+    if decoder is None or len(shares) != len(moments) or factors.shape != (decoder.directions.shape[1],) * 2:
+        return None
+    return np.asarray(decoder.directions @ factors @ decoder.directions.T
+                      + np.diag(np.nan_to_num(np.array(shares)) * np.diag(moments)))
+
+
+def moment_checks(subject: Subject) -> Iterator[Check]:
+    """Scores are expectations under the model's covariance (d x d); the moments are those that were asked for."""
+    points, mean, implied = subject.data.values, subject.projector.centering.means, implied_covariance(subject)
+    if implied is None or not all_finite(implied):
+        yield skipped("scores", "the run does not hold its uniquenesses or the correlations of its factors as numbers")
+        return
+    patterns, kind = np.unique(~np.isnan(points), axis=0, return_inverse=True)
+    if not subject.plan.allows(0.5, (PATTERN + CUBE * points.shape[1] ** 3) * len(patterns) + CELL * points.size):
+        yield later("scores")
+        return
+    scale = deviations_of(implied)
+    filled, _ = completed(points, kind.ravel(), patterns, mean, implied)
+    found = (filled - mean) @ subject.projector.axes
+    weight = float((scale + EPS * np.abs(mean)) @ np.abs(subject.projector.axes).sum(axis=1))
+    far = float(np.abs(np.linalg.eigvalsh(implied / np.outer(scale, scale))[[0, -1]]).max())
+    rounding = EPS * max(*points.shape, 10) * max(most(subject.embedding), weight) * max(far, 1.0)
+    yield ratio("scores", most(found - subject.embedding), 10 * rounding + far_means(points, mean, scale) * weight,
+                "Y = (E[y | the row's cells] - mean) B, row by row")
+    yield from (_pairwise(subject) if subject.method.gaps == "pairwise" else
+                _likelihood(subject, kind.ravel(), patterns))
+
+
+def deviations_of(covariance: Array) -> Array:
+    """The roots of the diagonal, one where it is not above zero."""
+    return np.sqrt(np.where(np.diag(covariance) > 0, np.diag(covariance), 1.0))
+
+
+def far_means(points: Array, mean: Array, scale: Array) -> float:
+    """What means far from zero cost, over the deviations."""
+    return EPS * float((np.maximum(np.abs(mean), np.nanmax(np.abs(points), axis=0)) / scale).max(initial=0.0))
+
+
+def completed(points: Array, kind: Indices, patterns: AnyArray, mean: Array, covariance: Array) -> tuple[Array, Array]:
+    """Rows with missing cells at C_mo C_oo⁻¹ (y_o - μ_o) + μ_m, and the sum of what is not known of them."""
+    filled, spread = points.copy(), np.zeros_like(covariance)
+    varies = np.diag(covariance) > 0
+    for number, there in enumerate(patterns):
+        rows, known, gone = np.flatnonzero(kind == number), there & varies, np.flatnonzero(~there)
+        solved = np.linalg.lstsq(covariance[np.ix_(known, known)], covariance[np.ix_(known, gone)], rcond=None)[0]
+        filled[np.ix_(rows, gone)] = mean[gone] + (points[rows][:, known] - mean[known]) @ solved
+        spread[np.ix_(gone, gone)] += len(rows) * (
+            covariance[np.ix_(gone, gone)] - covariance[np.ix_(gone, known)] @ solved)
+    return filled, spread
+
+
+def _likelihood(subject: Subject, kind: Indices, patterns: AnyArray) -> Iterator[Check]:
+    """A step of EM leaves the mean and the covariance where they are: the likelihood has no slope in them."""
+    if not subject.model.fit.get("em_converged", True):
+        yield skipped("moments", "the iteration stopped before it converged")
+        return
+    points, mean, covariance = subject.data.values, subject.projector.centering.means, subject.similarity.column_moments
+    filled, spread = completed(points, kind, patterns, mean, covariance)
+    some = patterns[kind].any(axis=1)
+    spread = spread - (~some).sum() * covariance  # rows without a cell say nothing
+    apart = (filled - mean)[some]
+    scale = deviations_of(covariance)
+    again = (apart.T @ apart + spread) / max(len(apart), 1)
+    worst = max(most((again - covariance) / np.outer(scale, scale)), most(apart.mean(axis=0) / scale))
+    allowed = LOOSE * float(subject.method.iterate.tolerance) + EPS * max(*points.shape, 10)
+    yield ratio("moments", worst, allowed + far_means(points, mean, scale),
+                "expectations of the cells that are missing leave mean and covariance as they are")
+
+
+def _pairwise(subject: Subject) -> Iterator[Check]:
+    """Correlations over the rows that have both columns, with negative eigenvalues made zero."""
+    points, covariance = subject.data.values, subject.similarity.column_moments
+    varying = np.flatnonzero(np.diag(covariance) > 0)
+    if not subject.plan.allows(0.5, PAIR * len(varying) ** 2 / 2):
+        yield later("moments")
+        return
+    expected = np.eye(len(varying))
+    for one in range(len(varying)):
+        for other in range(one):
+            both = points[:, varying[[one, other]]]
+            both = both[~np.isnan(both).any(axis=1)]
+            if (np.ptp(both, axis=0) > 0).all():
+                expected[one, other] = expected[other, one] = np.corrcoef(both.T)[0, 1]
+    values, vectors = np.linalg.eigh(expected)
+    if values[0] < -len(values) * EPS * values[-1]:
+        expected = (vectors * np.maximum(values, 0.0)) @ vectors.T
+        expected /= np.sqrt(np.outer(np.diag(expected), np.diag(expected)))
+    deviations = np.nanstd(points[:, varying], axis=0)
+    wrong = most(covariance[np.ix_(varying, varying)] / np.outer(deviations, deviations) - expected)
+    rough = EPS * max(*points.shape, 10) + far_means(points[:, varying], np.nanmean(points[:, varying], axis=0),
+                                                     deviations)
+    yield ratio("moments", wrong, 8 * rough, "the correlations are those of the rows that have both columns")

@@ -1,0 +1,45 @@
+"""Several values where an option takes one: the sweep that makes a run of each."""
+
+import json
+import shlex
+from typing import Any
+
+from mlcli.config.describe import TAG, show
+from mlcli.config.layers import Layer, value_of
+from mlcli.config.yaml_file import Keys
+
+SWEPT = "a run for each is a sweep: "
+
+
+def sweep_of(keys: Keys, given: Any, layer: Layer) -> str:
+    """How to make a run of each of several values, `4,6,8` or `[4, 6, 8]`; nothing where there is one value."""
+    if isinstance(given, dict) and keys[-1] == TAG:
+        given = given.get(TAG)
+    values = [part.strip() for part in given.split(",")] if isinstance(given, str) else given
+    if not isinstance(values, list) or len(values) < 2 or not all(
+            isinstance(value, (str, int, float)) and value != "" for value in values):
+        return ""
+    path = ".".join(map(str, keys))
+    section = f"sweep: {{{path}: [{', '.join(map(str, values))}]}}"
+    if ":" in layer.origin(keys):  # of a file, line and column
+        return f"{SWEPT}{section} in place of {path}"
+    others = (f"--set {shlex.quote(f'{name}={text(value)}')}" for name, value in told(layer, keys))
+    return f"{SWEPT}{' '.join([f'echo {shlex.quote(section)} | mlcli run -', *others])}"
+
+
+def told(layer: Layer, but: Keys) -> list[tuple[str, Any]]:
+    """What was said besides one path: dotted paths with their values."""
+    found = []
+    for keys in layer.origins:
+        value: Any = layer.values
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if keys != but and value is not None and not isinstance(value, dict):
+            found.append((".".join(map(str, keys)), value))
+    return sorted(found)
+
+
+def text(value: Any) -> str:
+    """A value as `--set` reads it again."""
+    plain = value if isinstance(value, str) else show(value)
+    return plain if isinstance(value, str) and value_of(plain, "") == value else json.dumps(value)

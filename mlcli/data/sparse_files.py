@@ -1,0 +1,36 @@
+"""Files that hold a sparse matrix: Matrix Market, `scipy.sparse.save_npz`, HDF5."""
+
+from collections.abc import Callable
+
+from mlcli.base.compute import Compute
+from mlcli.data.entries import Entries
+from mlcli.data.hdf5_table import edges_of_hdf5, sparse_hdf5
+from mlcli.data.input import Input
+from mlcli.data.matrix_market import read_matrix_market
+from mlcli.data.npz import read_npz
+from mlcli.data.sheet import Sheet
+from mlcli.data.source import Opened
+from mlcli.data.sparse_npz import is_sparse_npz, read_sparse_npz
+from mlcli.data.sparse_table import Sparse, plain_sparse
+from mlcli.errors import ConfigError
+
+ENTRIES: dict[str, Callable[[Opened, Input, Compute], Entries]] = {
+    "npz": read_sparse_npz, "mtx": read_matrix_market, "hdf5": edges_of_hdf5}
+
+
+def sparse_in(opened: Opened, input: Input, format: str, compute: Compute) -> Sparse | None:
+    """The sparse matrix of a file; None where it holds none. Raises ConfigError and DataError."""
+    if format == "hdf5":
+        return sparse_hdf5(opened, input, compute)
+    if format == "npz" and not is_sparse_npz(opened):
+        return None
+    if format == "npz" and input.key is not None:
+        raise ConfigError("FORMAT", "key has no use with an archive that holds one sparse matrix", where="input.key",
+                          hint="leave it out")
+    return plain_sparse(ENTRIES[format](opened, input, compute), input) if format in ENTRIES else None
+
+
+def read_with_zeros(opened: Opened, input: Input, compute: Compute, format: str) -> Sheet:
+    """A table of a format that may be sparse, with all its zeros."""
+    found = sparse_in(opened, input, format, compute)
+    return read_npz(opened, input, compute) if found is None else found.dense(input, compute)

@@ -1,0 +1,56 @@
+"""Sparse matrices as tables: with the names that their file gives, dense where that is asked for."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
+from mlcli.base.stage import note
+from mlcli.data.entries import Entries
+from mlcli.data.input import Input
+from mlcli.data.npy import unnamed
+from mlcli.data.sheet import FEWER, Sheet, require_content, turned
+from mlcli.data.wording import place
+from mlcli.errors import ConfigError
+
+
+@frozen
+class Sparse:
+    """A sparse matrix of chosen columns, and its names on a sheet without numbers."""
+
+    matrix: Any  # n x d, compressed rows of SciPy
+    names: Sheet
+
+    def turned(self) -> "Sparse":
+        """Columns as rows."""
+        rows, columns = self.matrix.shape
+        names = turned(replace(self.names, values=np.empty((rows, 0))))
+        return Sparse(self.matrix.T.tocsr(), replace(names, values=np.empty((columns, 0))))
+
+    def dense(self, input: Input, compute: Compute) -> Sheet:
+        """The same as a sheet with all its zeros; raises RefusedByPlan where they do not fit into the memory."""
+        if input.kind == "dissimilarities":
+            raise ConfigError("SPARSE", "a sparse matrix does not say how far apart all points are",
+                              where=place(input.path), hint="give --graph, if its entries are the edges of a graph")
+        rows, columns = self.matrix.shape
+        compute.require(8.0 * rows * columns + 12.0 * self.matrix.nnz, f"a sparse table of {rows:,} x {columns:,} "
+                        "numbers with all its zeros", FEWER)
+        note("N-DENSE", f"the sparse table of {rows:,} x {columns:,} numbers is held with its zeros", entries=int(
+            self.matrix.nnz))
+        return replace(self.names, values=self.matrix.toarray())
+
+
+def plain_sparse(entries: Entries, input: Input) -> Sparse:
+    """A matrix whose file names neither rows nor columns: x1, x2, ...; some may be ids or labels."""
+    require_content(*entries.shape, input.path)
+    matrix = entries.by_rows()
+    choice, names = unnamed(entries.shape, input, lambda column: matrix[:, [column]].toarray()[:, 0])
+    return Sparse(of_columns(matrix, choice.values, input.path), names)
+
+
+def of_columns(matrix: Any, chosen: tuple[int, ...], path: str) -> Any:
+    """Some of the columns."""
+    require_content(matrix.shape[0], len(chosen), path)
+    return matrix if len(chosen) == matrix.shape[1] else matrix[:, list(chosen)].sorted_indices()

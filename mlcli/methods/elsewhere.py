@@ -1,0 +1,73 @@
+"""Methods that this program does not have, each with the one nearest in meaning."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+
+from mlcli.base.frozen import frozen
+
+ALIKE = 0.7  # how like a known name another must be to count as a misspelling of it
+
+
+@frozen
+class Elsewhere:
+    """A method of other programs: what it is called, what serves here, and why."""
+
+    names: tuple[str, ...]  # in lower case, with hyphens
+    nearest: str  # the method here
+    why: str
+
+
+LACKING = (
+    Elsewhere(("umap", "densmap", "parametric-umap"), "laplacian",
+              "umap starts from the Laplacian eigenmap of a neighbor graph and then moves points by chance; "
+              "these coordinates are exact, and have a spectrum"),
+    Elsewhere(("tsne", "t-sne", "bh-tsne", "fit-sne", "opentsne", "sne"), "laplacian",
+              "both keep neighbors and no large distances; here by an eigenproblem with one solution"),
+    Elsewhere(("largevis", "trimap", "pacmap", "localmap", "vis-ne"), "laplacian",
+              "both place points by their neighbor graph; here by an eigenproblem with one solution"),
+    Elsewhere(("phate",), "laplacian", "phate's diffusion has the eigenvectors of this Laplacian, "
+              "with --set method.weights.name=heat"),
+    Elsewhere(("diffusion", "diffusion-map", "diffusion-maps", "dm"), "laplacian",
+              "the eigenvectors of a random walk on the graph, with --set method.weights.name=heat, not yet "
+              "multiplied by powers of its eigenvalues 1 - cost"),
+    Elsewhere(("nmds", "non-metric-mds", "nonmetric-mds", "metamds", "monomds", "isomds"), "mds",
+              "classical scaling takes the same dissimilarities, but keeps their sizes and not their ranks"),
+    Elsewhere(("smacof", "metric-mds", "stress-mds", "sammon", "sammon-mapping"), "mds",
+              "classical scaling takes the same dissimilarities; it minimizes strain by eigenvectors, not stress"),
+    Elsewhere(("hessian-lle", "hlle", "hessian-eigenmaps", "ltsa", "local-tangent-space-alignment"), "lle",
+              "it is local and linear as well, with weights of neighbors and not tangent coordinates"),
+    Elsewhere(("mlle", "modified-lle"), "lle", "it has one weight vector for each point, where that has several"),
+    Elsewhere(("lpp", "locality-preserving-projections", "npe", "neighborhood-preserving-embedding"), "laplacian",
+              "it solves the same eigenproblem; its coordinates need not be linear in the columns"),
+    Elsewhere(("som", "kohonen", "self-organizing-map", "gtm"), "gplvm",
+              "it too leads from a few coordinates to the features by a smooth map, without a grid"),
+    Elsewhere(("correspondence-analysis", "ca", "mca", "dca", "decorana"), "mds",
+              "principal coordinates of counts or shares, with --metric hellinger or braycurtis"),
+    Elsewhere(("rda", "capscale", "dbrda", "canonical-correspondence-analysis", "pls", "partial-least-squares"), "cca",
+              "it relates the columns of two tables, --view; ibfa does so with a model of the noise"),
+    Elsewhere(("nmf", "nnmf", "non-negative-matrix-factorization"), "fa",
+              "it explains columns by a few factors as well, whose signs are free"),
+    Elsewhere(("svd", "truncated-svd", "lsa", "lsi"), "chain",
+              "pca without centering, with --set method.kernel.name=linear --set method.centering=none"),
+    Elsewhere(("sparse-pca", "robust-pca", "rpca"), "pca", "it is the plain form; mlcli check finds outliers first"),
+    Elsewhere(("randomized-pca", "incremental-pca"), "pca",
+              "exact, also of tables that memory does not hold (docs/beyond-memory.md)"),
+    Elsewhere(("plda", "qda", "nca", "lmnn"), "lda", "it separates labeled classes, too, by directions"),
+    Elsewhere(("hmm", "ssa", "singular-spectrum-analysis", "dmd", "tica"), "sfa",
+              "it takes rows in time order; lgssm and gpdm have models of their dynamics"),
+)
+BY_NAME: Mapping[str, Elsewhere] = MappingProxyType({name: lacking for lacking in LACKING for name in lacking.names})
+
+
+def remedy(asked: str, known: Sequence[str]) -> str:
+    """What to say to a name that is none of those known: a method of other programs, or a misspelling; else nothing.
+
+    Spelling is compared without regard to capitals, underscores and spaces.
+    """
+    plain = "-".join(asked.lower().replace("_", " ").split())
+    if plain in BY_NAME:
+        lacking = BY_NAME[plain]
+        return f"it is not in this program; nearest in meaning is {lacking.nearest}: {lacking.why}"
+    near = difflib.get_close_matches(plain, known, n=1, cutoff=ALIKE)
+    return f"did you mean {near[0]!r}?" if near else ""

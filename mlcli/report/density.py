@@ -1,0 +1,68 @@
+"""Very many points as an image: where they are dense it is opaque, and where groups mix their colors do."""
+
+import numpy as np
+
+from mlcli.base.types import AnyArray, Array
+from mlcli.report.axes import Panel
+from mlcli.report.coloring import Coloring
+from mlcli.report.drawing import Mark, Picture
+from mlcli.report.palette import BY_GROUND, INKS
+
+FINE = 1.25  # cells of the image across a pixel of the figure
+LEAST = 0.5  # opacity of a cell with a single point
+TOP = 0.999  # quantile of the counts of points that is drawn opaque, and what is above it
+SPARSE = 20_000  # points up to which a point covers more cells
+SHADES = 16  # levels of each color and of opacity: fewer make a smaller file, and more are not told apart
+
+
+def clouds(pixels: Array, colors: Coloring, panel: Panel) -> list[Mark]:
+    """Points (m x 2, in pixels) over a panel: the mean color of those in each cell, more opaque by the logarithm of
+    their number; an image for light ground and another for dark.
+    """
+    left, right, top, bottom = panel.edges
+    shape = max(1, round((bottom - top) * FINE)), max(1, round((right - left) * FINE))
+    cells = cells_of(pixels, left, top, shape)
+    reach = 2 if len(pixels) <= SPARSE else 1
+    counts = spread(np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape), reach)
+    pictures: list[Mark] = []
+    for ground, kind in enumerate(BY_GROUND):
+        levels = np.dstack([*(mean_color(cells, colors, ground, counts, reach)), opacity(counts)])
+        pictures.append(Picture(kind=kind, x=left, y=top, width=right - left, height=bottom - top, levels=levels))
+    return pictures
+
+
+def cells_of(pixels: Array, left: float, top: float, shape: tuple[int, int]) -> AnyArray:
+    """The cell of each point, counted along the lines."""
+    across = np.clip(((pixels[:, 0] - left) * FINE).astype(np.int64), 0, shape[1] - 1)
+    down = np.clip(((pixels[:, 1] - top) * FINE).astype(np.int64), 0, shape[0] - 1)
+    return np.asarray(down * shape[1] + across)
+
+
+def spread(sums: AnyArray, reach: int) -> AnyArray:
+    """Sums over the disk of cells around each: a point covers as many."""
+    tall, wide = sums.shape
+    room = np.pad(sums, reach)
+    steps = range(-reach, reach + 1)
+    return np.asarray(sum(room[reach + y : reach + y + tall, reach + x : reach + x + wide]
+                          for y in steps for x in steps if x * x + y * y <= reach * reach))
+
+
+def mean_color(cells: AnyArray, colors: Coloring, ground: int, counts: AnyArray, reach: int) -> list[AnyArray]:
+    """Red, green and blue of each cell: the mean over its points."""
+    inks = [INKS[kind].dark if ground else INKS[kind].light for kind in colors.kinds]
+    tones = np.array([[int(ink[place : place + 2], 16) for place in (1, 3, 5)] for ink in inks], float)
+    sums = (np.bincount(cells, weights=tones[colors.of, part], minlength=counts.size) for part in range(3))
+    return [stepped(spread(total.reshape(counts.shape), reach) / np.maximum(counts, 1) / 255) for total in sums]
+
+
+def opacity(counts: AnyArray) -> AnyArray:
+    """How opaque each cell is: not at all without points, and with them by the logarithm of their number."""
+    there = counts[counts > 0]
+    most = max(float(np.quantile(there, TOP)), 2.0)
+    shares = np.log(np.clip(counts, 1, most)) / np.log(most)
+    return np.where(counts > 0, stepped(LEAST + (1 - LEAST) * shares), np.uint8(0))
+
+
+def stepped(shares: AnyArray) -> AnyArray:
+    """Shares as levels of an image, in few steps."""
+    return np.rint(np.rint(shares * (SHADES - 1)) / (SHADES - 1) * 255).astype(np.uint8)

@@ -1,0 +1,34 @@
+"""The parts of a report that show rows, and axes, as images."""
+
+from math import prod
+
+import numpy as np
+
+from mlcli.config.report_options import Image
+from mlcli.report.contents import Contents
+from mlcli.report.html import Part, figure, section
+from mlcli.report.images.figures import axes_as_images
+from mlcli.report.images.figures import over_plane as drawn
+
+
+def over_plane(run: Contents) -> Part:
+    """Pictures of some rows beside their points."""
+    image = run.config.report.picture
+    if run.thumbnails is None or image is None:
+        return None
+    shown = drawn(run.embedding.values, run.thumbnails, image, int(run.manifest.get("seed") or 0), run.axes)
+    return section("Rows over the embedding", figure(shown, f"{len(run.thumbnails.rows)} rows as images, each to the "
+                   "lower right of its point: each is the one farthest from those before it, as long as there is room "
+                   "for its image. The other points are gray."))
+
+
+def axes(run: Contents, image: Image | None) -> Part:
+    """What the columns weigh on each axis, as images."""
+    if image is None or run.loadings is None:
+        return None
+    names = list(run.loadings.columns)
+    weights = np.array([run.loadings.numbers(name) for name in names[1:] if name]).T
+    if not weights.size or len(weights) != prod((image.rows, image.columns, image.channels)):
+        return None
+    return section("Axes as images", figure(axes_as_images(np.nan_to_num(weights), image), "The loadings of each axis "
+                   "as an image. Mid-gray is zero, and the largest weight is black or white."))

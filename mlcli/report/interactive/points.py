@@ -1,0 +1,62 @@
+"""What the interactive page is told of a run: coordinates, ids, labels and their colors, as plain JSON."""
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.types import AnyArray
+from mlcli.report.coloring import Coloring, Groups, coloring, numbers_of, plain
+from mlcli.report.contents import Contents
+from mlcli.report.embedded import MOST_LABELS
+from mlcli.report.palette import INKS, sequential
+from mlcli.report.scatter import sampled
+from mlcli.report.text import visible
+
+MOST = 50_000  # points, which a browser still turns
+AXES = 10  # that can be chosen among
+
+
+def data_of(run: Contents, label: str | None) -> dict[str, Any]:
+    """Everything that the script of the page draws, with `label` as the first color; a seeded sample of many rows."""
+    table, count = run.embedding, min(run.embedding.values.shape[1], AXES)
+    rows = sampled(len(table.values), MOST, int(run.manifest.get("seed") or 0))
+    rows = np.arange(len(table.values)) if rows is None else rows
+    first = {} if label is None else {label: table.labels[label]}
+    labels = dict(list({**first, **table.labels}.items())[:MOST_LABELS])
+    return {"ids": [visible(table.ids[row]) for row in rows.tolist()], "rows": packed(rows, "<u4"),
+            "axes": [{"name": name, "title": title, "values": packed(table.values[rows, axis], "<f8")}
+                     for axis, (name, title) in enumerate(zip(run.config.method.axis_names((), count), run.axes,
+                                                              strict=False))],
+            "labels": [labeled(name, texts, rows) for name, texts in labels.items()],
+            "plain": painted(plain(0)), "ramps": [sequential(ground) for ground in (0, 1)]}
+
+
+def labeled(name: str, texts: Sequence[str], rows: AnyArray) -> dict[str, Any]:
+    """A label column: each different text once, which of them each row has, and how these are colored."""
+    colors = coloring(name, texts)
+    known = {text: place for place, text in enumerate(dict.fromkeys(texts[row] for row in rows.tolist()))}
+    codes = np.array([known[texts[row]] for row in rows.tolist()], np.int64)
+    described = {"name": visible(name), "texts": [visible(text) for text in known], "codes": packed(codes, "<u4"),
+                 **painted(colors)}
+    if isinstance(colors, Groups):
+        return {**described, "groups": packed(colors.of[rows], "u1"), "names": [visible(part) for part in colors.names]}
+    numbers = np.array(numbers_of(texts) or ())[rows]
+    return {**described, "numbers": packed(numbers, "<f8")}
+
+
+def painted(colors: Coloring) -> dict[str, Any]:
+    """The color of each group on light and on dark ground, and its shape."""
+    return {"colors": [[INKS[kind].light, INKS[kind].dark] for kind in colors.kinds], "shapes": list(colors.shapes)}
+
+
+def packed(values: AnyArray, kind: str) -> str:
+    """Numbers as base64 of their bytes, the least significant first."""
+    return b64encode(np.ascontiguousarray(values, kind).tobytes()).decode()
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """JSON that no text in it can end early: the element that holds it is closed by a bracket alone."""
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

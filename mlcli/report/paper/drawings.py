@@ -1,0 +1,88 @@
+"""What Matplotlib draws of a run, and what stands beside its points."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from importlib.util import find_spec
+
+from mlcli.config.drawing import PLOTTING, Ellipses
+from mlcli.config.report_options import LABELED
+from mlcli.report.contents import Contents
+from mlcli.report.html import Part, sentence
+from mlcli.report.paper.arrows import Arrows
+from mlcli.report.paper.scatter import Plot
+from mlcli.report.paper.scree import ScreePlot
+from mlcli.report.paper.sheet import silenced
+from mlcli.report.scatter import Edges, Points
+from mlcli.report.scree import Eigenvalues
+
+
+def plotted(run: Contents) -> bool:
+    """Whether the scatter plot of the page and its SVG are Matplotlib's: where it shows what only that can draw."""
+    return bool(run.config.report.plotting) or (bool(texts(run)) and installed())
+
+
+def installed() -> bool:
+    """Whether the extra `plot` is there and can be loaded: names that nobody asked for must not end a run."""
+    if any(find_spec(module) is None for module in PLOTTING):
+        return False
+    silenced()
+    try:
+        for module in PLOTTING:
+            import_module(module)
+    except ImportError:
+        return False
+    return True
+
+
+def lacking(run: Contents) -> Part:
+    """How to get the labels that the page would have."""
+    if not texts(run) or installed():
+        return None
+    return sentence("Names beside the points need Matplotlib: pip install 'manifold-cli[plot]'.", "soft")
+
+
+def texts(run: Contents) -> Sequence[str]:
+    """What is written beside the points: what was chosen, or by itself the ids of few points."""
+    chosen, table = run.config.report.point_labels, run.embedding
+    if chosen == "auto":
+        unsure = run.decoded is not None and run.decoded.deviations is not None  # a background that says more
+        return table.ids if 0 < len(table.ids) <= LABELED and named(table.ids) and not unsure else ()
+    return () if chosen == "none" else table.ids if chosen == "ids" else table.labels[chosen]
+
+
+def named(ids: Sequence[str]) -> bool:
+    """Whether rows have names: numbers say little beside a point, and drawing them takes a second."""
+    return not all(map(str.isdecimal, ids))
+
+
+def plot(run: Contents, points: Points, title: str, edges: Edges | None = None) -> Plot:
+    """The scatter plot of all points of a run."""
+    report = run.config.report
+    return Plot(points, title, report.look, texts(run), edges, report.outlines, arrows(run),
+                None if run.decoded is None else run.decoded.deviations)
+
+
+def arrows(run: Contents) -> Arrows | None:
+    """The arrows of a biplot, where they were asked for and there is a plane."""
+    count = run.config.report.arrows
+    if not count or run.loadings is None or run.embedding.values.shape[1] < 2:
+        return None
+    return Arrows.of(run.loadings, count)
+
+
+def scree_plot(run: Contents, eigenvalues: Eigenvalues, title: str) -> ScreePlot:
+    """The scree plot of a run."""
+    return ScreePlot(eigenvalues, title, run.config.report.look)
+
+
+def caption(run: Contents) -> str:
+    """What outlines and arrows of the scatter plot are."""
+    outlines, found = run.config.report.outlines, arrows(run)
+    around = (f" Ellipses hold {100 * outlines.level:.4g}% of a normal distribution with a group's mean and covariance."
+              if isinstance(outlines, Ellipses) else " Groups stand in their convex hulls."
+              if outlines.name == "hulls" else "")
+    if found is None:
+        return around
+    longest = f"the {len(found.names)} of {found.whole:,} columns with the largest loadings" if (
+        len(found.names) < found.whole) else "the columns"
+    return f"{around} Arrows are the loadings of {longest}, scaled together to fit."

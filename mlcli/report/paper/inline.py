@@ -1,0 +1,68 @@
+"""Matplotlib's SVG as a part of a page: only known elements and attributes, and colors that follow the screen."""
+
+from collections.abc import Iterator
+from xml.etree import ElementTree
+from xml.etree.ElementTree import Element
+
+from mlcli.report.html import Html
+from mlcli.report.palette import DARK, variable
+from mlcli.report.text import safe
+
+SPACE, LINK = "{http://www.w3.org/2000/svg}", "{http://www.w3.org/1999/xlink}href"
+DRAWN = ("path", "text", "image", "rect")
+PLACED = ("d", "x", "y", "width", "height", "transform")
+STYLED = ("fill", "stroke", "stroke-width", "stroke-linecap", "stroke-dasharray", "opacity", "fill-opacity",
+          "stroke-opacity", "font-size", "font-weight", "text-anchor")
+PIXEL = 4 / 3  # pixels of a page for each point
+IMAGE = "data:image/png;base64,"
+Attributes = dict[str, str]
+
+
+def inline(drawing: bytes, title: str) -> Html:
+    """The drawing as an element of a page, with the kinds of colors that it needs."""
+    root = ElementTree.fromstring(drawing)
+    marks = {str(element.get("id")): element for element in root.iter(f"{SPACE}path") if element.get("id")}
+    parts = [part for element in _above(root) for part in _part(element, marks)]
+    wide, high = (PIXEL * float(side) for side in root.get("viewBox", "0 0 0 0").split()[2:])
+    opened = (f'<svg viewBox="{root.get("viewBox")}" width="{wide:g}" height="{high:g}" role="img" '
+              f'font-family="system-ui,sans-serif">\n<title>{safe(title, 200)}</title>\n')
+    text = opened + "\n".join(parts) + "\n</svg>"
+    return Html(text, frozenset(color for color in DARK if variable(color) in text))
+
+
+def _above(root: Element) -> Iterator[Element]:
+    """All elements that are drawn where they stand."""
+    for element in root:
+        if element.tag == f"{SPACE}g":
+            yield from _above(element)
+        elif element.tag != f"{SPACE}defs":
+            yield element
+
+
+def _part(element: Element, marks: dict[str, Element]) -> list[str]:
+    """An element of the page; a mark that is used again is drawn again, so that nothing needs a name."""
+    name = element.tag.removeprefix(SPACE)
+    own = {key: value for key in PLACED if (value := element.get(key)) is not None}
+    own |= _colored(_styles(element))
+    if name == "use":
+        mark = marks[str(element.get(LINK)).removeprefix("#")]
+        place = f"translate({own.pop('x', '0')} {own.pop('y', '0')})"
+        return [_written("path", {**_colored(_styles(mark)), **own, "d": str(mark.get("d")), "transform": place}, "")]
+    if name == "image" and str(element.get(LINK)).startswith(IMAGE):
+        own["href"] = str(element.get(LINK))
+    return [_written(name, own, element.text or "")] if name in DRAWN else []
+
+
+def _styles(element: Element) -> Attributes:
+    """The declarations of a style that are known."""
+    pairs = (part.partition(":")[::2] for part in (element.get("style") or "").split(";"))
+    return {key.strip(): value.strip() for key, value in pairs if key.strip() in STYLED}
+
+
+def _colored(styles: Attributes) -> Attributes:
+    return {key: f"var({variable(value)})" if value in DARK else value for key, value in styles.items()}
+
+
+def _written(name: str, attributes: Attributes, text: str) -> str:
+    cells = "".join(f' {key}="{safe(" ".join(value.split()), len(value))}"' for key, value in attributes.items())
+    return f"<{name}{cells}>{safe(text, 200)}</{name}>" if name == "text" else f"<{name}{cells}/>"

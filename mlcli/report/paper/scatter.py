@@ -1,0 +1,196 @@
+"""The scatter plot of a paper: points by group, with labels, edges, outlines and arrows."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array
+from mlcli.config.drawing import Look, NoOutlines, Outlines
+from mlcli.report.coloring import COLORS, Coloring, Groups, Range
+from mlcli.report.decoder.shade import gray, shares_of
+from mlcli.report.palette import GROUND, INKS
+from mlcli.report.paper.arrows import Arrows
+from mlcli.report.paper.labels import place
+from mlcli.report.paper.outlines import outline
+from mlcli.report.paper.sheet import inches, sheet, written
+from mlcli.report.scatter import Edges, Points, equal_units, panel_of, plane
+
+WIDTH, LEGEND, MARGINS = 6.5, 1.4, 0.7  # inches of a figure, of its legend, and around its panel
+ROW = 1.4  # letters' heights from one name of the legend to the next
+LOWEST, HIGHEST = 0.45, 1.05  # of the panel's height over its width
+MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
+IMAGE = 5_000  # points from which SVG and PDF hold them as an image
+MODERATE = (1e-30, 1e30)  # sizes that Matplotlib's axes can show
+COLORMAPS = {"tab10": "tab10", "set2": "Set2", "dark2": "Dark2"}
+
+
+@frozen
+class Plot:
+    """What a scatter plot shows."""
+
+    points: Points
+    title: str
+    look: Look = Look()
+    texts: Sequence[str] = ()  # beside the points, one for each; none where there are none
+    edges: Edges | None = None
+    outlines: Outlines = NoOutlines()
+    arrows: Arrows | None = None
+    deviations: Array | None = None  # how unsure a decoder is over the panel
+
+    def drawn(self, format: str) -> bytes:
+        """The plot as a file: svg, pdf or png."""
+        return sheet(self.look, self.size, format, self._paint)
+
+    @property
+    def size(self) -> tuple[float, float]:
+        """Inches: as chosen, or as high as the points ask for."""
+        wide = WIDTH - MARGINS - (LEGEND if _explained(self.points.colors) else 0)
+        spans = np.ptp(self._places, axis=0)
+        ratio = spans[1] / spans[0] if self._equal and spans.all() else 0.75
+        high = MARGINS + wide * float(np.clip(ratio, LOWEST, HIGHEST))
+        return inches(self.look, (WIDTH, round(max(high, self._legend), 2)))
+
+    @property
+    def _legend(self) -> float:
+        """Inches that the names of the groups take, one below the other."""
+        colors = self.points.colors
+        return (len(colors.names) + 2) * ROW * self.look.font_size / 72 if isinstance(colors, Groups) else 0.0
+
+    @property
+    def _equal(self) -> bool:
+        fits = equal_units(self.points.values) if self.look.aspect == "auto" else self.look.aspect == "equal"
+        return fits and self.points.values.shape[1] > 1
+
+    @property
+    def _marker(self) -> float:
+        """The diameter of a mark in points."""
+        return self.look.marker_size or 2.0 * self.points.radius * (self.size[0] / WIDTH) ** 0.5
+
+    @property
+    def _unit(self) -> float:
+        """A power of ten that the coordinates are divided by where they are of extreme sizes."""
+        most = float(np.abs(self.points.values[:, :2]).max(initial=0.0))
+        return 1.0 if not most or MODERATE[0] < most < MODERATE[1] else 10.0 ** np.floor(np.log10(most))
+
+    @property
+    def _places(self) -> Array:
+        return plane(self.points.values / self._unit, self.points.rows)
+
+    def _paint(self, figure: Any, axes: Any) -> None:
+        """Everything in its order from back to front; labels come last, when all limits are known."""
+        across, up = self.points.sides
+        units = "" if self._unit == 1 else f", in {self._unit:.0e}"
+        axes.set(xlabel=written(across + units), ylabel=written(up + units))
+        axes.set_title(written(self.title, 120))
+        self._shaded(axes)
+        if self._equal:
+            axes.set_aspect("equal", adjustable="datalim")
+        self._joined(axes)
+        self._dots(axes)
+        self._outlined(axes)
+        named = self._biplot(axes)
+        _key(figure, self.points.colors, self.look)
+        beside = [axes.text(x, y, written(text, 24), fontsize=0.8 * self.look.font_size, in_layout=False)
+                  for (x, y), text in zip(self._places.tolist(), self.texts, strict=False)]
+        place(figure, [*beside, *named], self._places, self._marker)
+
+    def _joined(self, axes: Any) -> None:
+        from matplotlib.collections import LineCollection
+
+        if self.edges is not None:
+            ends = self.edges.ends.reshape(-1, 2, 2) / self._unit
+            axes.add_collection(LineCollection(list(ends), colors=INKS["edge"].light, linewidths=0.6, zorder=0.5,
+                                               rasterized=len(ends) > IMAGE))
+
+    def _shaded(self, axes: Any) -> None:
+        """A gray background, the darker the less sure the decoder is."""
+        shares = None if self.deviations is None else shares_of(self.deviations)
+        if shares is not None:
+            panel = panel_of(self.points.values, self.points.rows)
+            ends = np.array([panel.x.low, panel.x.high, panel.y.low, panel.y.high]) / self._unit
+            levels = gray(shares, 0, 0, (1, 1)).levels
+            axes.imshow(levels[..., [0, 0, 0, 1]], extent=ends, aspect="auto", interpolation="bilinear", zorder=0)
+
+    def _dots(self, axes: Any) -> None:
+        size, many = self._marker, len(self.points.values) > IMAGE
+        looks = styles(self.points.colors, self.look)
+        for group, rows in self.points.turns():
+            color, marker = looks[group]
+            axes.plot(*self._places[rows].T, marker, color=color, markersize=size, markeredgecolor=GROUND[0],
+                      markeredgewidth=0 if many else 0.04 * size, rasterized=many, zorder=2)
+
+    def _outlined(self, axes: Any) -> None:
+        """A closed curve around each group; around all points where they have no groups."""
+        colors, looks = self.points.colors, styles(self.points.colors, self.look)
+        parts = ([(looks[group][0], colors.of == group) for group in range(len(colors.kinds))
+                  if colors.kinds[group] != "other"] if not isinstance(colors, Range) else
+                 [(INKS["guide"].light, np.full(len(colors.of), True))])
+        for color, rows in parts:
+            curve = outline(self._places[rows], self.outlines)
+            if curve is not None:
+                axes.plot(*curve.T, color=color, linewidth=1.1, zorder=1.5)
+
+    def _biplot(self, axes: Any) -> list[Any]:
+        """The arrows, and the texts at their ends."""
+        if self.arrows is None or self.points.values.shape[1] < 2:
+            return []
+        ends, color = self.arrows.within(self._places), INKS["way"].light
+        for end in ends.tolist():
+            axes.annotate("", end, (0, 0), zorder=3, arrowprops={
+                "arrowstyle": "-|>", "color": color, "linewidth": 0.9, "shrinkA": 0, "shrinkB": 0,
+                "mutation_scale": 0.8 * self.look.font_size})
+        return [axes.text(*(1.04 * end), written(name, 24), color=color, fontsize=0.8 * self.look.font_size,
+                          ha="left" if end[0] > 0 else "right", va="center", in_layout=False)
+                for name, end in zip(self.arrows.names, ends, strict=True)]
+
+
+def styles(colors: Coloring, look: Look) -> list[tuple[Any, str]]:
+    """The color and the marker of each group."""
+    return [(color, MARKERS[shape]) for color, shape in zip(shades(colors, look), colors.shapes, strict=True)]
+
+
+def shades(colors: Coloring, look: Look) -> list[Any]:
+    """The color of each group under the palette, or the scale, that was chosen."""
+    import matplotlib
+
+    if isinstance(colors, Range):
+        steps = len(colors.kinds) - 1
+        if look.scale == "viridis":
+            return [INKS[kind].light for kind in colors.kinds]
+        return [*matplotlib.colormaps[look.scale](np.linspace(0.05, 0.85, steps)), INKS["other"].light]
+    if look.palette == "okabe-ito":
+        return [INKS[kind].light for kind in colors.kinds]
+    known = [str(level) for level in np.linspace(0, 0.75, COLORS)] if look.palette == "gray" else matplotlib.colormaps[
+        COLORMAPS[look.palette]].colors  # type: ignore[attr-defined]
+    chosen = {"plain": known[0], "other": INKS["other"].light, **{f"c{i}": known[i] for i in range(COLORS)}}
+    return [chosen[kind] for kind in colors.kinds]
+
+
+def _explained(colors: Coloring) -> bool:
+    return isinstance(colors, Groups | Range)
+
+
+def _key(figure: Any, colors: Coloring, look: Look) -> None:
+    """What colors and shapes mean, beside the panel."""
+    from matplotlib.lines import Line2D
+
+    if isinstance(colors, Range):
+        _bar(figure, colors, look)
+    elif isinstance(colors, Groups):
+        handles = [Line2D([], [], linestyle="", marker=marker, color=color, markeredgewidth=0,
+                          markersize=0.65 * look.font_size, label=written(name, 24))
+                   for (color, marker), name in zip(styles(colors, look), colors.names, strict=True)]
+        figure.legend(handles=handles, title=written(colors.name, 26), loc="outside right upper", alignment="left")
+
+
+def _bar(figure: Any, colors: Range, look: Look) -> None:
+    """The scale of numbers."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import ListedColormap, Normalize
+
+    scale = ScalarMappable(Normalize(colors.low, colors.high), ListedColormap(shades(colors, look)[:-1]))
+    bar = figure.colorbar(scale, ax=figure.axes[0], shrink=0.7, aspect=18)
+    bar.set_label(written(colors.name, 40))
+    bar.outline.set_visible(False)

@@ -1,0 +1,48 @@
+"""The scree plot of a paper: eigenvalues as bars, and the line of parallel analysis where there is one."""
+
+from typing import Any
+
+from mlcli.base.frozen import frozen
+from mlcli.config.drawing import Look
+from mlcli.report.palette import INKS
+from mlcli.report.paper.sheet import inches, sheet, written
+from mlcli.report.scree import KINDS, Eigenvalues, bars
+
+SIZE = (5.0, 3.4)  # inches
+
+
+@frozen
+class ScreePlot:
+    """What a scree plot shows."""
+
+    eigenvalues: Eigenvalues
+    title: str
+    look: Look = Look()
+
+    def drawn(self, format: str) -> bytes:
+        """The plot as a file: svg, pdf or png."""
+        return sheet(self.look, inches(self.look, SIZE), format, self._paint)
+
+    def _paint(self, figure: Any, axes: Any) -> None:
+        """Bars by kind, so that each has its entry in the legend."""
+        from matplotlib.ticker import MaxNLocator
+
+        heights = bars(self.eigenvalues)
+        for kind, name in KINDS:
+            places = [place for place, (_, own) in enumerate(heights) if own == kind]
+            if places:
+                axes.bar([place + 1 for place in places], [heights[place][0] for place in places], width=0.7,
+                         color=INKS[kind].light, label=name)
+        self._lined(axes, len(heights))
+        axes.axhline(0, color=INKS["axis"].light, linewidth=0.8)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.set(xlabel="component", ylabel=written(self.eigenvalues.what))
+        axes.set_title(written(self.title, 120))
+        if len(axes.get_legend_handles_labels()[0]) > 1:
+            axes.legend()
+
+    def _lined(self, axes: Any, count: int) -> None:
+        line = self.eigenvalues.line[:count]
+        if line:
+            axes.plot(range(1, len(line) + 1), line, "o--", color=INKS["curve"].light, linewidth=1.2, markersize=3,
+                      label="parallel analysis")

@@ -1,0 +1,70 @@
+"""Points placed by the kernel rows of landmarks (Nyström's formula): in memory, or a few rows of a file at a time."""
+
+from contextlib import closing
+from dataclasses import replace
+
+import numpy as np
+
+from mlcli.base.blocks import row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.rows import Part, Rows
+from mlcli.base.signs import leading_signs
+from mlcli.base.types import Array
+from mlcli.engine.executor import results
+from mlcli.stages.chain.setting import Fitted
+from mlcli.stages.similarities import Projector
+
+TOGETHER = 1 << 19  # numbers of kernel rows that a thread holds
+HELD = 3  # arrays of them at once
+COPIES = 3  # arrays of coordinates at once
+
+
+@frozen
+class Placing:
+    """Coordinates of rows in a file: a source of blocks."""
+
+    rows: Rows
+    projector: Projector
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.rows.blocks
+
+    def work(self, number: int) -> list[Part]:
+        """Those of a block, with the place of the first of each part."""
+        place, axes = self.projector, self.projector.axes
+        return [(first + some.start, place.centering(place.similarity.rows(rows[some])) @ axes)
+                for first, rows in self.rows.parts(number) for some in row_blocks(len(rows), TOGETHER, len(axes))]
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+
+def placed(fit: Fitted, rows: Array) -> Fitted:
+    """The fit of landmarks with all points placed by their kernel rows (n x landmarks), axes rotated again."""
+    return _signed(fit, fit.projector.centering(rows) @ fit.projector.axes)
+
+
+def placed_rows(fit: Fitted, rows: Rows) -> Fitted:
+    """The same of points in a file, by one pass."""
+    embedding = np.empty((len(rows), fit.projector.axes.shape[1]))
+    with closing(results(Placing(rows, fit.projector))) as every:
+        for block in every:
+            for first, some in block:
+                embedding[first : first + len(some)] = some
+    return _signed(fit, embedding)
+
+
+def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, threads: int) -> float:
+    """The bytes that placing so many points takes, in memory, or of rows in a file."""
+    if rows is None:
+        return 8.0 * 2 * landmarks * points
+    return threads * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes) + 8.0 * COPIES * points * axes
+
+
+def _signed(fit: Fitted, embedding: Array) -> Fitted:
+    signs = leading_signs(embedding)
+    return replace(fit, embedding=embedding * signs,
+                   spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),
+                   projector=replace(fit.projector, axes=fit.projector.axes * signs))

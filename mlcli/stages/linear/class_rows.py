@@ -1,0 +1,163 @@
+"""Discriminants, and passes over rows in classes that are not in memory: means, deviations within, and scores."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from functools import reduce
+
+import numpy as np
+
+from mlcli.base.footprint import LINEAR
+from mlcli.base.frozen import frozen
+from mlcli.base.rows import Rows
+from mlcli.base.stage import part
+from mlcli.base.steps import Step
+from mlcli.base.types import AnyArray, Array, Indices
+from mlcli.engine.executor import results
+from mlcli.stages.algebra.costs import product_rate
+from mlcli.stages.algebra.linalg import EPS, triangle_of
+from mlcli.stages.eigen.axes import first
+from mlcli.stages.kernels.row_factor import READ
+from mlcli.stages.linear.whitening import SLACK, Extent, refuse_faint
+
+TALL = 2  # rows that are made a triangle together, for each column
+PASSES, COPIES = 3, 3  # over the rows; arrays of scores that are held at once
+
+
+@frozen
+class Discriminants:
+    """The discriminant functions of some classes (Fisher; Rao)."""
+
+    mean: Array  # d, of all points
+    scaling: Array  # d x r; the covariance within classes (divisor n - g) becomes the identity
+    ratios: Array  # r, descending: variance between classes (divisor g - 1) over that within
+    centers: Array  # g x r: the classes' means as scores
+    shares: Array  # g: how many of the points are in each class
+
+    def scores(self, points: Array) -> Array:
+        """Coordinates of points (m x r) on all discriminants."""
+        return (points - self.mean) @ self.scaling
+
+    def assigned(self, scores: Array) -> Indices:
+        """The class of largest posterior probability for scores (m x r), the classes' shares as their priors."""
+        apart = scores @ self.centers.T - 0.5 * np.sum(self.centers**2, axis=1) + np.log(self.shares)
+        return apart.argmax(axis=1)
+
+
+@frozen
+class Seen:
+    """What discriminants follow from."""
+
+    mean: Array  # d, of all points
+    centers: Array  # g x d: the classes' means, without that of all points
+    within: Array  # n x d: deviations from the classes' means; or their triangle (d x d)
+    extent: Extent
+    sphered: Callable[[Array], Extent]  # of the points times a matrix (d x r) without negative numbers, or a bound
+
+
+@frozen
+class ClassRows:
+    """Rows without the mean, zero in columns that vary by rounding only, with their classes: a source of blocks."""
+
+    rows: Rows
+    classes: Indices
+    mean: Array
+    varying: AnyArray  # d
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of work there are."""
+        return self.rows.blocks
+
+    def stop(self) -> None:
+        """Blocks are short."""
+
+    def parts(self, number: int) -> Iterator[tuple[Array, Indices]]:
+        """The rows of a block, a few at a time, with their classes."""
+        for place, rows in self.rows.parts(number):
+            yield np.where(self.varying, rows - self.mean, 0.0), self.classes[place : place + len(rows)]
+
+
+@frozen
+class Sums(ClassRows):
+    """The sums of the rows of each class."""
+
+    count: int
+
+    def work(self, number: int) -> Array:
+        """Those of a block (g x d)."""
+        sums = np.zeros((self.count, len(self.mean)))
+        for rows, classes in self.parts(number):
+            np.add.at(sums, classes, rows)
+        return sums
+
+
+@frozen
+class Triangles(ClassRows):
+    """R of the deviations Q R from the classes' means."""
+
+    centers: Array
+
+    def work(self, number: int) -> Array:
+        """That of a block."""
+        width = len(self.mean)
+        stacked: list[Array] = [np.zeros((0, width))]
+        for rows, classes in self.parts(number):
+            stacked.append(rows - self.centers[classes])
+            if sum(map(len, stacked)) > TALL * width:
+                stacked = [triangle_of(np.vstack(stacked))]
+        return triangle_of(np.vstack(stacked))
+
+
+@frozen
+class Scores(ClassRows):
+    """Scores on the first discriminants, and how many rows all of them assign wrongly."""
+
+    found: Discriminants
+    count: int
+
+    def work(self, number: int) -> tuple[Sequence[Array], int]:
+        """Those of a block."""
+        kept, wrong = [], 0
+        for place, rows in self.rows.parts(number):
+            scores = self.found.scores(rows)
+            kept.append(first(scores, self.count))
+            wrong += int(np.sum(self.found.assigned(scores) != self.classes[place : place + len(rows)]))
+        return kept, wrong
+
+
+def class_row_step(rows: Rows, count: int, threads: int) -> Step:
+    """What the passes would cost, with so many axes."""
+    size, width = rows.shape
+    seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(threads)) / threads
+    held = threads * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + 8.0 * COPIES * size * count
+    return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds, held, needs=LINEAR)
+
+
+def seen_rows(rows: Rows, classes: Indices, counts: Indices) -> Seen:
+    """What discriminants follow from, by two passes over rows whose moments are known."""
+    moments = rows.moments
+    assert moments is not None
+    mean, extent = moments.means, Extent(len(rows), rows.reach)
+    deviations = np.maximum(moments.most - mean, mean - moments.least)
+    varying = np.sqrt(moments.squares) > SLACK * EPS * np.sqrt(len(rows)) * extent.largest
+    refuse_faint(np.where(varying, deviations, 0.0), float(extent.largest.max(initial=0.0)))
+    with part("means of classes"), closing(results(Sums(rows, classes, mean, varying, len(counts)))) as every:
+        centers = reduce(np.add, every) / counts[:, None]
+    with part("deviations within classes"), closing(
+            results(Triangles(rows, classes, mean, varying, centers))) as triangles:
+        within = reduce(lambda above, below: triangle_of(np.vstack([above, below])), triangles)
+    return Seen(mean=mean, centers=centers, within=within, extent=extent,
+                sphered=lambda sphere: Extent(len(rows), extent.largest @ sphere))
+
+
+def scored_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -> tuple[Array, int]:
+    """Scores of all rows on the first discriminants (n x count), and how many rows all of them assign wrongly."""
+    scores, place, wrong = np.empty((len(rows), count)), 0, 0
+    with part("scores"), closing(results(
+            Scores(rows, classes, found.mean, np.ones(len(found.mean), dtype=bool), found, count))) as every:
+        for parts, errors in every:
+            wrong += errors
+            for some in parts:
+                scores[place : place + len(some)] = some
+                place += len(some)
+    return scores, wrong

@@ -1,0 +1,45 @@
+"""Features under a factor model: complete rows as they are, missing cells at their conditional means."""
+
+from typing import ClassVar
+
+from mlcli.base.frozen import frozen
+from mlcli.base.scaling import all_finite
+from mlcli.base.stored import stored
+from mlcli.base.types import Array
+from mlcli.stages.kernels.row_factor import AnyFactor
+from mlcli.stages.latent.gaps import Gapped, Normal, completed
+from mlcli.stages.similarities.base import Similarity
+from mlcli.stages.similarities.columns import Columns
+
+
+@stored("explained", moments="dd")
+@frozen
+class Explained(Similarity):
+    """The features with missing cells at their conditional means under a factor model.
+
+    Posterior means of the factors are linear in a row, so those of a row completed so are the ones given its cells.
+    """
+
+    keeps_distances: ClassVar[bool] = False
+    model: Normal
+    moments: Array  # d x d: the covariance of the columns that the model was fitted to
+
+    def rows(self, new: Array) -> Array:
+        """The new points (m x d), each NaN replaced by its expectation given the row's other cells."""
+        return new if all_finite(new) else completed(self.model, new)
+
+    @property
+    def column_moments(self) -> Array:
+        """Those that were fitted."""
+        return self.moments
+
+
+Placed = tuple[AnyFactor | Gapped, Similarity]
+
+
+def placed_under(points: AnyFactor | Gapped, covariance: Array) -> Placed:
+    """The points, those with missing cells under a model of the covariance, and how new rows relate to them."""
+    if not isinstance(points, Gapped):
+        return points, Columns()
+    model = Normal(points.moments.mean, covariance)
+    return points.under(model), Explained(model, points.moments.covariance)

@@ -1,0 +1,100 @@
+"""A file of a kind that is not read is named as what it is, with what to do, whatever its name says."""
+
+import gzip
+import io
+import pickle
+import sqlite3
+import tarfile
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from mlcli.data.input import Input
+from mlcli.data.read import read
+from mlcli.errors import DataError, InputMissing
+from tests.data.helpers import refused, written
+
+
+def zipped(*names: str, content: bytes = b"x") -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as file:
+        for name in names:
+            file.writestr(name, content)
+    return stream.getvalue()
+
+
+def image(format: str) -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(np.zeros((9, 8), np.uint8)).save(stream, format)
+    return stream.getvalue()
+
+
+def tarred() -> bytes:
+    stream = io.BytesIO()
+    with tarfile.open(fileobj=stream, mode="w") as file:
+        file.addfile(tarfile.TarInfo("matrix.mtx"))
+    return stream.getvalue()
+
+
+def database() -> bytes:
+    connection = sqlite3.connect(":memory:")
+    connection.execute("create table t (x)")
+    return connection.serialize()
+
+
+RDS = b"X\n\0\0\0\3\0\4\2\2" + bytes(40)
+KINDS: dict[str, tuple[bytes, str, str]] = {  # by the name that such files have: content, what it is called, a remedy
+    "a.xlsx": (zipped("[Content_Types].xml", "xl/workbook.xml"), "Excel", "as CSV"),
+    "b.xlsx": (zipped("xl/workbook.xml"), "Excel", "as CSV"),
+    "a.ods": (zipped("mimetype", content=b"application/vnd.oasis.opendocument.spreadsheet"), "OpenDocument", "as CSV"),
+    "a.xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(50), "xls", "as CSV"),
+    "a.pt": (zipped("archive/data.pkl"), "PyTorch", "numpy.save"), "a.rds": (gzip.compress(RDS), "RDS", "write.csv"),
+    "b.rds": (RDS, "RDS", "write.csv"), "a.RData": (gzip.compress(b"RDX3\n" + RDS), "RData", "write.csv"),
+    "a.png": (image("PNG"), "PNG", "folder"), "a.jpg": (image("JPEG"), "JPEG", "folder"),
+    "a.gif": (image("GIF"), "GIF", "folder"), "a.tif": (image("TIFF"), "TIFF", "folder"),
+    "a.bmp": (image("BMP"), "BMP", "folder"),
+    "a.webp": (image("WEBP"), "WebP", "folder"), "a.tar": (tarred(), "tar", "unpack"),
+    "a.tar.gz": (gzip.compress(tarred()), "tar", "unpack"), "a.db": (database(), "SQLite", "sqlite3 -header"),
+    "a.fits": (b"SIMPLE  =                    T", "FITS", "astropy"),
+    "a.mat": (b"MATLAB 5.0 MAT-file, Platform: GLNXA64", "MATLAB", "writematrix"),
+    "a.nc": (b"CDF\x01" + bytes(20), "NetCDF", "nccopy"), "a.dta": (b"<stata_dta><header>", "Stata", "read_stata"),
+    "a.sav": (b"$FL2@(#) SPSS DATA FILE", "SPSS", "read_spss"), "a.orc": (b"ORC\x1f\0", "ORC", "read_orc"),
+    "a.avro": (b"Obj\x01\x04", "Avro", "Parquet"), "a.pdf": (b"%PDF-1.7", "PDF", "CSV"),
+    "a.dcm": (bytes(128) + b"DICM", "DICOM", "PNG"), "a.pkl": (pickle.dumps(np.eye(2)), "pickle", "numpy.save"),
+    "a.json": (b'[{"x": 1}]', "JSON", "read_json"), "b.json": (b'{"x": [1]}', "JSON", "read_json"),
+    "a.html": (b"<!DOCTYPE html><html>", "HTML", "download"),
+    "a.7z": (b"7z\xbc\xaf'\x1c" + bytes(9), "7-Zip", "unpack"),
+}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("suffix", ["", ".csv", ".npy", ".h5", ".npz"])
+def test_a_file_of_another_kind_is_named(tmp_path: Path, name: str, suffix: str) -> None:
+    content, said, remedy = KINDS[name]
+    error = refused(written(tmp_path, content, name + suffix), DataError, "NOT-READ")
+    assert said in error.what and remedy in error.hint
+
+
+@pytest.mark.parametrize(("name", "content", "said"), [
+    ("a.npy", b"PAR1" + bytes(20), "Parquet, not NPY"), ("a.h5", b"\x93NUMPY\1\0", "NPY, not HDF5"),
+    ("a.parquet", b"\x89HDF\r\n\x1a\n", "HDF5, not Parquet"), ("a.h5ad", gzip.compress(b"HDF"), "gzip, not HDF5")])
+def test_a_file_that_is_read_under_another_name(tmp_path: Path, name: str, content: bytes, said: str) -> None:
+    error = refused(written(tmp_path, content, name), DataError, "OTHER-FORMAT")
+    assert said in error.what and error.hint
+
+
+@pytest.mark.parametrize("content", ["A\n2\n3\n", "ORC,b\n1,2\n3,4\n", "GIF89a,b\n1,2\n", "FEA1\n1\n", "X\n0\n"])
+def test_names_of_columns_are_no_signatures(tmp_path: Path, content: str) -> None:
+    assert len(read(Input(path=written(tmp_path, content))).columns) in (1, 2)
+
+
+def test_folders_are_told_apart(tmp_path: Path) -> None:
+    for marks, said, remedy in (((), "without a run, images, Parquet or CSV files", "one file"),
+                                ((".zgroup",), "Zarr", "write_h5ad")):
+        for mark in marks:
+            (tmp_path / mark).touch()
+        error = refused(str(tmp_path), InputMissing, "NOT-A-FILE")
+        assert said in error.what and remedy in error.hint

@@ -1,0 +1,72 @@
+"""Chromium moved by its driver, in the few words of the WebDriver protocol (W3C) that the tests need."""
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+DRIVER = shutil.which("chromedriver")
+ARGUMENTS = ["--headless=new", "--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader",
+             "--hide-scrollbars", "--window-size=1000,800"]
+
+
+class Browser:
+    """A session of a browser."""
+
+    def __init__(self, address: str, folder: Path, arguments: list[str]) -> None:
+        options = {"args": [*ARGUMENTS, f"--user-data-dir={folder / 'driven'}", *arguments]}
+        wanted = {"goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
+        made = _asked(f"{address}/session", {"capabilities": {"alwaysMatch": wanted}})
+        self.session = f"{address}/session/{made['sessionId']}"
+
+    def open(self, page: Path) -> None:
+        """Loads a page, its scripts included."""
+        _asked(f"{self.session}/url", {"url": page.as_uri()})
+
+    def value(self, script: str, *arguments: Any) -> Any:
+        """What a script in the page returns."""
+        return _asked(f"{self.session}/execute/sync", {"script": script, "args": list(arguments)})
+
+    def point(self, x: float, y: float) -> None:
+        """Moves the pointer, in two steps, so that it is seen to move."""
+        moves = [{"type": "pointerMove", "duration": 0, "x": round(x) + off, "y": round(y)} for off in (1, 0)]
+        _asked(f"{self.session}/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": moves}]})
+
+    def log(self, kind: str) -> list[dict[str, Any]]:
+        """What it has logged since this was asked last."""
+        return list(_asked(f"{self.session}/se/log", {"type": kind}))
+
+    def requests(self) -> list[str]:
+        """The addresses that pages have asked for."""
+        events = [json.loads(entry["message"])["message"] for entry in self.log("performance")]
+        return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+
+
+@contextlib.contextmanager
+def browser(folder: Path, *arguments: str) -> Iterator[Browser]:
+    """A browser for the length of a `with` block."""
+    environment = {**os.environ, "HOME": str(folder), "DBUS_SESSION_BUS_ADDRESS": "disabled:"}
+    with subprocess.Popen([str(DRIVER), "--port=0"], stdout=subprocess.PIPE, text=True, env=environment) as driver:
+        assert driver.stdout is not None
+        try:
+            said = next(line for line in driver.stdout if "successfully on port" in line)
+            port = said.rstrip(".\n").rpartition(" ")[2]
+            made = Browser(f"http://127.0.0.1:{port}", folder, list(arguments))
+            try:
+                yield made
+            finally:
+                _asked(made.session, None, "DELETE")
+        finally:
+            driver.terminate()
+
+
+def _asked(address: str, body: Any, method: str = "POST") -> Any:
+    content = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(address, content, {"Content-Type": "application/json"}, method=method)
+    with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request, timeout=60) as answer:
+        return json.load(answer)["value"]

@@ -1,0 +1,89 @@
+"""Very many points as an image: every point is there, colors are means, and more points are never less opaque."""
+
+import numpy as np
+import pytest
+
+from mlcli.report.axes import Panel, Scale
+from mlcli.report.coloring import Groups, coloring, plain
+from mlcli.report.density import FINE, LEAST, SHADES, clouds
+from mlcli.report.drawing import Figure, Picture
+from mlcli.report.matplotlib_figures import image
+from mlcli.report.page import page
+from mlcli.report.palette import INKS
+from mlcli.report.scatter import MOST
+from mlcli.report.svg import document
+from tests.report.png import images
+from tests.report.support import contents
+
+PANEL = Panel(Scale(0, 1, 20, 420, 0.2), Scale(0, 1, 330, 30, 0.2))
+STEP = 255 / (SHADES - 1) / 2 + 1  # that rounding to shades may move a level by
+
+
+def tone(kind: str, ground: int = 0) -> list[int]:
+    ink = INKS[kind].dark if ground else INKS[kind].light
+    return [int(ink[place : place + 2], 16) for place in (1, 3, 5)]
+
+
+def drawn(pixels: np.ndarray, labels: list[str] | None = None) -> list[Picture]:
+    colors = plain(len(pixels)) if labels is None else coloring("kind", labels)
+    return [mark for mark in clouds(pixels, colors, PANEL) if isinstance(mark, Picture)]
+
+
+def cell(picture: Picture, x: float, y: float) -> np.ndarray:
+    return np.asarray(picture.levels[int((y - 30) * FINE), int((x - 20) * FINE)], int)
+
+
+def test_the_image_covers_the_points_and_nothing_else() -> None:
+    pixels = np.random.default_rng(0).uniform((20, 30), (420, 330), (500, 2))
+    there = drawn(pixels)[0].levels[:, :, 3] > 0
+    assert all(there[int((y - 30) * FINE), int((x - 20) * FINE)] for x, y in pixels.tolist())
+    rows, columns = np.nonzero(there)
+    places = (np.column_stack([columns, rows]) + 0.5) / FINE + (20, 30)
+    gaps = np.linalg.norm(places[:, None] - pixels, axis=2).min(axis=1)
+    assert gaps.max() < 3.0 / FINE
+
+
+def test_more_points_are_more_opaque_and_one_is_seen() -> None:
+    counts = (1, 2, 5, 20, 100)
+    pixels = np.repeat([[60.0 + 70 * i, 100.0] for i in range(5)], counts, axis=0)
+    opacities = [int(cell(drawn(pixels)[0], 60.0 + 70 * i, 100.0)[3]) for i in range(5)]
+    assert opacities[0] == pytest.approx(255 * LEAST, abs=STEP) and opacities[-1] == 255
+    assert (np.diff(opacities) > 0).all()
+
+
+@pytest.mark.parametrize("ground", [0, 1])
+def test_a_mixed_cell_has_the_mean_of_its_points_colors(ground: int) -> None:
+    pixels = np.array([[100.0, 100.0]] * 4 + [[300.0, 200.0]] * 3)
+    picture = drawn(pixels, ["a", "a", "a", "b", "b", "b", "b"])[ground]
+    colors = coloring("kind", ["a", "a", "a", "b", "b", "b", "b"])
+    assert isinstance(colors, Groups) and colors.names == ["a", "b"]
+    first, second = (np.array(tone(kind, ground)) for kind in colors.kinds)
+    np.testing.assert_allclose(cell(picture, 100, 100)[:3], (3 * first + second) / 4, atol=STEP)
+    np.testing.assert_allclose(cell(picture, 300, 200)[:3], second, atol=STEP)
+
+
+def test_the_order_of_the_rows_does_not_matter() -> None:
+    generator = np.random.default_rng(1)
+    pixels, labels = generator.uniform((20, 30), (420, 330), (400, 2)), [f"k{i % 3}" for i in range(400)]
+    order = generator.permutation(400)
+    moved = coloring("kind", labels).take(order)
+    for one, other in zip(drawn(pixels, labels), clouds(pixels[order], moved, PANEL), strict=True):
+        assert isinstance(other, Picture) and np.array_equal(one.levels, other.levels)
+
+
+def test_the_page_shows_one_of_the_images_as_the_screen_is() -> None:
+    text = page(contents(rows=MOST + 1, labels={"kind": [f"k{i % 4}" for i in range(MOST + 1)]}))
+    day, night = images(text)
+    assert day.shape == night.shape and np.array_equal(day[:, :, 3], night[:, :, 3])
+    assert not np.array_equal(day, night)
+    assert ".night{display:none}" in text and ".day{display:none}.night{display:inline}" in text
+    assert f"All {MOST + 1:,} points" in text and "random sample" not in text
+    assert images(page(contents(rows=MOST))) == []
+
+
+def test_paper_has_the_image_for_light_ground() -> None:
+    pytest.importorskip("matplotlib")
+    day, night = drawn(np.full((50, 2), 100.0))
+    both, alone = (Figure("f", 440, 340, marks) for marks in ([day, night], [day]))
+    assert image(both, "png") == image(alone, "png") != image(Figure("f", 440, 340, []), "png")
+    assert document(both).count("<image ") == 2

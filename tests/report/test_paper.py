@@ -1,0 +1,216 @@
+"""Figures for papers: labels apart, outlines and arrows by their geometry, and a part of the page that stays text."""
+
+import re
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.stats import f
+
+from mlcli.base.types import Array
+from mlcli.cli.program import run as command
+from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
+from mlcli.methods import METHODS
+from mlcli.report.coloring import coloring, plain
+from mlcli.report.contents import Rows
+from mlcli.report.figures import figures
+from mlcli.report.page import page
+from mlcli.report.palette import INKS, variable
+from mlcli.report.paper import drawings
+from mlcli.report.paper.arrows import Arrows
+from mlcli.report.paper.labels import place
+from mlcli.report.paper.outlines import ellipse, hull, outline
+from mlcli.report.paper.scatter import Plot, styles
+from mlcli.report.scatter import Edges, Points
+from tests.report.support import contents
+from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen
+
+pytest.importorskip("adjustText")
+RANDOM = np.random.default_rng(5)
+CLOUD = RANDOM.standard_normal((40, 2)) @ [[3.0, 0.0], [1.0, 0.5]]
+LOADINGS = Rows({"column": ["a", "b", "c"], "y1": ["0.9", "-0.1", "0.3"], "y2": ["0.2", "0.8", "-0.1"]})
+
+
+def points(values: Array = CLOUD, groups: int = 3) -> Points:
+    texts = [f"g{row % groups}" for row in range(len(values))]
+    return Points(values, [f"p{row}" for row in range(len(values))], coloring("kind", texts), len(values))
+
+
+def distances(places: Array, cloud: Array) -> Array:
+    """Squared Mahalanobis distances of places from the mean of a cloud."""
+    away = places - cloud.mean(axis=0)
+    return np.einsum("ij,jk,ik->i", away, np.linalg.inv(np.cov(cloud.T)), away)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.95])
+def test_an_ellipse_is_a_contour_of_the_mahalanobis_distance_and_moves_with_the_points(level: float) -> None:
+    turned = [[0.0, 2.0], [-7.0, 1.0]]
+    assert np.allclose(distances(ellipse(CLOUD, level), CLOUD), 2 * f.ppf(level, 2, 39))
+    moved = CLOUD @ turned + 5
+    assert np.allclose(distances(ellipse(CLOUD, level) @ turned + 5, moved), distances(ellipse(moved, level), moved))
+
+
+def test_an_ellipse_holds_its_share_of_a_normal_distribution() -> None:
+    cloud = np.random.default_rng(0).standard_normal((40_000, 2))
+    inside = distances(cloud, cloud) < distances(ellipse(cloud, 0.9)[:1], cloud)
+    assert abs(inside.mean() - 0.9) < 4 * np.sqrt(0.9 * 0.1 / len(cloud))
+
+
+def test_a_hull_has_corners_among_the_points_and_leaves_none_outside() -> None:
+    corners = hull(CLOUD)
+    assert all((corner == CLOUD).all(axis=1).any() for corner in corners) and (corners[0] == corners[-1]).all()
+    for first, last in pairwise(corners):
+        side = last - first
+        beside = CLOUD - first
+        assert (side[0] * beside[:, 1] - side[1] * beside[:, 0] >= -1e-12).all()
+
+
+@pytest.mark.parametrize("cloud", [CLOUD[:2], np.outer(np.arange(5.0), [1.0, 2.0]), np.zeros((4, 2))])
+def test_points_that_span_no_area_have_no_outline(cloud: Array) -> None:
+    assert outline(cloud, Ellipses()) is None and outline(cloud, Hulls()) is None
+    assert outline(CLOUD, NoOutlines()) is None
+
+
+def test_arrows_keep_directions_and_relative_lengths_and_stay_among_the_points() -> None:
+    arrows = Arrows.of(LOADINGS, 2)
+    assert list(arrows.names) == ["a", "b"] and arrows.whole == 3
+    ends = arrows.within(CLOUD)
+    factor = ends[0, 0] / 0.9
+    assert factor > 0 and np.allclose(ends, factor * np.array([[0.9, 0.2], [-0.1, 0.8]]))
+    assert (ends <= CLOUD.max(axis=0)).all() and (ends >= CLOUD.min(axis=0)).all()
+
+
+def test_labels_lie_apart_and_inside() -> None:
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    sheet = Figure(figsize=(6.5, 5.0), dpi=72)
+    FigureCanvasAgg(sheet)
+    axes = sheet.add_subplot()
+    axes.plot(*CLOUD.T, "o")
+    texts = [axes.text(x, y, f"site {row}", fontsize=7) for row, (x, y) in enumerate(CLOUD.tolist())]
+    place(sheet, texts, CLOUD, 6.0)
+    boxes = [text.get_window_extent() for text in texts]
+    panel = axes.get_window_extent()
+    for i, box in enumerate(boxes):
+        assert not any(box.overlaps(other) for other in boxes[:i])
+        assert panel.x0 - 1 <= box.x0 and box.x1 <= panel.x1 + 1
+        assert panel.y0 - 1 <= box.y0 and box.y1 <= panel.y1 + 1
+
+
+@pytest.mark.parametrize("format", ["svg", "pdf", "png"])
+def test_the_same_plot_gives_the_same_bytes_at_the_size_that_was_chosen(format: str) -> None:
+    plot = Plot(points(), "t", Look(size=(3.5, 2.5)), [f"s{row}" for row in range(40)], None, Ellipses(),
+                Arrows.of(LOADINGS, 3))
+    drawn = plot.drawn(format)
+    assert drawn == plot.drawn(format)
+    shape = {"svg": b'viewBox="0 0 252 180"', "pdf": b"/MediaBox [ 0 0 252 180 ]",
+             "png": (1050).to_bytes(4, "big") + (750).to_bytes(4, "big")}[format]
+    assert shape in drawn
+
+
+@pytest.mark.parametrize("look", [Look(palette="tab10"), Look(palette="gray"), Look(palette="set2", marker_size=2.5),
+                                  Look(font_size=6), Look(aspect="free")])
+def test_every_look_is_drawn(look: Look) -> None:
+    cloud = points(CLOUD * [1.0, 4.0], groups=30)
+    assert Plot(cloud, "t", look).drawn("svg") != Plot(cloud, "t").drawn("svg")
+
+
+@pytest.mark.parametrize("palette", ["okabe-ito", "tab10", "set2", "dark2", "gray"])
+def test_groups_are_told_apart_under_every_palette(palette: str) -> None:
+    looks = styles(coloring("kind", [f"g{row}" for row in range(30)]), Look.model_validate({"palette": palette}))
+    assert len({(str(color), marker) for color, marker in looks}) == 25
+    assert len(styles(plain(3), Look.model_validate({"palette": palette}))) == 1
+
+
+@pytest.mark.parametrize("scale", ["cividis", "magma", "gray"])
+def test_a_scale_of_numbers_has_a_bar(scale: str) -> None:
+    numbers = replace(points(), colors=coloring("size", [*map(str, range(39)), "NA"]))
+    drawn = Plot(numbers, "t", Look.model_validate({"scale": scale})).drawn("svg")
+    assert b">size</text>" in drawn and drawn != Plot(numbers, "t").drawn("svg")
+
+
+@pytest.mark.parametrize("size", [0.0, 1e-300, 1.0, 1e300])
+def test_coordinates_of_any_size_are_drawn(size: float) -> None:
+    cloud = replace(points(CLOUD[:6] * size), colors=plain(6))
+    drawn = Plot(cloud, "t", Look(), list("abcdef"), None, Hulls()).drawn("svg")
+    assert b"nan" not in drawn and b"inf" not in drawn and drawn.count(b"</text>") > 6
+
+
+def test_few_points_are_labeled_on_the_page_in_colors_of_light_and_dark_screens() -> None:
+    run = contents(labels={"kind": ["a", "b", "c"] * 10}, report={"point_labels": "auto"})
+    text = page(run)
+    words = Seen(text).words
+    assert all(f"p{row}" in words for row in range(30)) and {"PC 1 (40.0%)", "PC 2 (30.0%)"} <= {*words}
+    used = set(re.findall(r"var\((--ink-\w+)\)", text))
+    light, dark = (set(re.findall(r"(--ink-\w+):", part)) for part in re.findall(r":root\{(--ink[^}]*)\}", text))
+    assert used == light == dark and {variable(color) for color in ("#0072b2", "#333333")} <= used
+    assert not re.search(r'(?:fill|stroke)="#', text) and text == page(run)
+
+
+def test_many_points_are_not_labeled_by_themselves() -> None:
+    assert not drawings.plotted(contents(rows=61, report={"point_labels": "auto"}))
+    assert drawings.plotted(contents(rows=60, report={"point_labels": "auto"}))
+    assert not drawings.plotted(contents(rows=60, report={"point_labels": "none"}))
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_names_on_a_plot_stay_text(name: str) -> None:
+    run = contents(rows=6, labels={name: [name, "b"] * 3}, ids=[name + str(row) for row in range(6)],
+                   loadings=Rows({"column": [name, "b"], "y1": ["1", "0.5"], "y2": ["1", "0"]}),
+                   report={"point_labels": "ids", "arrows": 2, "outlines": {"name": "hulls"}, "title": name[:200]})
+    text = page(run)
+    seen = Seen(text)
+    assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
+    assert not re.search(r"<script|url\(|style=", text)
+    assert all(drawn("svg").count(b"<script") == 0 for drawn in figures(run).values())
+
+
+def test_edges_lie_under_the_points_each_once() -> None:
+    ring = np.array([[row, (row + 1) % 40] for row in range(40)])
+    cloud = points(CLOUD)
+    drawn = Plot(cloud, "t", Look(), (), Edges.of(CLOUD, ring, 0)).drawn("svg").decode()
+    edge, dot = (f"{role}: {INKS[kind].light}" for role, kind in (("stroke", "edge"), ("fill", "c0")))
+    assert drawn.count(edge) == 40 and drawn.rindex(edge) < drawn.index(dot)
+
+
+def test_what_is_drawn_is_said() -> None:
+    run = contents(loadings=LOADINGS, report={"outlines": {"name": "ellipses", "level": 0.9}, "arrows": 2,
+                                              "point_labels": "none"})
+    text = page(run)
+    assert "Ellipses hold 90% of a normal distribution" in text
+    assert "Arrows are the loadings of the 2 of 3 columns with the largest loadings" in text
+    assert figures(run)["scree"]("svg").startswith(b"<?xml") and b">PC 1 (40.0%)<" in figures(run)["scatter"]("svg")
+
+
+def test_without_matplotlib_the_page_says_how_to_get_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mlcli.report.paper.drawings.find_spec", lambda name: None)
+    text = page(contents(report={"point_labels": "auto"}))
+    assert "pip install &#x27;manifold-cli[plot]&#x27;" in text and "--ink" not in text
+    assert "manifold-cli[plot]" not in page(contents(rows=61, report={"point_labels": "auto"}))
+
+
+def test_a_matplotlib_that_cannot_be_loaded_ends_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> None:
+        raise ImportError(name)
+
+    monkeypatch.setattr("mlcli.report.paper.drawings.import_module", broken)
+    assert "manifold-cli[plot]" in page(contents(report={"point_labels": "auto"}))
+
+
+def test_what_only_matplotlib_draws_is_refused_without_it(monkeypatch: pytest.MonkeyPatch,
+                                                          capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("mlcli.config.build.find_spec", lambda name: None)
+    assert command(["embed", "absent.csv", "--set", "report.arrows=3"]) == 69
+    assert "E-PLOT" in (told := capsys.readouterr().err) and "arrows needs matplotlib" in told
+
+
+def test_axes_have_the_names_of_their_fields_and_shares_where_these_are_of_variance() -> None:
+    shares = [0.5, 0.25]
+    assert METHODS["pca"]().axis_names(shares, 3) == ["PC 1 (50.0%)", "PC 2 (25.0%)", "PC 3"]
+    assert METHODS["mds"]().axis_names(shares, 1) == ["PCo 1 (50.0%)"]
+    assert METHODS["fa"]().axis_names(shares, 1) == ["Factor 1 (50.0%)"]
+    assert METHODS["lle"]().axis_names(shares, 2) == ["LLE 1", "LLE 2"]
+    assert METHODS["cca"]().axis_names(shares, 1) == ["CCA 1"]
+    assert all(method.axis for method in METHODS.values())

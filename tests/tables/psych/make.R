@@ -1,0 +1,34 @@
+# Makes the tables of this folder, in it, from those of ../factanal and psych's bfi: Rscript make.R
+suppressMessages({library(psych); library(GPArotation)})
+write <- function(x, name) write.csv(format(as.matrix(x), digits = 17, trim = TRUE), name, quote = FALSE)
+text <- function(x) ifelse(is.na(x), "null", formatC(x, digits = 17, format = "g"))
+pair <- function(name, x) sprintf('"%s": %s', name, text(x))
+each <- function(name, x) sprintf('"%s": {%s}', name, paste(pair(names(x), x), collapse = ", "))
+data(bfi)
+whole <- bfi[complete.cases(bfi[, 1:25]), 1:25]
+gaps <- bfi[1:240, 1:10]
+write(cor(whole), "bfi_correlation.csv")
+write(gaps, "bfi_gaps.csv")
+write(cor(gaps, use = "pairwise"), "bfi_gaps_pairwise.csv")
+harman <- as.matrix(read.csv("../factanal/Harman74_cor_q4/correlation.csv", row.names = 1))
+cars <- cor(read.csv("../factanal/mtcars_q2/X.csv", row.names = 1))
+sets <- list(bfi = list(cor(whole), 5, nrow(whole)), Harman74 = list(harman, 4, 145), mtcars = list(cars, 2, 32))
+said <- c()
+for (name in names(sets)) {
+  r <- sets[[name]][[1]]; q <- sets[[name]][[2]]; n <- sets[[name]][[3]]
+  plain <- factanal(covmat = r, factors = q, n.obs = n, rotation = "none",
+                    control = list(nstart = 1, opt = list(factr = 1, pgtol = 0)))
+  turned <- oblimin(unclass(loadings(plain)), eps = 1e-8, maxit = 2000)
+  write(unclass(loadings(plain)), paste0(name, "_unrotated.csv"))
+  write(turned$loadings, paste0(name, "_oblimin.csv"))
+  write(turned$Phi, paste0(name, "_correlations.csv"))
+  found <- fa(r, q, n.obs = n, fm = "ml", rotate = "varimax")
+  suited <- KMO(r); bartlett <- cortest.bartlett(r, n)
+  said <- c(said, sprintf('"%s": {%s}', name, paste(c(
+    pair("observations", n), pair("rmsea", found$RMSEA[1]), pair("rmsea_lower", found$RMSEA[2]),
+    pair("rmsea_upper", found$RMSEA[3]), pair("tli", found$TLI), pair("rmsr", found$rms), pair("bic", found$BIC),
+    pair("chi_square", found$STATISTIC), pair("kmo", suited$MSA), pair("bartlett_chi_square", bartlett$chisq),
+    pair("bartlett_p_value", bartlett$p.value), each("communalities", found$communality),
+    each("complexity", found$complexity), each("sampling_adequacy", suited$MSAi)), collapse = ", ")))
+}
+writeLines(paste0("{", paste(said, collapse = ",\n"), "}"), "summary.json")
