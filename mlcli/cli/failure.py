@@ -76,9 +76,13 @@ def outcome(work: Callable[[], object], form: Form) -> int:
 
 def stop_behind(error: BaseException | None) -> Stopped | None:
     """The signal of which a library has made another error, as modules in C++ do that are being loaded."""
-    while error is not None and not isinstance(error, Stopped):
+    seen: set[int] = set()  # an error can be its own cause, by way of others or without
+    while error is not None and id(error) not in seen:
+        if isinstance(error, Stopped):
+            return error
+        seen.add(id(error))
         error = error.__cause__ or error.__context__
-    return error
+    return None
 
 
 def tell(error: Exception, form: Form) -> int:
