@@ -57,7 +57,7 @@ KINDS: dict[str, tuple[bytes, str, str]] = {  # by the name that such files have
     "a.gif": (image("GIF"), "GIF", "folder"), "a.tif": (image("TIFF"), "TIFF", "folder"),
     "a.bmp": (image("BMP"), "BMP", "folder"),
     "a.webp": (image("WEBP"), "WebP", "folder"), "a.tar": (tarred(), "tar", "unpack"),
-    "a.tar.gz": (gzip.compress(tarred(, mtime=0)), "tar", "unpack"), "a.db": (database(), "SQLite", "sqlite3 -header"),
+    "a.tar.gz": (gzip.compress(tarred(), mtime=0), "tar", "unpack"), "a.db": (database(), "SQLite", "sqlite3 -header"),
     "a.fits": (b"SIMPLE  =                    T", "FITS", "astropy"),
     "a.mat": (b"MATLAB 5.0 MAT-file, Platform: GLNXA64", "MATLAB", "writematrix"),
     "a.nc": (b"CDF\x01" + bytes(20), "NetCDF", "nccopy"), "a.dta": (b"<stata_dta><header>", "Stata", "read_stata"),
