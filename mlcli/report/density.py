@@ -51,6 +51,8 @@ def mean_color(cells: AnyArray, colors: Coloring, ground: int, counts: AnyArray,
     """Red, green and blue of each cell: the mean over its points."""
     inks = [INKS[kind].dark if ground else INKS[kind].light for kind in colors.kinds]
     tones = np.array([[int(ink[place : place + 2], 16) for place in (1, 3, 5)] for ink in inks], float)
+    if len(tones) == 1:
+        return [np.full(counts.shape, tone, np.uint8) for tone in tones[0]]
     sums = (np.bincount(cells, weights=tones[colors.of, part], minlength=counts.size) for part in range(3))
     return [stepped(spread(total.reshape(counts.shape), reach) / np.maximum(counts, 1) / 255) for total in sums]
 

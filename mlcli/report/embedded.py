@@ -10,7 +10,6 @@ from mlcli.report.drawing import Figure
 from mlcli.report.html import Part, figure, framed, section, sentence
 from mlcli.report.paper import drawings
 from mlcli.report.paper.inline import inline
-from mlcli.report.paper.scatter import Plot
 from mlcli.report.scatter import LONGEST_RATIO, MOST, MOST_IN_PAIRS, Edges, Points, equal_units, pairs, scatter
 from mlcli.report.text import number, visible
 
@@ -32,7 +31,8 @@ def embedding(run: Contents, label: str | None) -> Part:
     parts: list[Part] = [drawings.lacking(run)]
     for i, some in enumerate(points):
         said = _joined(edges) + _gray(unsure) if i == 0 else ""
-        parts.append(_by_matplotlib(run, some, edges if i == 0 else None, said) if drawings.plotted(run) else figure(
+        first = i == 0 and label is None
+        parts.append(_by_matplotlib(run, some, None if i else edges, said, first) if drawings.plotted(run) else figure(
             scatter(some, _colored(some.colors), edges if i == 0 else None, unsure), _caption(some, i == 0) + said))
     if values.shape[1] > 2:
         few = len(values) <= MOST
@@ -49,10 +49,10 @@ def _turned(run: Contents) -> Part:
                     "whose points can be turned, zoomed and named (with the extra manifold-cli[interactive]).", "soft")
 
 
-def _by_matplotlib(run: Contents, points: Points, edges: Edges | None, said: str) -> Part:
-    """A scatter plot of all points with what only Matplotlib draws."""
+def _by_matplotlib(run: Contents, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
+    """A scatter plot of all points with what only Matplotlib draws; the first is the run's own."""
     title = _colored(points.colors)
-    drawn = drawings.plot(run, points, title, edges).drawn("svg")
+    drawn = main_drawing(run, "svg") if first else drawings.plot(run, points, title, edges).drawn("svg")
     return framed(inline(drawn, f"Scatter plot: {title}"), f"{_axes_drawn(points)}{drawings.caption(run)}{said}")
 
 
@@ -61,9 +61,11 @@ def main_scatter(run: Contents, title: str) -> Figure:
     return scatter(main_points(run), title, _edges(run), _deviations(run))
 
 
-def main_plot(run: Contents, title: str) -> Plot:
-    """The same as a figure of a paper, of all points."""
-    return drawings.plot(run, main_points(run), title, _edges(run))
+def main_drawing(run: Contents, format: str) -> bytes:
+    """The same of all points as a file for a paper: svg, pdf or png; drawn once for the page and for the file."""
+    if format not in run.drawn:
+        run.drawn[format] = drawings.plot(run, main_points(run), run.title, _edges(run)).drawn(format)
+    return run.drawn[format]
 
 
 def main_points(run: Contents) -> Points:

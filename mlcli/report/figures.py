@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from mlcli.report.contents import Contents
 from mlcli.report.drawing import Figure
-from mlcli.report.embedded import main_plot, main_scatter
+from mlcli.report.embedded import main_drawing, main_scatter
 from mlcli.report.paper.drawings import plotted, scree_plot
 from mlcli.report.scree import scree
 from mlcli.report.svg import document
@@ -22,7 +22,7 @@ def figures(run: Contents) -> dict[str, Drawing]:
     if run.scree is not None:
         drawn["scree"] = _drawing(scree(run.scree, title), scree_plot(run, run.scree, title).drawn, papers)
     if run.embedding.values.size:
-        drawn["scatter"] = lambda format: (main_plot(run, title).drawn(format) if papers or format != "svg" else
+        drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
                                            _svg(main_scatter(run, title)))
     return drawn
 

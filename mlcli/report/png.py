@@ -9,8 +9,7 @@ from mlcli.base.types import AnyArray
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 COLORS = {2: 4, 4: 6}  # gray and opacity; red, green, blue and opacity -> the standard's type of color
-LEVELS = 9, 6  # of compression: of small images, and of large ones, which take long
-LARGE = 2**18  # pixels
+LEVEL = 4  # of compression: 9 takes fifty times as long on clouds of points, for a quarter fewer bytes
 
 
 def png(levels: AnyArray) -> bytes:
@@ -20,7 +19,7 @@ def png(levels: AnyArray) -> bytes:
     lines[:, 1:] = levels.reshape(rows, -1)
     header = struct.pack(">IIBBBBB", columns, rows, 8, COLORS[channels], 0, 0, 0)
     return SIGNATURE + b"".join(_chunk(name, content) for name, content in (
-        (b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), LEVELS[rows * columns > LARGE])), (b"IEND", b"")))
+        (b"IHDR", header), (b"IDAT", zlib.compress(lines.tobytes(), LEVEL)), (b"IEND", b"")))
 
 
 def _chunk(name: bytes, content: bytes) -> bytes:

@@ -17,9 +17,9 @@ NEIGHBORS = {"count": 9}
 
 
 def write_csv(path: Path, values: Array, label: bool = False) -> None:
-    """A table with ids, and a label column where one is asked for."""
+    """A table with ids that are numbers, so that no picture names them, and a label column where one is asked for."""
     names = ["id", *(["kind"] if label else []), *(f"x{j}" for j in range(values.shape[1]))]
-    rows = [[f"p{i}", *(["abc"[i % 3]] if label else []), *map(repr, row.tolist())] for i, row in enumerate(values)]
+    rows = [[str(i), *(["abc"[i % 3]] if label else []), *map(repr, row.tolist())] for i, row in enumerate(values)]
     path.write_text("\n".join(",".join(row) for row in [names, *rows]) + "\n")
 
 

@@ -62,7 +62,7 @@ def test_streams(mlcli: Caller) -> None:
     assert called.code == 0
     rows = list(csv.reader(io.StringIO(called.out)))
     assert rows[0][1:] == ["y1", "y2"]
-    assert [row[0] for row in rows[1:]] == [f"p{i}" for i in range(1, 31)]
+    assert [row[0] for row in rows[1:]] == [str(i) for i in range(1, 31)]
     assert not Path("runs").exists()
     assert "wrote" not in called.err
 

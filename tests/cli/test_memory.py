@@ -22,9 +22,9 @@ def swiss_roll(rows: int) -> np.ndarray:
 @pytest.fixture
 def table(own_directory: Path) -> None:
     points = POINTS.standard_normal((48, 3)).tolist()
-    lines = [f"p{i},{','.join(map(repr, row))},{'ab'[i % 2]}" for i, row in enumerate(points)]
+    lines = [f"{i},{','.join(map(repr, row))},{'ab'[i % 2]}" for i, row in enumerate(points)]
     Path("points.csv").write_text("\n".join([",x,y,z,group", *lines, ""]))
-    Path("view.csv").write_text("\n".join([",u,v", *(f"p{i},{row[0] + i % 3},{row[1]}"
+    Path("view.csv").write_text("\n".join([",u,v", *(f"{i},{row[0] + i % 3},{row[1]}"
                                                        for i, row in enumerate(points)), ""]))
 
 

@@ -149,7 +149,7 @@ def test_coordinates_come_from_standard_input(mlcli: Caller, finished: str, cut:
     rows = [line.partition(",")[2] for line in called.out.splitlines()]
     assert rows == [line.partition(",")[2] for line in expected.splitlines()]
     ids = [line.partition(",")[0] for line in called.out.splitlines()[1:]]
-    assert ids == [str(row) if cut else f"p{row}" for row in range(1, 31)]
+    assert ids == [str(row) for row in range(1, 31)]
 
 
 @pytest.mark.parametrize(("name", "arguments"), [("new.NPY", []), ("new.bin", ["--set", "input.format=npy"]),
@@ -169,7 +169,7 @@ def test_ids_written_under_another_name_are_found_again(mlcli: Caller) -> None:
     assert Path("run/embedding.csv").read_text().startswith("y1_id,y1,y2,y3\n")
     called = mlcli("reconstruct", "run", "run/embedding.csv")
     assert called.code == 0, called.err
-    assert called.out.splitlines()[1].startswith("p1,")
+    assert called.out.splitlines()[1].startswith("1,")
 
 
 @pytest.mark.parametrize("command", ["project", "reconstruct"])

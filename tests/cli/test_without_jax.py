@@ -50,7 +50,7 @@ def test_all_but_training_works_without_the_extra(tmp_path: Path, monkeypatch: p
     header = "iteration,objective,validation"
     assert (tmp_path / "deep-autoencoder" / "trace.csv").read_text().startswith(f"{header}\n1,")
     assert (tmp_path / "deep-vae" / "trace.csv").read_text().startswith(f"{header},reconstruction,divergence\n1,")
-    assert (tmp_path / "deep-vae" / "posterior.csv").read_text().startswith("id,y1,y2\np0,")
+    assert (tmp_path / "deep-vae" / "posterior.csv").read_text().startswith("id,y1,y2\n0,")
     page = (tmp_path / "deep-vae" / "report.html").read_text()
     for title in ("objective and validation", "reconstruction", "divergence"):
         assert f"{title} by iteration" in page
