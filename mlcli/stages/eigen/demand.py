@@ -17,8 +17,8 @@ class Demand(Kept):
 
     where: ClassVar[str] = "method.eigensolve"
     components: Count | Share | Literal["all", "auto"] = option(
-        DEFAULT_COUNT, "Axes to keep: a count, a share of the variance such as 0.95, all with a positive eigenvalue (all), or "
-        "as many as the rules recommend (auto).", adapts=True)
+        DEFAULT_COUNT, "Axes to keep: a count, a share of the variance such as 0.95, all with a positive eigenvalue "
+        "(all), or as many as the rules recommend (auto).", adapts=True)
     solver: Literal["auto", "dense", "krylov"] = option(
         "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
     tolerance: float | None = option(
