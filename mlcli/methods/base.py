@@ -39,6 +39,7 @@ class Method(Options):
     ranked_by: ClassVar[str | None] = "eigenvalues"  # what spectrum.csv holds; None: there is no spectrum
     axis: ClassVar[str] = "Axis"  # what the field calls an axis, before its number
     decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
+    unsure: ClassVar[bool] = False  # whether its decoder says how sure it is
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # that may say how many axes, best first
     # which linear-Gaussian model the columns may be rows of: with equal noise in all, or noise of its own in each

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 import mlcli
-from mlcli.base.stage import Note, Stage, Watcher, advance, listening, note, part, running, stage, tell, unheard, unnoted
+from mlcli.base import stage as seam
+from mlcli.base.stage import Note, Stage, Watcher, advance, listening, note, part, running, stage, tell, unheard
 
 
 class Heard(Watcher):
@@ -173,11 +174,11 @@ def test_notes_of_a_fit_before_another_reach_those_alone_who_keep_them() -> None
         keeps_notes = True
 
     log: list[Any] = []
-    with listening(Heard(log)), listening(Keeping(log, "kept ")), unnoted():
+    with listening(Heard(log)), listening(Keeping(log, "kept ")), seam.unnoted():
         halved(8)
     assert ("note", "N-HALVED") not in log and ("kept note", "N-HALVED") in log
     assert [entry for entry in log if entry[0] in ("begin", "advance", "end")] == [
         ("begin", "halving"), ("advance", "halving", "", 1, 1), ("end", "halving")]
     answering = Answering()
-    with listening(answering), unnoted():
+    with listening(answering), seam.unnoted():
         assert halved(8) == 7

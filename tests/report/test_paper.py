@@ -3,11 +3,13 @@
 import re
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import f
 
+from mlcli.base.footprint import NOTHING, PLOT, SPARSE
 from mlcli.base.types import Array
 from mlcli.cli.program import run as command
 from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
@@ -153,6 +155,22 @@ def test_many_points_are_not_labeled_by_themselves() -> None:
     assert not drawings.plotted(contents(rows=61, report={"point_labels": "auto"}))
     assert drawings.plotted(contents(rows=60, report={"point_labels": "auto"}))
     assert not drawings.plotted(contents(rows=60, report={"point_labels": "none"}))
+
+
+@pytest.mark.parametrize(("rows", "report", "needs"), [
+    (60, {"point_labels": "auto"}, (PLOT, SPARSE)), (61, {"point_labels": "auto"}, ()),
+    (60, {"point_labels": "none"}, ()), (61, {"arrows": 2, "point_labels": "none"}, (PLOT,)),
+    (61, {"figures": ["svg", "pdf"]}, (PLOT,)),
+    (60, {"point_labels": "ids", "outputs": ["embedding", "spectrum"]}, ())])
+def test_what_drawing_takes_is_counted_where_something_is_drawn(rows: int, report: dict[str, Any],
+                                                                needs: tuple[str, ...]) -> None:
+    run = contents(rows=rows, report=report)
+    assert drawings.drawing(run.config.report, run.embedding, unsure=False).needs == needs
+
+
+def test_no_names_stand_over_a_background_that_says_how_unsure_it_is() -> None:
+    run = contents(rows=9, report={"point_labels": "auto"})
+    assert drawings.drawing(run.config.report, run.embedding, unsure=True) == NOTHING
 
 
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))

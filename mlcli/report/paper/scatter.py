@@ -18,6 +18,7 @@ from mlcli.report.paper.sheet import inches, sheet, written
 from mlcli.report.scatter import Edges, Points, equal_units, panel_of, plane
 
 WIDTH, LEGEND, MARGINS = 6.5, 1.4, 0.7  # inches of a figure, of its legend, and around its panel
+SIZE = WIDTH, 0.75 * WIDTH  # of a figure, about
 ROW = 1.4  # letters' heights from one name of the legend to the next
 LOWEST, HIGHEST = 0.45, 1.05  # of the panel's height over its width
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
