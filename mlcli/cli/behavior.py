@@ -19,7 +19,8 @@ RunJson = Annotated[Literal["headline", "full"] | None, typer.Option(
 Progress = Annotated[Mode | None, typer.Option("--progress", show_default=False, help=(
     "How progress is shown on standard error [default: MLCLI_PROGRESS, else auto]."))]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Neither take results of stages from a cache nor keep them there.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help=(
+    "Neither take results of stages from a cache nor keep them there."))]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, show_default=False, help=(
     "Make up to N of several runs at the same time; they share the threads and the memory [default: 1]."))]
 SkipExisting = Annotated[bool, typer.Option("--skip-existing", help=(
