@@ -30,7 +30,7 @@ EVERYDAY = 3  # names that are tried each time where Matplotlib draws them, whic
 
 def some_everyday(names: list[str]) -> list[Any]:
     """Names for a test of which the most are tried only when there is time."""
-    return [pytest.param(name, marks=[pytest.mark.slow] if place >= EVERYDAY else []) for place, name in enumerate(names)]
+    return [*names[:EVERYDAY], *(pytest.param(name, marks=pytest.mark.slow) for name in names[EVERYDAY:])]
 
 
 class Seen(HTMLParser):
