@@ -128,8 +128,9 @@ def _axes_drawn(points: Points) -> str:
 def _clouded(points: Points) -> str:
     if len(points.values) <= MOST:
         return ""
-    mixed = "; where groups mix, so do their colors" if len(points.colors.kinds) > 1 else ""
-    return f" All {points.whole:,} points: the more lie in a place, the more opaque it is{mixed}."
+    colored = "" if len(points.colors.kinds) == 1 else ("; its color is that of their mean" if isinstance(
+        points.colors, Range) else "; its color is that of the largest group there")
+    return f" All {points.whole:,} points: the more lie in a place, the more opaque it is{colored}."
 
 
 def _sampled(points: Points) -> str:

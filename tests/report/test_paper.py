@@ -12,7 +12,7 @@ from mlcli.base.types import Array
 from mlcli.cli.program import run as command
 from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
 from mlcli.methods import METHODS
-from mlcli.report.coloring import coloring, plain
+from mlcli.report.coloring import SHAPED, coloring, plain
 from mlcli.report.contents import Rows
 from mlcli.report.figures import figures
 from mlcli.report.page import page
@@ -122,6 +122,9 @@ def test_groups_are_told_apart_under_every_palette(palette: str) -> None:
     looks = styles(coloring("kind", [f"g{row}" for row in range(30)]), Look.model_validate({"palette": palette}))
     assert len({(str(color), marker) for color, marker in looks}) == 25
     assert len(styles(plain(3), Look.model_validate({"palette": palette}))) == 1
+    many = styles(coloring("kind", [f"g{row % 14}" for row in range(SHAPED + 1)]),
+                  Look.model_validate({"palette": palette}))
+    assert len({(str(color), marker) for color, marker in many}) == 13
 
 
 @pytest.mark.parametrize("scale", ["cividis", "magma", "gray"])
