@@ -18,7 +18,7 @@ from mlcli.report.text import shortened
 SHAPES = ("circle", "square", "triangle", "diamond")
 COLORS = 6  # that differ for everyone; beyond, they come again in other shapes
 MOST = COLORS * len(SHAPES)  # groups that are told apart
-SHAPED = 5_000  # rows whose shapes are seen; marks of more are too small or an image, and colors alone say the group
+SHAPED = 1_000  # rows whose shapes are seen; marks of more are too small or an image, and colors alone say the group
 FEW = 13  # different numbers up to which they are groups
 ABSENT = {"", "na", "nan", "null", "none", "n/a"}
 ROW = 19  # pixels between two names of a legend

@@ -9,12 +9,12 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.axes import Panel, Scale, extent, spots
-from mlcli.report.coloring import SHAPED, Coloring
+from mlcli.report.coloring import Coloring
 from mlcli.report.decoder import shade
 from mlcli.report.density import clouds
 from mlcli.report.drawing import Bar, Dots, Figure, Mark, Segments, Text
 
-MOST = SHAPED  # points drawn one by one
+MOST = 5_000  # points drawn one by one
 MOST_EDGES = 10_000  # edges drawn
 MOST_IN_PAIRS = 2_000
 MOST_TIPS = 300  # points that each carry a name
