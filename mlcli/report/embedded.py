@@ -28,7 +28,7 @@ def embedding(run: Contents, label: str | None) -> Part:
     points = [Points(values, run.embedding.ids, color, len(values), axes=run.axes) for color in colors]
     edges = _edges(run)
     unsure = _deviations(run)
-    parts: list[Part] = [drawings.lacking(run)]
+    parts: list[Part] = [drawings.advice(run)]
     for i, some in enumerate(points):
         said = _joined(edges) + _gray(unsure) if i == 0 else ""
         first = i == 0 and label is None

@@ -188,7 +188,7 @@ def test_what_is_drawn_is_said() -> None:
 
 
 def test_without_matplotlib_the_page_says_how_to_get_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.report.paper.drawings.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
     text = page(contents(report={"point_labels": "auto"}))
     assert "pip install &#x27;manifold-cli[plot]&#x27;" in text and "--ink" not in text
     assert "manifold-cli[plot]" not in page(contents(rows=61, report={"point_labels": "auto"}))
@@ -204,9 +204,9 @@ def test_a_matplotlib_that_cannot_be_loaded_ends_no_run(monkeypatch: pytest.Monk
 
 def test_what_only_matplotlib_draws_is_refused_without_it(monkeypatch: pytest.MonkeyPatch,
                                                           capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("mlcli.config.build.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
     assert command(["embed", "absent.csv", "--set", "report.arrows=3"]) == 69
-    assert "E-PLOT" in (told := capsys.readouterr().err) and "arrows needs matplotlib" in told
+    assert "E-EXTRA" in (told := capsys.readouterr().err) and "arrows needs matplotlib" in told
 
 
 def test_axes_have_the_names_of_their_fields_and_shares_where_these_are_of_variance() -> None:

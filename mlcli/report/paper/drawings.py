@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.util import find_spec
 
-from mlcli.config.drawing import PLOTTING, Ellipses
+from mlcli.base.extras import EXTRAS, lacking
+from mlcli.config.drawing import Ellipses
 from mlcli.config.report_options import LABELED
 from mlcli.report.contents import Contents
 from mlcli.report.html import Part, sentence
@@ -23,18 +23,18 @@ def plotted(run: Contents) -> bool:
 
 def installed() -> bool:
     """Whether the extra `plot` is there and can be loaded: names that nobody asked for must not end a run."""
-    if any(find_spec(module) is None for module in PLOTTING):
+    if lacking("plot"):
         return False
     silenced()
     try:
-        for module in PLOTTING:
+        for module in EXTRAS["plot"]:
             import_module(module)
     except ImportError:
         return False
     return True
 
 
-def lacking(run: Contents) -> Part:
+def advice(run: Contents) -> Part:
     """How to get the labels that the page would have."""
     if not texts(run) or installed():
         return None
