@@ -44,9 +44,9 @@ def embedding(run: Contents, label: str | None) -> Part:
 
 def _turned(run: Contents) -> Part:
     """Where points can be turned and named."""
-    return sentence("interactive.html, beside this page, has the points to turn, zoom and name." if
-                    run.config.report.interactive else "mlcli report RUN --interactive writes a page beside this one "
-                    "whose points can be turned, zoomed and named (with the extra manifold-cli[interactive]).", "soft")
+    return sentence("interactive.html, beside this page, has the points to turn, zoom and name." if run.interactive else
+                    "mlcli report RUN --interactive writes a page beside this one whose points can be turned, zoomed "
+                    "and named (with the extra manifold-cli[interactive]).", "soft advice")
 
 
 def _by_matplotlib(run: Contents, points: Points, edges: Edges | None, said: str, first: bool) -> Part:

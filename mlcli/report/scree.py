@@ -50,9 +50,8 @@ def scree(spectrum: Eigenvalues, title: str) -> Figure:
 
 def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
     """The running share of the trace, up to the kept axes at least; None where the trace is unknown."""
-    drawn = spectrum.cumulative[: max(MOST, spectrum.kept)]
-    shares = [share for share in drawn if share is not None and np.isfinite(share)]
-    if not shares or len(shares) < len(drawn):
+    shares = shares_of(spectrum, max(MOST, spectrum.kept))
+    if not shares:
         return None
     panel = _panel(len(shares), Scale.over([0.0, 100.0, *(100 * share for share in shares)], HEIGHT - BOTTOM, TOP))
     points = [(panel.x(i), panel.y(100 * share)) for i, share in enumerate(shares)]
@@ -65,6 +64,12 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
         text = f"{spectrum.kept:,} kept: {shares[spectrum.kept - 1]:.1%}"
         marks += [*guide(panel, x, y, text, HEIGHT - BOTTOM - 8), Dots("mark", np.array([[x, y]]), 4.5)]
     return Figure(f"Cumulative share: {title}", WIDTH, HEIGHT, marks)
+
+
+def shares_of(spectrum: Eigenvalues, most: int) -> list[float]:
+    """The running share of the trace at the first components; empty where one of them is unknown."""
+    shares = [share for share in spectrum.cumulative[:most] if share is not None and np.isfinite(share)]
+    return shares if len(shares) == len(spectrum.cumulative[:most]) else []
 
 
 def _panel(count: int, heights: Scale) -> Panel:

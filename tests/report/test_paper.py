@@ -22,11 +22,15 @@ from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import place
 from mlcli.report.paper.outlines import ellipse, hull, outline
 from mlcli.report.paper.scatter import Plot, styles
+from mlcli.report.paper.scree import ScreePlot
 from mlcli.report.scatter import Edges, Points
+from mlcli.report.scree import Eigenvalues
 from tests.report.support import contents
 from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen
 
 pytest.importorskip("adjustText")
+from matplotlib.figure import Figure
+
 RANDOM = np.random.default_rng(5)
 CLOUD = RANDOM.standard_normal((40, 2)) @ [[3.0, 0.0], [1.0, 0.5]]
 LOADINGS = Rows({"column": ["a", "b", "c"], "y1": ["0.9", "-0.1", "0.3"], "y2": ["0.2", "0.8", "-0.1"]})
@@ -176,6 +180,20 @@ def test_edges_lie_under_the_points_each_once() -> None:
     drawn = Plot(cloud, "t", Look(), (), Edges.of(CLOUD, ring, 0)).drawn("svg").decode()
     edge, dot = (f"{role}: {INKS[kind].light}" for role, kind in (("stroke", "edge"), ("fill", "c0")))
     assert drawn.count(edge) == 40 and drawn.rindex(edge) < drawn.index(dot)
+
+
+def test_the_scree_plot_has_the_share_of_the_trace_on_a_scale_whose_zero_is_that_of_the_bars() -> None:
+    spectrum = Eigenvalues([5.0, 4.0, -1.0], [0.625, 1.125, 1.0], 2, 3)
+    figure = Figure()
+    ScreePlot(spectrum, "t")._paint(figure, figure.add_subplot())
+    left, right = figure.axes
+    (line,) = right.lines
+    assert line.get_ydata() == pytest.approx([62.5, 112.5, 100.0]) and list(line.get_xdata()) == [1, 2, 3]
+    places = [axes.transData.transform((1, 0))[1] for axes in (left, right)]
+    assert places[0] == pytest.approx(places[1])
+    assert b">cumulative share<" in ScreePlot(spectrum, "t").drawn("svg")
+    unknown = replace(spectrum, cumulative=[None] * 3)
+    assert b"cumulative" not in ScreePlot(unknown, "t").drawn("svg")
 
 
 def test_what_is_drawn_is_said() -> None:
