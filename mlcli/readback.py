@@ -208,8 +208,7 @@ def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str 
     run = with_labels(finished(folder, drawing), labels)
     if label is not None:
         run = led_by(run, label)
-    if interactive:
-        run = replace(run, interactive=True)
+    run = replace(run, interactive=run.interactive or interactive)
     with located(drawing):
         require_drawable(run)
     pages = {names.REPORT: encoded(page(run, label=label, image=shape_of(image, order, run), cutoff=cutoff))}

@@ -21,7 +21,7 @@ def embedding(run: Contents, label: str | None) -> Part:
     labels = _chosen(run, label)
     values = run.embedding.values
     if not values.size and run.loadings is not None and not run.manifest["input"]["rows"]:
-        return section("Embedding", sentence("A covariance matrix has no rows to embed; the axes are in the loadings."))
+        return None  # a covariance matrix has no rows to embed
     if not values.size:
         return section("Embedding", sentence("The embedding has no rows or no axes."))
     colors = [coloring(name, texts) for name, texts in labels.items()] or [plain(len(values))]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.report.axes import Panel, Scale, guide, legend
+from mlcli.report.axes import ALIKE, Panel, Scale, guide, legend
 from mlcli.report.drawing import Bar, Curve, Dots, Figure, Mark, Text
 from mlcli.report.text import number
 
@@ -79,7 +79,8 @@ def _panel(count: int, heights: Scale) -> Panel:
 def bars(spectrum: Eigenvalues) -> list[tuple[float, str]]:
     """The heights of the bars that are drawn, each with its kind."""
     values = [*spectrum.values, *spectrum.at_least][:MOST]
-    return [(value, "bound" if place >= len(spectrum.values) else "negative" if value < 0 else
+    zero = ALIKE * max(map(abs, values), default=0.0)
+    return [(value, "bound" if place >= len(spectrum.values) else "negative" if value < -zero else
              "kept" if place < spectrum.kept else "rest") for place, value in enumerate(values)]
 
 

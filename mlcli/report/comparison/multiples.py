@@ -12,7 +12,7 @@ from mlcli.report.scatter import Points, dots
 from mlcli.report.text import shortened
 
 COLUMNS = 3
-SIDE, GAP, TOP, LEFT = 320.0, 42.0, 30.0, 18.0
+SIDE, GAP, TOP, LEFT = 320.0, 42.0, 30.0, 20.0
 LOW = 190.0  # pixels of a spectrum's panel
 LEGEND = 216.0
 

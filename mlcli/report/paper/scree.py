@@ -37,7 +37,7 @@ class ScreePlot:
         self._lined(axes, len(heights))
         axes.axhline(0, color=INKS["axis"].light, linewidth=0.8)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set(xlabel="component", ylabel=written(self.eigenvalues.what))
+        axes.set(xlim=(0.4, max(len(heights), 1) + 0.6), xlabel="component", ylabel=written(self.eigenvalues.what))
         axes.set_title(written(self.title, 120))
         self._shared(axes, len(heights))
         if sum(len(part.get_legend_handles_labels()[0]) for part in figure.axes) > 1:
