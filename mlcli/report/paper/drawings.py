@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Protocol
 
+from mlcli.base.extras import EXTRAS, lacking
 from mlcli.base.footprint import NOTHING, PLOT, SPARSE, Later
-from mlcli.config.drawing import PLOTTING, Ellipses
+from mlcli.config.drawing import Ellipses
 from mlcli.config.report_options import LABELED, Report
 from mlcli.report.contents import Contents
 from mlcli.report.html import Part, sentence
@@ -43,32 +43,27 @@ def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
     """What Matplotlib will take of a run with these rows, where it draws their figures."""
     names = texts_of(report, table, unsure=unsure)
     images = {*report.figures} - {"svg"}
-    if not report.writes("report") or not (report.plotting or names or images) or not at_hand():
+    if not report.writes("report") or not (report.plotting or names or images) or lacking("plot"):
         return NOTHING
     wide, high = inches(report.look, SIZE)
     return Later((PLOT, SPARSE) if names else (PLOT,), PIXEL * RESOLUTION**2 * wide * high * ("png" in images),
                  (NAMES + NAME * len(names)) * bool(names), UNNAMED if names and not report.plotting else "")
 
 
-def at_hand() -> bool:
-    """Whether the extra `plot` is there."""
-    return all(find_spec(module) is not None for module in PLOTTING)
-
-
 def installed() -> bool:
-    """Whether it can be loaded, too: names that nobody asked for must not end a run."""
-    if not at_hand():
+    """Whether the extra `plot` is there and can be loaded: names that nobody asked for must not end a run."""
+    if lacking("plot"):
         return False
     silenced()
     try:
-        for module in PLOTTING:
+        for module in EXTRAS["plot"]:
             import_module(module)
     except ImportError:
         return False
     return True
 
 
-def lacking(run: Contents) -> Part:
+def advice(run: Contents) -> Part:
     """How to get the labels that the page would have."""
     if not texts(run) or installed():
         return None
