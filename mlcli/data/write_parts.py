@@ -18,6 +18,7 @@ from mlcli.data.write import (
     warn_of_formulas,
     write_group,
     write_lines,
+    write_npy_header,
     writing_to,
 )
 
@@ -56,18 +57,13 @@ def grouped(parts: Iterator[Table], rows: int) -> Iterator[Table]:
 
 def _write_npy(parts: Iterator[Table], columns: int, stream: BinaryIO) -> None:
     """Writes the values; their number is put into the header in the end, which has room for any."""
-    _write_header(stream, (0, columns))
+    write_npy_header(stream, (0, columns))
     rows = 0
     for part in parts:
         stream.write(np.ascontiguousarray(part.values).tobytes())
         rows += len(part.values)
     stream.seek(0)
-    _write_header(stream, (rows, columns))
-
-
-def _write_header(stream: BinaryIO, shape: tuple[int, int]) -> None:
-    """The header that numpy.save writes, whose length does not depend on the number of rows."""
-    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    write_npy_header(stream, (rows, columns))
 
 
 def _joined(parts: list[Table]) -> Table:

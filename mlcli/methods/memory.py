@@ -81,7 +81,8 @@ def checks_memory(method: Planned, data: Given) -> float:
         held = data.kind == "features" and columns > FEW_COLUMNS
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
-    return max(looked, compared + stored, written) + ROW * rows
+    named = not in_blocks or isinstance(data.ids, tuple)  # rows without names have numbers, made into text as written
+    return max(looked, compared + stored, written) + ROW * rows * named
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
@@ -110,6 +111,8 @@ def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: C
 
     The first guess follows from the sizes of the steps, and is planned where that takes little.
     """
+    if rows_of(data.values) is not None:  # whose number decides on little, and of which some would be read
+        return 0
     whole, limit = len(data.values), compute.memory_bytes()
     alone = resident(compute.thread_count(), [step.needs for step in steps])
     share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)

@@ -24,9 +24,14 @@ def tone(kind: str, ground: int = 0) -> list[int]:
     return [int(ink[place : place + 2], 16) for place in (1, 3, 5)]
 
 
+def placed(pixels: np.ndarray) -> np.ndarray:
+    """The points that the panel puts there."""
+    return (pixels - (20, 330)) / (400, -300)
+
+
 def drawn(pixels: np.ndarray, labels: list[str] | None = None) -> list[Picture]:
     colors = plain(len(pixels)) if labels is None else coloring("kind", labels)
-    return [mark for mark in clouds(pixels, colors, PANEL) if isinstance(mark, Picture)]
+    return [mark for mark in clouds(placed(pixels), colors, PANEL) if isinstance(mark, Picture)]
 
 
 def cell(picture: Picture, x: float, y: float) -> np.ndarray:
@@ -67,7 +72,7 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     pixels, labels = generator.uniform((20, 30), (420, 330), (400, 2)), [f"k{i % 3}" for i in range(400)]
     order = generator.permutation(400)
     moved = coloring("kind", labels).take(order)
-    for one, other in zip(drawn(pixels, labels), clouds(pixels[order], moved, PANEL), strict=True):
+    for one, other in zip(drawn(pixels, labels), clouds(placed(pixels[order]), moved, PANEL), strict=True):
         assert isinstance(other, Picture) and np.array_equal(one.levels, other.levels)
 
 
