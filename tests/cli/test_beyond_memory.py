@@ -162,6 +162,9 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     blocks, whole = read(f"blocks/{name}"), read(f"whole/{name}")
     assert blocks.shape == whole.shape and len(whole) == ROWS - 702
     assert (blocks[:, :-2] == whole[:, :-2]).all()
+    if name == "new.csv":
+        called = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), *BLOCKS, "--picture", "new.svg")
+        assert called.out == Path("blocks/new.csv").read_text() and "<svg" in Path("new.svg").read_text()
     numbers = blocks[:, -2:].astype(float), whole[:, -2:].astype(float)
     assert np.abs(numbers[0] - numbers[1]).max() <= 1e-10 * np.abs(numbers[1]).max()
     if name == "new.parquet":
@@ -172,6 +175,8 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     told = [mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", "none.csv", *more)
             for more in ((), BLOCKS)]
     assert told[0].code == told[1].code == 65 and not Path("none.csv").exists()
+    printed = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), *BLOCKS)
+    assert printed.code == 65 and printed.out == ""
 
 
 def csv_of(path: str) -> AnyArray:
