@@ -51,7 +51,8 @@ KINDS: dict[str, tuple[bytes, str, str]] = {  # by the name that such files have
     "b.xlsx": (zipped("xl/workbook.xml"), "Excel", "as CSV"),
     "a.ods": (zipped("mimetype", content=b"application/vnd.oasis.opendocument.spreadsheet"), "OpenDocument", "as CSV"),
     "a.xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(50), "xls", "as CSV"),
-    "a.pt": (zipped("archive/data.pkl"), "PyTorch", "numpy.save"), "a.rds": (gzip.compress(RDS, mtime=0), "RDS", "write.csv"),
+    "a.pt": (zipped("archive/data.pkl"), "PyTorch", "numpy.save"),
+    "a.rds": (gzip.compress(RDS, mtime=0), "RDS", "write.csv"),
     "b.rds": (RDS, "RDS", "write.csv"), "a.RData": (gzip.compress(b"RDX3\n" + RDS, mtime=0), "RData", "write.csv"),
     "a.png": (image("PNG"), "PNG", "folder"), "a.jpg": (image("JPEG"), "JPEG", "folder"),
     "a.gif": (image("GIF"), "GIF", "folder"), "a.tif": (image("TIFF"), "TIFF", "folder"),
@@ -80,7 +81,8 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path, name: str, suffix: str)
 
 @pytest.mark.parametrize(("name", "content", "said"), [
     ("a.npy", b"PAR1" + bytes(20), "Parquet, not NPY"), ("a.h5", b"\x93NUMPY\1\0", "NPY, not HDF5"),
-    ("a.parquet", b"\x89HDF\r\n\x1a\n", "HDF5, not Parquet"), ("a.h5ad", gzip.compress(b"HDF", mtime=0), "gzip, not HDF5")])
+    ("a.parquet", b"\x89HDF\r\n\x1a\n", "HDF5, not Parquet"),
+    ("a.h5ad", gzip.compress(b"HDF", mtime=0), "gzip, not HDF5")])
 def test_a_file_that_is_read_under_another_name(tmp_path: Path, name: str, content: bytes, said: str) -> None:
     error = refused(written(tmp_path, content, name), DataError, "OTHER-FORMAT")
     assert said in error.what and error.hint

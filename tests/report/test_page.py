@@ -4,6 +4,7 @@ import re
 import time
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +25,12 @@ ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "view
               "x2", "y1", "y2", "x", "y", "points", "d", "text-anchor", "transform", "stroke-linecap", "stroke-width",
               "fill", "stroke", "stroke-opacity", "fill-opacity", "opacity", "font-size", "font-weight",
               "font-family", "open"}
+EVERYDAY = 3  # names that are tried each time where Matplotlib draws them, which takes a second
+
+
+def some_everyday(names: list[str]) -> list[Any]:
+    """Names for a test of which the most are tried only when there is time."""
+    return [*names[:EVERYDAY], *(pytest.param(name, marks=pytest.mark.slow) for name in names[EVERYDAY:])]
 
 
 class Seen(HTMLParser):

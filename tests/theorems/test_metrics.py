@@ -213,7 +213,7 @@ def test_new_rows_outside_of_the_domain_are_refused_by_name(metric: str, value: 
     write_csv(tmp_path / "new.csv", new)
     with pytest.raises(DataError) as caught:
         reuse.project(tmp_path / "out", Input(path=str(tmp_path / "new.csv"), id_column="id"), Compute())
-    assert caught.value.code == "E-METRIC" and "row 3 ('p2'), column 'x5'" in str(caught.value)
+    assert caught.value.code == "E-METRIC" and "row 3 ('2'), column 'x5'" in str(caught.value)
 
 
 def test_quality_and_dimension_compare_rows_by_the_metric(tmp_path: Path) -> None:
