@@ -50,8 +50,9 @@ def placed(run: Finished, table: Table) -> Table:
     return table
 
 
-def picture(folder: Path, new: Table) -> Figure:
+def picture(folder: Path, new: Table | Placed) -> Figure:
     """New points, as `project` gives them, among those of a finished run."""
+    new = new.together() if isinstance(new, Placed) else new
     manifest = read_manifest(folder)
     _, embedding = intact_embedding(folder, manifest)
     return placed_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),

@@ -7,6 +7,7 @@ from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
 from mlcli.base.rows import rows_of
+from mlcli.base.scratch import by_rows
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
@@ -84,5 +85,5 @@ class OfNetworks(Method):
         signs = leading_signs(codes)
         projector = projector_of(*pair(standard, networks), signs)
         affine = projector.affine
-        return Model(embedding=codes * signs, projector=projector, **more,
+        return Model(embedding=by_rows(lambda some: some * signs, codes), projector=projector, **more,
                      loadings=None if affine is None else Loadings(affine.directions, data.columns))

@@ -96,7 +96,7 @@ def coloring(name: str, texts: Sequence[str]) -> Coloring:
 
 def plain(count: int) -> Coloring:
     """One color for all points."""
-    return Coloring("", np.zeros(count, dtype=np.int64), ("plain",), ("circle",))
+    return Coloring("", np.broadcast_to(np.int64(0), count), ("plain",), ("circle",))
 
 
 def numbers_of(texts: Sequence[str]) -> list[float] | None:

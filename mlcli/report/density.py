@@ -2,8 +2,9 @@
 
 import numpy as np
 
+from mlcli.base.scratch import parts
 from mlcli.base.types import AnyArray, Array
-from mlcli.report.axes import Panel
+from mlcli.report.axes import Panel, spots
 from mlcli.report.coloring import Coloring, Range
 from mlcli.report.drawing import Mark, Picture
 from mlcli.report.palette import BY_GROUND, INKS
@@ -15,20 +16,31 @@ SPARSE = 20_000  # points up to which a point covers more cells
 SHADES = 16  # levels of opacity: fewer make a smaller file, and more are not told apart
 
 
-def clouds(pixels: Array, colors: Coloring, panel: Panel) -> list[Mark]:
-    """Points (m x 2, in pixels) over a panel: the color of most in each cell, more opaque by the logarithm of their
-    number; an image for light ground and another for dark.
+def clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
+    """Points (m x 2) over a panel: the color of most in each cell, more opaque by the logarithm of their number; an
+    image for light ground and another for dark.
     """
     left, right, top, bottom = panel.edges
     shape = max(1, round((bottom - top) * FINE)), max(1, round((right - left) * FINE))
-    cells = cells_of(pixels, left, top, shape)
-    reach = 2 if len(pixels) <= SPARSE else 1
-    shades, kinds = opacity(counted(cells, shape, reach)), kinds_of(cells, colors, shape, reach)
+    reach = 2 if len(values) <= SPARSE else 1
+    groups = by_groups(values, colors, panel, shape)
+    shades, kinds = opacity(spread(groups.sum(axis=0), reach)), kinds_of(groups, colors, reach)
     pictures: list[Mark] = []
     for ground, kind in enumerate(BY_GROUND):
         levels = np.dstack([inks_of(kinds, colors, ground), shades])
         pictures.append(Picture(kind=kind, x=left, y=top, width=right - left, height=bottom - top, levels=levels))
     return pictures
+
+
+def by_groups(values: Array, colors: Coloring, panel: Panel, shape: tuple[int, int]) -> AnyArray:
+    """How many points of each group lie in each cell (groups x cells down x cells across)."""
+    found, place = np.zeros((len(colors.kinds), shape[0] * shape[1]), dtype=np.int64), 0
+    for some in parts(values):
+        groups = colors.of[place : place + len(some)]
+        cells = cells_of(spots(some, panel), panel.edges[0], panel.edges[2], shape)
+        found += np.bincount(groups * found.shape[1] + cells, minlength=found.size).reshape(found.shape)
+        place += len(some)
+    return found.reshape(-1, *shape)
 
 
 def cells_of(pixels: Array, left: float, top: float, shape: tuple[int, int]) -> AnyArray:
@@ -47,34 +59,28 @@ def spread(sums: AnyArray, reach: int) -> AnyArray:
                           for y in steps for x in steps if x * x + y * y <= reach * reach))
 
 
-def kinds_of(cells: AnyArray, colors: Coloring, shape: tuple[int, int], reach: int) -> AnyArray:
+def kinds_of(groups: AnyArray, colors: Coloring, reach: int) -> AnyArray:
     """The kind of each cell: of groups the one with most points, of a scale of numbers the step of their mean."""
-    return (mean_step if isinstance(colors, Range) else commonest)(cells, colors, shape, reach)
+    return mean_step(groups, reach) if isinstance(colors, Range) else commonest(groups, reach)
 
 
-def commonest(cells: AnyArray, colors: Coloring, shape: tuple[int, int], reach: int) -> AnyArray:
+def commonest(groups: AnyArray, reach: int) -> AnyArray:
     """The group with most points in each cell; of several the one that is rarer everywhere, which is seen least."""
-    kinds, most = np.zeros(shape, np.int64), np.zeros(shape)
-    sizes = np.bincount(colors.of, minlength=len(colors.kinds))
+    kinds, most = np.zeros(groups.shape[1:], np.int64), np.zeros(groups.shape[1:], np.int64)
+    sizes = groups.sum(axis=(1, 2))
     for group in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist():
-        here = counted(cells[colors.of == group], shape, reach)
+        here = spread(groups[group], reach)
         kinds[(here > 0) & (here >= most)] = group
         most = np.maximum(most, here)
     return kinds
 
 
-def mean_step(cells: AnyArray, colors: Coloring, shape: tuple[int, int], reach: int) -> AnyArray:
+def mean_step(groups: AnyArray, reach: int) -> AnyArray:
     """The mean step of the scale over the numbers in each cell; the kind of those without a number where none has."""
-    absent = len(colors.kinds) - 1
-    known = colors.of < absent
-    counts = counted(cells[known], shape, reach)
-    sums = counted(cells[known], shape, reach, colors.of[known])
-    return np.where(counts > 0, np.rint(sums / np.maximum(counts, 1)).astype(np.int64), absent)
-
-
-def counted(cells: AnyArray, shape: tuple[int, int], reach: int, weights: AnyArray | None = None) -> AnyArray:
-    """The number of points, or the sum of their weights, in each cell and the disk around it."""
-    return spread(np.bincount(cells, weights, minlength=shape[0] * shape[1]).reshape(shape), reach)
+    known = groups[:-1]
+    counts = spread(known.sum(axis=0), reach)
+    sums = spread(np.tensordot(np.arange(len(known)), known, axes=1), reach)
+    return np.where(counts > 0, np.rint(sums / np.maximum(counts, 1)).astype(np.int64), len(known))
 
 
 def inks_of(kinds: AnyArray, colors: Coloring, ground: int) -> AnyArray:

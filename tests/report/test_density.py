@@ -24,9 +24,14 @@ def tone(kind: str, ground: int = 0) -> list[int]:
     return [int(ink[place : place + 2], 16) for place in (1, 3, 5)]
 
 
+def placed(pixels: np.ndarray) -> np.ndarray:
+    """The points that the panel puts there."""
+    return (pixels - (20, 330)) / (400, -300)
+
+
 def drawn(pixels: np.ndarray, labels: list[str] | None = None) -> list[Picture]:
     colors = plain(len(pixels)) if labels is None else coloring("kind", labels)
-    return [mark for mark in clouds(pixels, colors, PANEL) if isinstance(mark, Picture)]
+    return [mark for mark in clouds(placed(pixels), colors, PANEL) if isinstance(mark, Picture)]
 
 
 def cell(picture: Picture, x: float, y: float) -> np.ndarray:
@@ -77,7 +82,7 @@ def test_a_mixed_cell_of_numbers_has_the_color_of_their_mean() -> None:
     values = coloring("size", [*numbers, "0", "20", "10", "NA"])
     assert isinstance(values, Range) and values.of[-2] == 10
     pixels = np.vstack([np.full((len(numbers), 2), 50.0), [[200, 100]] * 2, [[300, 100], [300, 200]]])
-    picture = next(mark for mark in clouds(pixels, values, PANEL) if isinstance(mark, Picture))
+    picture = next(mark for mark in clouds(placed(pixels), values, PANEL) if isinstance(mark, Picture))
     assert cell(picture, 200, 100).tolist() == cell(picture, 300, 100).tolist()[:3] + [cell(picture, 200, 100)[3]]
     assert cell(picture, 300, 100)[:3].tolist() == tone("s10") and cell(picture, 300, 200)[:3].tolist() == tone("other")
 
@@ -87,7 +92,7 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     pixels, labels = generator.uniform((20, 30), (420, 330), (400, 2)), [f"k{i % 3}" for i in range(400)]
     order = generator.permutation(400)
     moved = coloring("kind", labels).take(order)
-    for one, other in zip(drawn(pixels, labels), clouds(pixels[order], moved, PANEL), strict=True):
+    for one, other in zip(drawn(pixels, labels), clouds(placed(pixels[order]), moved, PANEL), strict=True):
         assert isinstance(other, Picture) and np.array_equal(one.levels, other.levels)
 
 
