@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 
 ROUNDING = 1e-6  # by which a running sum of shares may pass one
-WHY = "Sums of shares pass 100% because negative eigenvalues are subtracted in the trace, which shares are of."
+WHY = "Sums of shares pass 100% because negative eigenvalues are subtracted from the trace, of which they are shares."
 
 
 def passes(cumulative: Sequence[float | None]) -> bool:

@@ -66,7 +66,9 @@ def test_cells_come_in_either_order(channels: int) -> None:
 
 def test_axes_are_images_whose_middle_gray_is_zero() -> None:
     weights = np.array([[1.0, 0.0], [-2.0, 0.0], [0.0, 0.0], [0.5, 0.0]])
-    first, second = (mark for mark in axes_as_images(weights, Image(2, 2)).marks if isinstance(mark, Picture))
+    marks = axes_as_images(weights, Image(2, 2), ["a", "b"]).marks
+    assert [mark.text for mark in marks if isinstance(mark, Text)] == ["a", "b"]
+    first, second = (mark for mark in marks if isinstance(mark, Picture))
     assert first.levels[..., 0].tolist() == [[191, 0], [128, 159]] and (second.levels[..., 0] == 128).all()
 
 

@@ -1,5 +1,7 @@
 """What images and profiles share: the margins of a figure, and the coordinates around the grid of the latent plane."""
 
+from collections.abc import Sequence
+
 from mlcli.base.types import Array
 from mlcli.report.drawing import Mark, Text
 from mlcli.report.text import number
@@ -9,17 +11,18 @@ TITLE, ABOVE = "Rows and their reconstructions", 18.0  # room of a line of text 
 PLANE = "The latent plane, decoded"
 
 
-def around(ends: Array, whole: tuple[float, float], cell: tuple[float, float]) -> list[Mark]:
+def around(ends: Array, whole: tuple[float, float], cell: tuple[float, float],
+           axes: Sequence[str]) -> list[Mark]:
     """The coordinates of the first and last places of a grid, under and beside their cells, and the axes' names."""
     wide, tall = whole
     marks: list[Mark] = []
     for place, x in zip(ends[0].tolist(), (cell[0] / 2, wide - cell[0] / 2), strict=True):
         marks.append(Text(LEFT + x, TOP + tall + 18, rounded(place), "middle", "small"))
-    marks.append(Text(LEFT + wide / 2, TOP + tall + 34, "y1", "middle"))
+    marks.append(Text(LEFT + wide / 2, TOP + tall + 34, axes[0], "middle"))
     if len(ends) > 1:
         marks += [Text(LEFT - 8, TOP + y + 4, rounded(place), "end", "small")
                   for place, y in zip(ends[1].tolist(), (tall - cell[1] / 2, cell[1] / 2), strict=True)]
-        marks.append(Text(LEFT, TOP - 12, "y2"))
+        marks.append(Text(LEFT, TOP - 12, axes[1]))
     return marks
 
 

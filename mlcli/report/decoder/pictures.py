@@ -93,13 +93,13 @@ def beside(decoded: Decoded, shape: Shape, ids: Sequence[str]) -> Figure:
     return Figure(TITLE, LEFT + picture.width + RIGHT, below + 12, marks)
 
 
-def plane(decoded: Decoded, shape: Shape) -> Figure:
+def plane(decoded: Decoded, shape: Shape, axes: Sequence[str]) -> Figure:
     """Images of the features at a grid of places, each where it lies on the plane of the first two axes."""
     side, scale = decoded.side, shape.scale(decoded.side)
     picture = placed(shape.sheet(decoded.plane, side), scale)
     wide, tall = picture.width, picture.height
     return Figure(PLANE, LEFT + wide + RIGHT, TOP + tall + BOTTOM, [
-        picture, *around(decoded.ends, (wide, tall), (scale * shape.image.columns, scale * shape.image.rows))])
+        picture, *around(decoded.ends, (wide, tall), (scale * shape.image.columns, scale * shape.image.rows), axes)])
 
 
 def placed(sheet: AnyArray, scale: float) -> Picture:

@@ -56,7 +56,7 @@ def beside(decoded: Decoded, ids: Sequence[str], *, apart: bool) -> Figure:
                   TOP + lines * (TALL + GAP + ABOVE) + 4, marks)
 
 
-def plane(decoded: Decoded, *, apart: bool) -> Figure:
+def plane(decoded: Decoded, axes: Sequence[str], *, apart: bool) -> Figure:
     """Profiles of the features at a grid of places, each where it lies on the plane of the first two axes."""
     side, heights = decoded.side, Heights.of(decoded, apart)
     wide, tall, gap = CELL
@@ -66,7 +66,7 @@ def plane(decoded: Decoded, *, apart: bool) -> Figure:
         marks += [frame(box), *line("curve", heights.shares(row), box)]
     whole = side * (wide + gap) - gap, len(decoded.plane) // side * (tall + gap) - gap
     return Figure(PLANE, LEFT + whole[0] + RIGHT, TOP + whole[1] + BOTTOM,
-                  [*marks, *around(decoded.ends, whole, (wide, tall))])
+                  [*marks, *around(decoded.ends, whole, (wide, tall), axes)])
 
 
 def frame(box: tuple[float, float, float, float]) -> Mark:

@@ -12,8 +12,8 @@ def plane(run: Contents, image: Image | None) -> Part:
     """The features at a grid of places on the plane of the first two axes, as images of a shape or as profiles."""
     if run.decoded is None:
         return None
-    drawn = (profiles.plane(run.decoded, apart=_apart(run)) if image is None else
-             pictures.plane(run.decoded, pictures.Shape.of(image, run.decoded.originals)))
+    drawn = (profiles.plane(run.decoded, run.axes, apart=_apart(run)) if image is None else
+             pictures.plane(run.decoded, pictures.Shape.of(image, run.decoded.originals), run.axes))
     others = run.embedding.values.shape[1] - len(run.decoded.ends)
     means = f"; the other {'axis is' if others == 1 else f'{others} axes are'} at the mean" if others else ""
     return section(PLANE, figure(drawn, "What the decoder makes of places between the 2nd and the 98th percentile of "

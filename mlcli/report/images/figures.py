@@ -11,10 +11,11 @@ import numpy as np
 from mlcli.base.types import Array
 from mlcli.config.report_options import Image
 from mlcli.report.axes import Panel, spots
-from mlcli.report.decoder.pictures import Shape
+from mlcli.report.decoder.pictures import LETTER, Shape
 from mlcli.report.drawing import Bar, Dots, Figure, Mark, Picture, Text
 from mlcli.report.images.thumbnails import GAP, Thumbnails, box_of
 from mlcli.report.scatter import BOTTOM, LEFT, MOST, panel_of, plane, sampled
+from mlcli.report.text import shortened
 
 TITLE, AXES = "Rows over the embedding", "Axes as images"
 LARGER = 1.7  # sides of the image of an axis, in those of a picture over the embedding
@@ -46,15 +47,15 @@ def widened(panel: Panel, wide: float, tall: float) -> Panel:
                  replace(y, low=max(y.low - up * tall, -sys.float_info.max), start=y.start + tall))
 
 
-def axes_as_images(loadings: Array, image: Image) -> Figure:
+def axes_as_images(loadings: Array, image: Image, names: Sequence[str]) -> Figure:
     """The weights (d x p) of the first axes as images: mid-gray is zero, and each has a range of its own."""
     wide, tall = (LARGER * side for side in box_of(image))
     across = int(ROOM / (wide + GAP))
     marks: list[Mark] = []
-    for axis, weights in enumerate(loadings[:, : 2 * across].T):
+    for axis, (weights, name) in enumerate(zip(loadings[:, : 2 * across].T, names, strict=False)):
         x, y = LEFT + axis % across * (wide + GAP), TOP + axis // across * (tall + TOP)
         most = float(np.abs(weights).max()) or 1.0
         levels = Shape(image, -most, most).levels(weights[None])[0]
-        marks += [Text(x, y - 6, f"y{axis + 1}", kind="small"),
+        marks += [Text(x, y - 6, shortened(name, max(4, int(wide / LETTER))), kind="small"),
                   Picture(kind="shade", x=x, y=y, width=wide, height=tall, levels=levels)]
     return Figure(AXES, LEFT + ROOM, TOP + (1 + (len(marks) > 2 * across)) * (tall + TOP), marks)

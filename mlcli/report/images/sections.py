@@ -30,5 +30,6 @@ def axes(run: Contents, image: Image | None) -> Part:
     weights = np.array([run.loadings.numbers(name) for name in names[1:] if name]).T
     if not weights.size or len(weights) != prod((image.rows, image.columns, image.channels)):
         return None
-    return section("Axes as images", figure(axes_as_images(np.nan_to_num(weights), image), "The loadings of each axis "
-                   "as an image. Mid-gray is zero, and the largest weight is black or white."))
+    shown = axes_as_images(np.nan_to_num(weights), image, run.config.method.axis_names((), weights.shape[1]))
+    return section("Axes as images", figure(shown, "The loadings of each axis as an image. Mid-gray is zero, and the "
+                   "largest weight is black or white."))

@@ -1,7 +1,7 @@
 """The part of a report that shows how far a result would change with other rows."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -70,14 +70,14 @@ def _ellipses(run: Contents, found: Mapping[str, Any]) -> Part:
     known = np.flatnonzero(np.isfinite(spreads).all(axis=1))
     some = sampled(len(known), ELLIPSES, int(run.manifest.get("seed") or 0))
     rows = known if some is None else known[some]
-    drawn = _drawn(run.embedding.values, spreads, rows, float(found["level"]))
+    drawn = _drawn(run.embedding.values, spreads, rows, float(found["level"]), run.axes)
     sample = f" A random sample of {len(rows)} of {len(known):,} points." if some is not None else ""
     what = "An ellipse" if len(names) > 1 else "A line"
     return figure(drawn, f"{what} for each point, which holds {_level(found)} of a normal distribution with the spread "
                   f"of its places, after fits are rotated, reflected and moved onto the run, not stretched.{sample}")
 
 
-def _drawn(embedding: Array, spreads: Array, rows: Indices, level: float) -> Figure:
+def _drawn(embedding: Array, spreads: Array, rows: Indices, level: float, axes: Sequence[str]) -> Figure:
     """Points (n x p) with the ellipses of some rows' spreads (n x 3), or the lines of their deviations (n x 1)."""
     places = plane(embedding)
     with np.errstate(over="ignore"):  # what lies beyond doubles is drawn at their end
@@ -86,7 +86,7 @@ def _drawn(embedding: Array, spreads: Array, rows: Indices, level: float) -> Fig
     marks: list[Mark] = [Text(LEFT, 22, TITLE, kind="title"), *panel.rows(), *panel.columns(),
                          Dots("plain", spots(places[rows], panel), 1.6)]
     marks += [_outline(spots(outline, panel)) for outline in outlines]
-    across, up = ("y1", "y2") if embedding.shape[1] > 1 else ("row", "y1")
+    across, up = axes[:2] if embedding.shape[1] > 1 else ("row", axes[0])
     return Figure(TITLE, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, [*marks, *panel.names(across, up)])
 
 
