@@ -10,7 +10,7 @@ from mlcli.base.blocks import each, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
-from mlcli.engine.executor import results
+from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.costs import neighbors_cost, pass_cost
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import in_tiles
@@ -19,7 +19,7 @@ from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
 from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, Finder, blocks, finder
 from mlcli.stages.graph.nearest import Lists, joined
-from mlcli.stages.graph.searching import RowSearch, worth_sending
+from mlcli.stages.graph.searching import RowSearch
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -138,7 +138,7 @@ class Search(RowSearch):
 def _select(metric: Comparison, new: Array, points: Array, count: int, own: Indices | None) -> Lists:
     """The neighbors of represented rows, here or, where it is worth that, on the machines where blocks run."""
     search = Search(new, metric, points, count, own)
-    if worth_sending(search):
+    if sent(search.seconds):
         indices, lengths = joined(list(results(search)))
     else:
         indices, lengths = search.among(slice(0, len(new)), search.finder(pairs=True))

@@ -10,11 +10,11 @@ from mlcli.base.blocks import in_order, one_by_one, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
-from mlcli.engine.executor import results
+from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.costs import neighbors_cost
 from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.graph.candidates import SPARE, TREE_COLUMNS, Finder, blocks, finder, refined
-from mlcli.stages.graph.searching import RowSearch, worth_sending
+from mlcli.stages.graph.searching import RowSearch
 
 
 @result("lists")
@@ -126,7 +126,7 @@ class Search(RowSearch):
 def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> Lists:
     """The neighbors of rows, here or, where it is worth that, on the machines where blocks run."""
     search = Search(new, points, count, excluded)
-    if worth_sending(search):
+    if sent(search.seconds):
         indices, squared = joined(list(results(search)))
     else:
         candidates_of, width = finder(new, points, count + SPARE + 1, excluded)

@@ -5,13 +5,13 @@ import numpy as np
 from mlcli.base.blocks import each, one_by_one, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array, Indices
-from mlcli.engine.executor import results
+from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.distances import BLOCK, HELD, pair_distances, squared_distances
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import in_tiles
 from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.graph.nearest import Lists, ordered
-from mlcli.stages.graph.searching import RowSearch, worth_sending
+from mlcli.stages.graph.searching import RowSearch
 
 Near = tuple[Indices, Indices, Array]  # rows, points, and how far: lengths, or of a plain metric their squares
 
@@ -69,7 +69,7 @@ class Surroundings(RowSearch):
 def within(metric: Comparison, new: Array, points: Array, radius: float, without_self: bool) -> Lists:
     """All points at most `radius` away; `without_self` leaves out the point itself."""
     search = Surroundings(metric.represented(new), metric, metric.represented(points), radius, without_self)
-    found = _joined(list(results(search))) if worth_sending(search) else search.near(slice(0, len(new)))
+    found = _joined(list(results(search))) if sent(search.seconds) else search.near(slice(0, len(new)))
     lists = ordered(len(new), *found)
     return Lists(lists.starts, lists.indices, np.sqrt(lists.lengths)) if metric.plain else lists
 

@@ -1,12 +1,10 @@
-"""A search for the neighbors of rows as blocks of work, and whether it runs on other machines."""
+"""A search for the neighbors of rows as blocks of work, where another executor runs it."""
 
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
-from mlcli.engine.executor import elsewhere
 
-PARTS = 256  # blocks that a search is divided into for other machines, at most
-WORTH = 10.0  # seconds of a core beyond which it is
+PARTS = 256  # blocks that a search is divided into, at most
 
 
 @frozen
@@ -32,8 +30,3 @@ class RowSearch:
 
     def stop(self) -> None:
         """A block takes little time."""
-
-
-def worth_sending(search: RowSearch) -> bool:
-    """Whether a search runs on the machines where blocks run, and not here."""
-    return elsewhere() and search.seconds > WORTH
