@@ -23,7 +23,7 @@ from mlcli.data.table import Source, Table, coordinates
 from mlcli.data.wording import counted, place
 from mlcli.data.write import text_names
 from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile
-from mlcli.methods import Model, Projector, accepting
+from mlcli.methods import Model, Projector, accepting, comparing
 from mlcli.methods.model import existing
 from mlcli.methods.pca import PCA
 from mlcli.rundir import names
@@ -246,16 +246,16 @@ def reduced(kept: Count | Share, prepared: Prepared, compute: Compute) -> Reduce
 
 @contextmanager
 def _method_named(config: RunConfig) -> Iterator[None]:
-    """Errors that ask for another kind of input name a method that takes it, where the chosen one does not."""
+    """Errors that ask for another kind of input, or for a metric, name a method for it, where the chosen one has none.
+    """
     try:
         yield
     except MlcliError as error:
-        methods = accepting(config.input.replace(kind=error.kind).gives) if error.kind else []
-        if not methods or config.method.name in methods:
-            raise
-        asked = f"--kind {error.kind}"
-        hint = error.hint.replace(asked, f"{asked} --method {methods[0]} ({config.method.name} does not take it)", 1)
-        raise error.changed(hint=hint) from None
+        for asked, methods in ((f"--kind {error.kind}", accepting(config.input.replace(kind=error.kind).gives)
+                                if error.kind else []), ("--metric gower", comparing())):
+            if asked in error.hint and methods and config.method.name not in methods:
+                raise error.changed(hint=error.hint.replace(asked, f"{asked} --method {methods[0]}", 1)) from None
+        raise
 
 
 @contextmanager

@@ -107,7 +107,7 @@ def require_numbers(layout: Layout, path: str) -> None:
     if not layout.choice.width and layout.choice.words:
         raise DataError("EMPTY", f"all columns are text: {listed(layout.choice.word_names)}", where=place(path),
                         hint="at least one column of numbers is needed; columns of words can be compared as categories "
-                        "(docs/metrics.md): --method mds --metric gower --columns NAME")
+                        "(docs/metrics.md): --metric gower --columns NAME")
     if not layout.choice.width:
         raise DataError("EMPTY", "no column is left for the numbers", where=place(path),
                         hint="check --columns, --id-column, --label-column and input.header")

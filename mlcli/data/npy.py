@@ -18,7 +18,7 @@ from mlcli.data.positioned import read_into
 from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import FEWER, Sheet, numbered, require_content
 from mlcli.data.source import Opened
-from mlcli.data.wording import counted, place, shown
+from mlcli.data.wording import NO_PAIRS, counted, place, shown
 from mlcli.errors import DataError, MlcliError, UnsafeFile
 
 MAGIC = b"\x93NUMPY"
@@ -157,7 +157,7 @@ def require_kind(header: Header, input: Input, path: str) -> None:
                         where=place(path), kind="dissimilarities", hint="give --kind dissimilarities, or an array of "
                         "two dimensions")
     if sides != 2 and not condensed and not images:
-        raise wrong_array(f"its shape is {header.shape} and its type {header.dtype}", path)
+        raise wrong_array(f"its shape is {header.shape} and its type {header.dtype}", path, pairs=input.square)
 
 
 def require_size(header: Header, size: int, path: str) -> None:
@@ -206,8 +206,9 @@ def points_of_pairs(count: int) -> int:
     return size if size * (size - 1) // 2 == count else 0
 
 
-def wrong_array(what: str, path: str) -> DataError:
+def wrong_array(what: str, path: str, *, pairs: bool = False) -> DataError:
     """The error for an array of another kind."""
     return DataError("ARRAY", f"the array is not a matrix of real numbers: {what}", where=place(path),
                      hint="two dimensions of floating, integer or boolean numbers are needed"
-                     " (one for condensed dissimilarities, three or four for images of which each is a point)")
+                     " (one for condensed dissimilarities, three or four for images)"
+                     + (f"; {NO_PAIRS}" if pairs else ""))

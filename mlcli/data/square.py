@@ -162,7 +162,7 @@ def refuse_similarities(values: Array, where: str) -> None:
     """Refuses a matrix whose diagonal holds the largest entry of every row."""
     if look_like_similarities(values):
         raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
-                        where=where, hint="turn them into dissimilarities, or give --kind kernel")
+                        where=where, kind="kernel", hint="turn them into dissimilarities, or give --kind kernel")
 
 
 def look_like_similarities(values: Array) -> bool:

@@ -24,6 +24,8 @@ ROWS, SHAPE = 40, (2, 3)
 COLUMNS = tuple(f"x{column}" for column in range(1, 7))
 NAMES = tuple(f"p{row:02d}" for row in range(1, ROWS + 1))
 GROUPS = tuple("high" if row % 3 else "low" for row in range(ROWS))
+WORDS = ("group", "habitat", "color")
+GAPS = ((2, 0), (9, 3), (30, 5))  # row and column of cells that a table lacks
 NEIGHBORS = 10  # of each point in the graph, as `mlcli embed -m isomap` takes them
 
 
@@ -66,8 +68,8 @@ def as_floats(records: Rows) -> Rows:
 def with_gaps() -> Rows:
     """The points without a few of their cells, as R writes them."""
     records = table()
-    for row, column in ((2, 0), (9, 3), (30, 5)):
-        records[row][column] = "NA"
+    for row, column in GAPS:
+        records[row + 1][column] = "NA"
     return records
 
 
@@ -96,9 +98,14 @@ def edges() -> Rows:
     return [["source", "target", "weight"]] + [[NAMES[a], NAMES[b], float(APART[a, b])] for a, b in pairs]
 
 
+def words_of(row: int) -> list[object]:
+    """What a table without numbers says of a point."""
+    return [GROUPS[row], ("wood", "meadow", "marsh", "heath")[row % 4], ("red", "green", "blue")[row // 2 % 3]]
+
+
 def words() -> Rows:
     """A table without a number."""
-    return [["name", "group", "remark"]] + [[name, group, "none"] for name, group in zip(NAMES, GROUPS, strict=True)]
+    return [["name", *WORDS], *([name, *words_of(row)] for row, name in enumerate(NAMES))]
 
 
 def arrow() -> pa.Table:
@@ -170,12 +177,14 @@ FILES: Mapping[str, Mapping[str, Maker]] = MappingProxyType({  # by what they ho
         "cells.h5ad": h5ad, "data.h5": hdf5, "faces": images},
     "distances": {
         "distances.csv": said(text(matrix(APART, NAMES))), "nameless.csv": said(text(matrix(APART))),
-        "dist.txt": said(as_r(APART)), "tree.phy": said(phylip(APART)), "distances.npy": lambda path: np.save(path, APART),
+        "dist.txt": said(as_r(APART)), "tree.phy": said(phylip(APART)),
+        "distances.npy": lambda path: np.save(path, APART),
         "pdist.npy": lambda path: np.save(path, pdist(POINTS))},
     "correlations": {"correlations.csv": said(text(matrix(CORRELATIONS, COLUMNS)))},
     "covariances": {"covariances.csv": said(text(matrix(COVARIANCES, COLUMNS)))},
     "graph": {"edges.csv": said(text(edges()))},
     "gaps": {"gaps.csv": said(text(with_gaps()))},
     "elsewhere": {"sheet.xlsx": workbook, "saved.rds": said(RDS), "picture.png": image},
-    "nothing": {"empty.csv": said(b""), "words.csv": said(text(words()))},
+    "words": {"words.csv": said(text(words()))},
+    "nothing": {"empty.csv": said(b"")},
 })

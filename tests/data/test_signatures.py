@@ -89,7 +89,8 @@ def test_a_file_that_is_read_under_another_name(tmp_path: Path, name: str, conte
     assert said in error.what and error.hint
 
 
-@pytest.mark.parametrize("content", ["A\n2\n3\n", "ORC,b\n1,2\n3,4\n", "GIF89a,b\n1,2\n", "FEA1\n1\n", "X\n0\n", "P5\n6\n7\n"])
+@pytest.mark.parametrize("content", ["A\n2\n3\n", "ORC,b\n1,2\n3,4\n", "GIF89a,b\n1,2\n", "FEA1\n1\n", "X\n0\n",
+                                      "P5\n6\n7\n"])
 def test_names_of_columns_are_no_signatures(tmp_path: Path, content: str) -> None:
     assert len(read(Input(path=written(tmp_path, content))).columns) in (1, 2)
 
