@@ -15,6 +15,7 @@ from mlcli.base.footprint import resident
 from mlcli.base.limits import MIB
 from mlcli.base.scheduler import Memory
 from mlcli.errors import RefusedByPlan
+from mlcli.report.paper.drawings import at_hand
 from tests.cli.support import write_points
 from tests.processes import neutral, program
 
@@ -45,6 +46,19 @@ def test_what_is_asked_for_is_enough(tmp_path: Path, name: str, threads: int) ->
     ended = start(name, limits.mapped(name, threads) + MIB, tmp_path, "--threads", str(threads), "-o", "run")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (tmp_path / "run" / "run.json").is_file()
+
+
+@pytest.mark.skipif(not at_hand(), reason="there is no Matplotlib")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LIMITED)
+def test_figures_by_matplotlib_need_more_and_are_given_it(tmp_path: Path, name: str) -> None:
+    """Between both limits a run is refused before its fit, with how to draw nothing of the kind."""
+    options = ("--threads", "1", "--set", "report.point_labels=ids", "--set", "report.arrows=2", "-o", "run")
+    refused = start(name, limits.mapped(name, 1) + limits.DRAWING[name] // 2, tmp_path, *options)
+    assert refused.returncode == 82
+    assert "draw no names, with --set report.point_labels=none; leave out report.arrows, or raise" in refused.stderr
+    ended = start(name, limits.mapped(name, 1) + limits.DRAWING[name] + 2 * MIB, tmp_path, *options)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_threads_of_the_configuration_count(tmp_path: Path) -> None:
