@@ -1,6 +1,6 @@
 """What all methods share: the frame of a fit, and what a method declares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
@@ -196,9 +196,9 @@ class Method(Options):
         """Whether it takes such an input where that is read in blocks of rows."""
         return False
 
-    def requires(self) -> Mapping[str, str]:
-        """The extras that these options need, each with the module that it brings."""
-        return {}
+    def requires(self) -> tuple[str, ...]:
+        """The extras that these options need."""
+        return ()
 
     def tables(self) -> tuple[str, ...]:
         """The options that ask for a file of their own."""

@@ -73,16 +73,18 @@ def checks_memory(method: Planned, data: Given) -> float:
     """Bytes of rules, quality, and the model while it is written and checked, besides the data."""
     rows, columns = len(data.values), data.values.shape[-1]
     of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
-    looked = 8.0 * COPIES * of_columns * min(rows, max(ROOM // max(columns, 1), EXACT)) * columns
-    in_blocks = rows_of(data.values) is not None  # a sample is compared
-    if rows <= EXACT or in_blocks:
-        few = min(rows, EXACT)
+    in_file = rows_of(data.values)
+    there = rows if in_file is None else len(in_file.at_hand)  # a sample is looked at
+    looked = 8.0 * COPIES * of_columns * min(there, max(ROOM // max(columns, 1), EXACT)) * columns
+    if rows <= EXACT or in_file is not None:
+        few = min(there, EXACT)
         compared = 8.0 * (PAIRS * few**2 + few * columns)
     else:
         held = data.kind == "features" and columns > FEW_COLUMNS
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
-    return max(looked, compared + stored, written) + ROW * rows
+    named = in_file is None or isinstance(data.ids, tuple)  # numbers are made into text as they are written
+    return max(looked, compared + stored, written) + ROW * rows * named
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
@@ -115,6 +117,8 @@ def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: C
 
     The first guess follows from the sizes of the steps, and is planned where that takes little.
     """
+    if rows_of(data.values) is not None:  # whose number decides on little, and of which some would be read
+        return 0
     whole, limit = len(data.values), compute.memory_bytes()
     alone = resident(compute.thread_count(), [step.needs for step in steps])
     share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)

@@ -11,11 +11,11 @@ import pytest
 
 from mlcli.base import limits
 from mlcli.base.compute import Compute
+from mlcli.base.extras import lacking
 from mlcli.base.footprint import resident
 from mlcli.base.limits import MIB
 from mlcli.base.scheduler import Memory
 from mlcli.errors import RefusedByPlan
-from mlcli.report.paper.drawings import at_hand
 from tests.cli.support import write_points
 from tests.processes import neutral, program
 
@@ -48,7 +48,7 @@ def test_what_is_asked_for_is_enough(tmp_path: Path, name: str, threads: int) ->
     assert (tmp_path / "run" / "run.json").is_file()
 
 
-@pytest.mark.skipif(not at_hand(), reason="there is no Matplotlib")
+@pytest.mark.skipif(bool(lacking("plot")), reason="there is no Matplotlib")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", LIMITED)
 def test_figures_by_matplotlib_need_more_and_are_given_it(tmp_path: Path, name: str) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.util import find_spec
 from typing import Protocol
 
+from mlcli.base.extras import EXTRAS, lacking
 from mlcli.base.footprint import NOTHING, PLOT, SPARSE, Later
-from mlcli.config.drawing import PLOTTING, Ellipses
+from mlcli.config.drawing import Ellipses
 from mlcli.config.report_options import LABELED, Report
 from mlcli.report.contents import Contents
 from mlcli.report.html import Part, sentence
@@ -44,7 +44,7 @@ def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
     names = texts_of(report, table, unsure=unsure)
     others = [f"report.{option}" for option in report.plotting if option != "point_labels"]
     others += [f"{format} in report.figures" for format in report.figures if format != "svg"]
-    if not report.writes("report") or not (names or others) or not at_hand():
+    if not report.writes("report") or not (names or others) or lacking("plot"):
         return NOTHING
     wide, high = inches(report.look, SIZE)
     instead = [*([UNNAMED] if names else []), *([f"leave out {', '.join(others)}"] if others else [])]
@@ -53,25 +53,20 @@ def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
                  (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
 
 
-def at_hand() -> bool:
-    """Whether the extra `plot` is there."""
-    return all(find_spec(module) is not None for module in PLOTTING)
-
-
 def installed() -> bool:
-    """Whether it can be loaded, too: names that nobody asked for must not end a run."""
-    if not at_hand():
+    """Whether the extra `plot` is there and can be loaded: names that nobody asked for must not end a run."""
+    if lacking("plot"):
         return False
     silenced()
     try:
-        for module in PLOTTING:
+        for module in EXTRAS["plot"]:
             import_module(module)
     except ImportError:
         return False
     return True
 
 
-def lacking(run: Contents) -> Part:
+def advice(run: Contents) -> Part:
     """How to get the labels that the page would have."""
     if not texts(run) or installed():
         return None
