@@ -5,17 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.ahead import Start
 from mlcli.base.anchors import EXACT
+from mlcli.base.footprint import NOTHING, Later
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.scaling import all_finite
 from mlcli.base.scratch import some_of
 from mlcli.base.stage import note, running
+from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
 from mlcli.report.decoder.decode import decoded
 from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.dimension import dimension
 from mlcli.report.findings import Findings
 from mlcli.report.images.thumbnails import Thumbnails, chosen
+from mlcli.report.paper.drawings import drawing
 from mlcli.report.quality import Measured, quality
 from mlcli.report.stability.measure import FEWEST, Stable, stable
 from mlcli.report.stability.resamples import drawn_of, draws, resampled
@@ -48,6 +52,16 @@ def drawn(result: Run) -> Decoded | None:
     some = replace(model, embedding=some_of(model.embedding, sample))
     shown = decoded(some, table.take(sample), start.undone, start.features, result.config)
     return shown and replace(shown, rows=sample[shown.rows])
+
+
+def drawing_of(config: RunConfig, start: Start) -> Later:
+    """What drawing the figures of a run will take: nothing where standard output gets the embedding alone."""
+    table = start.prepared.table
+    if config.output == "-":
+        return NOTHING
+    if not table.rows:  # a covariance, whose columns have names
+        table = table.take(())
+    return drawing(config.report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
 
 
 def measured(result: Run) -> Measured | None:

@@ -9,7 +9,8 @@ import numpy as np
 
 from mlcli import native
 from mlcli.ahead import Start, begin
-from mlcli.assessed import assess, rules_of
+from mlcli.assessed import assess, drawing_of, rules_of
+from mlcli.base.footprint import followed_by
 from mlcli.base.publish import writing
 from mlcli.base.recall import recalling
 from mlcli.base.rows import rows_of
@@ -126,7 +127,8 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
         method = config.method.resolve(data)
         if config.output is not None:
             require_disk(config, method, prepared.table)
-        with nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute)):
+        with (followed_by(drawing_of(config, start)),
+              nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute))):
             model = method.fit(data, config.compute)
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))

@@ -13,7 +13,7 @@ import numpy as np
 from mlcli.base.admission import admit
 from mlcli.base.anchors import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import ARROW, MIB, resident
+from mlcli.base.footprint import ARROW, MIB, later, resident
 from mlcli.base.inputs import Given
 from mlcli.base.rows import rows_of
 from mlcli.base.steps import Step
@@ -64,7 +64,8 @@ def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) 
     table, held = float(data.bytes), 1 if method.unscaled else 2
     read, kept = (TEXT, KEPT) if ARROW in sys.modules else (1.0, 0.0)  # known, since the data has been read
     fit = max(step.memory for step in steps)
-    return resident(compute.thread_count(), [step.needs for step in steps]) + kept * table + max(
+    needs = [*(step.needs for step in steps), *later().needs]
+    return resident(compute.thread_count(), needs) + later().memory + kept * table + max(
         (read - kept) * table, held * table + fit, table + checks_memory(method, data))
 
 
@@ -99,8 +100,11 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
 def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
     """How to do with less: fewer rows, as far as some fit, and what the step that takes most says, where that can help.
 
-    Of data that the steps are for, in their units.
+    Of data that the steps are for, in their units. Where the rest would fit, what follows the fit says it.
     """
+    over = peak(steps, data, method, compute) - compute.memory_bytes()
+    if over <= later().bytes(compute.thread_count(), [step.needs for step in steps]):
+        return later().instead
     most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
     least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
     instead = most.remedy if least < compute.memory_bytes() else ""

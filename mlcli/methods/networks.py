@@ -1,7 +1,6 @@
 """What the methods of two networks share: their input, whether there is a closed form, costs, and what their model is.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlcli.base.check import Check
@@ -53,9 +52,9 @@ class OfNetworks(Method):
         """Whether the optimum is known."""
         raise NotImplementedError
 
-    def requires(self) -> Mapping[str, str]:
+    def requires(self) -> tuple[str, ...]:
         """JAX for training."""
-        return {} if self.closed else {"neural": "optax"}
+        return () if self.closed else ("neural",)
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The eigenproblem of the smaller side, or epochs."""

@@ -75,7 +75,7 @@ class Points:
 
     def axis(self, place: int) -> str:
         """What stands beside an axis."""
-        return self.axes[place] if self.axes else f"y{place + 1}"
+        return self.axes[place] if place < len(self.axes) else f"y{place + 1}"
 
     def turns(self) -> Iterator[tuple[int, Indices]]:
         """The groups with their rows, in the order of drawing; where they are many, in several rounds."""
