@@ -20,7 +20,7 @@ def lacking(extra: str) -> str | None:
 def require(extra: str, what: str, where: str = "") -> None:
     """Raises DependencyMissing where an extra is not there that something needs."""
     if module := lacking(extra):
-        raise missing(extra, what, module, where)
+        raise missing(extra, what, module=module, where=where)
 
 
 def loaded(extra: str, what: str, module: str = "") -> Any:
@@ -29,10 +29,10 @@ def loaded(extra: str, what: str, module: str = "") -> Any:
         first = import_module(EXTRAS[extra][0])
         return import_module(module) if module else first
     except ImportError as error:
-        raise missing(extra, what, error.name or EXTRAS[extra][0]) from None
+        raise missing(extra, what, module=error.name or EXTRAS[extra][0]) from None
 
 
-def missing(extra: str, what: str, module: str, where: str = "") -> DependencyMissing:
+def missing(extra: str, what: str, *, module: str, where: str = "") -> DependencyMissing:
     """The error of an extra that is not there."""
     return DependencyMissing("EXTRA", f"{what} needs {module}, which is not installed", where=where,
                              hint=f"pip install 'manifold-cli[{extra}]'")

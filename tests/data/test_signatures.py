@@ -57,6 +57,7 @@ KINDS: dict[str, tuple[bytes, str, str]] = {  # by the name that such files have
     "a.png": (image("PNG"), "PNG", "folder"), "a.jpg": (image("JPEG"), "JPEG", "folder"),
     "a.gif": (image("GIF"), "GIF", "folder"), "a.tif": (image("TIFF"), "TIFF", "folder"),
     "a.bmp": (image("BMP"), "BMP", "folder"),
+    "a.pgm": (image("PPM"), "PGM", "folder"), "b.pgm": (b"P2\n# levels\n2 1\n255\n0 7\n", "PGM", "folder"),
     "a.webp": (image("WEBP"), "WebP", "folder"), "a.tar": (tarred(), "tar", "unpack"),
     "a.tar.gz": (gzip.compress(tarred(), mtime=0), "tar", "unpack"), "a.db": (database(), "SQLite", "sqlite3 -header"),
     "a.fits": (b"SIMPLE  =                    T", "FITS", "astropy"),
@@ -88,7 +89,8 @@ def test_a_file_that_is_read_under_another_name(tmp_path: Path, name: str, conte
     assert said in error.what and error.hint
 
 
-@pytest.mark.parametrize("content", ["A\n2\n3\n", "ORC,b\n1,2\n3,4\n", "GIF89a,b\n1,2\n", "FEA1\n1\n", "X\n0\n"])
+@pytest.mark.parametrize("content", ["A\n2\n3\n", "ORC,b\n1,2\n3,4\n", "GIF89a,b\n1,2\n", "FEA1\n1\n", "X\n0\n",
+                                      "P5\n6\n7\n"])
 def test_names_of_columns_are_no_signatures(tmp_path: Path, content: str) -> None:
     assert len(read(Input(path=written(tmp_path, content))).columns) in (1, 2)
 

@@ -231,6 +231,7 @@ class RowFactor:
             return reduce(lambda above, part: triangle_of(np.vstack([above, part])), (block for _, block in every))
 
     def _products(self, directions: Array, keep: bool = True) -> tuple[Array, Array]:
+        directions = np.ascontiguousarray(directions)  # as they arrive in another process: products round by layout
         scores = room(len(self.rows), directions.shape[1]) if keep else np.empty((0, 0))
         total = np.zeros(directions.shape)
         with self._pass(), closing(results(Products(self.rows, self.means, directions))) as every:
