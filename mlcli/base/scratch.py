@@ -44,11 +44,20 @@ def room(*shape: int) -> Array:
     folder, size = _folder.get(), 8 * math.prod(shape)
     if folder is None or size <= HELD:
         return np.empty(shape)
-    with writing(folder), TemporaryFile(dir=folder) as file:
-        os.posix_fallocate(file.fileno(), 0, size)  # so that a full disk is an error here and not a crash later
-        pages = mmap.mmap(file.fileno(), size)
+    with writing(folder):
+        pages = mapped(size, folder)
     _maps.add(pages)
     return np.frombuffer(pages, dtype=np.float64).reshape(shape)
+
+
+def mapped(size: int, folder: Path) -> mmap.mmap:
+    """So many bytes of a file that vanishes with the process; raises OSError.
+
+    The file is given all its blocks at once, so that a full disk is an error here and not a crash later.
+    """
+    with TemporaryFile(prefix="mlcli-", dir=folder) as file:
+        os.posix_fallocate(file.fileno(), 0, size)
+        return mmap.mmap(file.fileno(), size)
 
 
 def held(copies: int, numbers: int) -> float:

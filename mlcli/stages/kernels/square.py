@@ -1,12 +1,13 @@
 """Room for an n x n matrix: in memory, or in a temporary file that vanishes with the process."""
 
-import os
-import tempfile
+from pathlib import Path
+from tempfile import gettempdir
 
 import numpy as np
 
 from mlcli.base.blocks import each, row_blocks
 from mlcli.base.compute import Compute
+from mlcli.base.scratch import mapped
 from mlcli.base.types import Array
 from mlcli.base.units import memory
 from mlcli.errors import StorageError
@@ -36,11 +37,8 @@ def lower_of_both(matrix: Array) -> None:
 
 
 def _mapped(size: int) -> Array:
-    """The file is given all its blocks at once, so that a full disk is an error here and not a crash later."""
     try:
-        with tempfile.TemporaryFile(prefix="mlcli-") as file:
-            os.posix_fallocate(file.fileno(), 0, max(8 * size * size, 1))
-            return np.memmap(file, dtype=np.float64, mode="r+", shape=(size, size))
+        return np.frombuffer(mapped(8 * size * size, Path(gettempdir()))).reshape(size, size)
     except OSError as error:
         raise StorageError("SCRATCH", f"no room for {memory(8 * size * size)} of distances: {error.strerror}",
-                           where=tempfile.gettempdir(), hint="set TMPDIR to a larger disk, or stream them") from error
+                           where=gettempdir(), hint="set TMPDIR to a larger disk, or stream them") from error
