@@ -22,8 +22,8 @@ from mlcli.data.read import read
 from mlcli.data.table import Source, Table, coordinates
 from mlcli.data.wording import counted, place
 from mlcli.data.write import text_names
-from mlcli.errors import ConfigError, GeometryError, UnsafeFile
-from mlcli.methods import Model, Projector
+from mlcli.errors import ConfigError, GeometryError, MlcliError, UnsafeFile
+from mlcli.methods import Model, Projector, accepting, comparing
 from mlcli.methods.model import existing
 from mlcli.methods.pca import PCA
 from mlcli.rundir import names
@@ -141,7 +141,8 @@ class Start:
 def begin(config: RunConfig, given: Table | None = None) -> Start:
     """Reads, unless the table is given, and prepares, and reduces by PCA where that is asked for."""
     config.prepare.require_reducible(config.input)
-    source, run = source_of(config, read) if given is None else (given, None)
+    with _method_named(config):
+        source, run = source_of(config, read) if given is None else (given, None)
     require_unchanged(config.prepare, source.categories)
     prepared = config.prepare.apply(source)
     if config.prepare.reduce is None:
@@ -241,6 +242,20 @@ def reduced(kept: Count | Share, prepared: Prepared, compute: Compute) -> Reduce
         method = PCA(eigensolve=Eigensolve(components=kept)).resolve(data)
         with running("reduce"):
             return Reduced(prepared, method, method.fit(data, compute))
+
+
+@contextmanager
+def _method_named(config: RunConfig) -> Iterator[None]:
+    """Errors that ask for another kind of input, or for a metric, name a method for it, where the chosen one has none.
+    """
+    try:
+        yield
+    except MlcliError as error:
+        for asked, methods in ((f"--kind {error.kind}", accepting(config.input.replace(kind=error.kind).gives)
+                                if error.kind else []), ("--metric gower", comparing())):
+            if asked in error.hint and methods and config.method.name not in methods:
+                raise error.changed(hint=error.hint.replace(asked, f"{asked} --method {methods[0]}", 1)) from None
+        raise
 
 
 @contextmanager

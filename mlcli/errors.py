@@ -33,7 +33,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Self
 
-PARTS = ("where", "hint", "columns", "row", "name")  # of an error, besides its code and what was found
+PARTS = ("where", "hint", "columns", "kind", "row", "name")  # of an error, besides its code and what was found
 
 
 class MlcliError(Exception):
@@ -42,9 +42,10 @@ class MlcliError(Exception):
     exit_code = 1
 
     def __init__(self, code: str, what: str, *, where: str = "", hint: str = "", columns: Sequence[str] = (),
-                 row: int | None = None, name: str = "") -> None:
+                 kind: str = "", row: int | None = None, name: str = "") -> None:
         self.code, self.where, self.hint = f"E-{code}", where, hint
         self.columns = columns  # that cannot be used, where that is what was found
+        self.kind = kind  # of input that the content is, where another was expected and the hint asks for this one
         self.row, self.name = row, name  # of the row that is wrong: its place, from 0, and its id as it is shown
         self.found = what
         self.what = what if row is None else f"row {row + 1}{name and f' ({name})'}, {what}"
@@ -150,37 +151,37 @@ class OutOfMemory(MlcliError):
 
 
 class HungUp(MlcliError):
-    """The terminal or the connection was closed (SIGHUP); nothing is left behind."""
+    """The terminal or the connection was closed (SIGHUP); no output is left behind."""
 
     exit_code = 128 + signal.SIGHUP
 
 
 class Interrupted(MlcliError):
-    """Ctrl-C (SIGINT) ended the run; nothing is left behind."""
+    """Ctrl-C (SIGINT) ended the run; no output is left behind."""
 
     exit_code = 128 + signal.SIGINT
 
 
 class SecondUserSignal(MlcliError):
-    """SIGUSR2 ended the run, as batch systems send it before a limit; nothing is left behind."""
+    """SIGUSR2 ended the run, as batch systems send it before a limit; no output is left behind."""
 
     exit_code = 128 + signal.SIGUSR2
 
 
 class AlarmRang(MlcliError):
-    """A timer of the system (SIGALRM) ended the run; nothing is left behind."""
+    """A timer of the system (SIGALRM) ended the run; no output is left behind."""
 
     exit_code = 128 + signal.SIGALRM
 
 
 class Terminated(MlcliError):
-    """SIGTERM ended the run, as schedulers and time limits send it; nothing is left behind."""
+    """SIGTERM ended the run, as schedulers and time limits send it; no output is left behind."""
 
     exit_code = 128 + signal.SIGTERM
 
 
 class ProcessorTimeUp(MlcliError):
-    """The limit of processor time was reached (SIGXCPU); nothing is left behind."""
+    """The limit of processor time was reached (SIGXCPU); no output is left behind."""
 
     exit_code = 128 + signal.SIGXCPU
 

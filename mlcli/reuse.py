@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,14 +13,17 @@ from mlcli.data.chosen_rows import require_all
 from mlcli.data.input import Input
 from mlcli.data.new_rows import Placed, blockwise
 from mlcli.data.read import read_coordinates, read_new
+from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
-from mlcli.methods import decoding
+from mlcli.methods import accepting, decoding
+from mlcli.readback import config_of
 from mlcli.report.drawing import Figure
 from mlcli.report.placed import placed_over
+from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import Finished, finished
-from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reduction import Reduction
 
 
@@ -32,11 +36,25 @@ def project(folder: Path, new: Input, compute: Compute) -> Table | Placed:
     run = finished(folder)
     for step in run.steps:
         step.projector.require_places()
-    new = new.replace(kind=run.kind, transpose=run.transpose)
+    return blockwise(_new_rows(run, new, compute), partial(placed, run))
+
+
+def _new_rows(run: Finished, new: Input, compute: Compute) -> Table:
+    """The rows to place; raises DataError also for a matrix that has the names of the run's columns on both sides."""
     alone = all(step.projector.similarity.alone for step in run.steps)
-    table = read_new(new, run.steps[0].preparation.columns, run.trained, compute, run.categories,
-                     streams=alone and run.kind == "features" and not run.categories)
-    return blockwise(table, partial(placed, run))
+    asked = new.replace(kind=run.kind, transpose=run.transpose)
+    try:
+        table = read_new(asked, run.steps[0].preparation.columns, run.trained, compute, run.categories,
+                         streams=alone and run.kind == "features" and not run.categories)
+        if run.kind == "features" and tuple(table.ids) == tuple(table.columns):
+            refuse_resemblance(table, new)
+        return table
+    except (DataError, ConfigError) as error:
+        if not error.kind:
+            raise
+        method = accepting(new.replace(kind=error.kind).gives)[0]
+        raise error.changed(hint=f"the run takes {run.kind}; a run of this file is made by "
+                            f"mlcli embed --kind {error.kind} --method {method} {new.path}") from None
 
 
 def placed(run: Finished, table: Table) -> Table:
@@ -47,11 +65,19 @@ def placed(run: Finished, table: Table) -> Table:
     return table
 
 
-def picture(folder: Path, new: Table) -> Figure:
+def picture(folder: Path, new: Table | Placed) -> Figure:
     """New points, as `project` gives them, among those of a finished run."""
+    new = new.together() if isinstance(new, Placed) else new
     manifest = read_manifest(folder)
     _, embedding = intact_embedding(folder, manifest)
-    return placed_over(embedding.values, new.values, new.ids, new.labels, seed=int(manifest.get("seed") or 0))
+    return placed_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),
+                       seed=int(manifest.get("seed") or 0))
+
+
+def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """What figures write beside the first two axes of a finished run."""
+    require_intact(folder, manifest, (names.CONFIG,))
+    return config_of(folder).method.axis_names((), 2)
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:

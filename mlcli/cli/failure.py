@@ -15,6 +15,7 @@ import typer
 from mlcli.base.board import BOARD
 from mlcli.base.frozen import frozen
 from mlcli.base.stopping import TIME_UP, Stopped
+from mlcli.cli.remedies import in_own_words
 from mlcli.errors import (
     STOPPING,
     MlcliError,
@@ -140,6 +141,7 @@ def written_down(error: Exception) -> str:
 
 def rendered(error: MlcliError, form: Form) -> str:
     """An error as one line of text or of JSON."""
+    error = in_own_words(error)
     if form.json:
         return json.dumps({"error": error.fields(), **({"run": form.run} if form.run else {})})
     return f"mlcli: error[{error.code}]: {escaped(str(error) + (f'; in the run {form.run}' if form.run else ''))}"

@@ -102,7 +102,7 @@ def parameter(name: str) -> inspect.Parameter:
     """A flag as a parameter of a command."""
     flag = EVERY[name]
     described = rows_at(flag.path) + (rows_at(flag.also) if flag.also else [])
-    kind: Any = bool if flag.constant else list[str] | None if described[0].type.startswith(LIST) else str | None
+    kind: Any = bool if flag.constant else list[str] | None if takes_list(flag.path) else str | None
     option = typer.Option(*flag.names, help=sentence(flag, described), show_default=False,
                           metavar=None if flag.constant else metavar(described),
                           autocompletion=offering(names_of(described), commas=flag.path in COMMAS))
@@ -115,13 +115,18 @@ def rows_at(path: str) -> list[Row]:
     return [row for row in described() if row.path == path]
 
 
+def takes_list(path: str) -> bool:
+    """Whether a config path takes several values."""
+    return rows_at(path)[0].type.startswith(LIST)
+
+
 def sentence(flag: Flag, described: list[Row]) -> str:
     """A flag's help: its option's sentence, the methods that have it, its default."""
     if flag.constant and (flag.says or isinstance(flag.constant, str)):
         return f"The same as --set {flag.path}={flag.constant}: {flag.says}"
     methods = [row.only["method"] for row in described if "method" in row.only]
     owners = f" ({', '.join(methods)})" if methods and len(methods) < len(METHODS) else ""
-    repeated = " Repeatable." if described[0].type.startswith(LIST) else ""
+    repeated = " Repeatable." if takes_list(flag.path) else ""
     named = names_of(described)
     listing = f" One of {', '.join(named)}." if len("|".join(named)) > LINE else ""
     default, text = default_of(described), described[0].sentence

@@ -6,6 +6,7 @@ from typing import Any
 
 from typer.core import TyperCommand
 
+from mlcli.cli import remedies
 from mlcli.errors import UsageError
 
 JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it takes a word; alone it is the first
@@ -13,6 +14,11 @@ JSON, WORDS = "--json", ("headline", "full")  # what may follow it, where it tak
 
 class Command(TyperCommand):
     """A command that leaves nothing unread of what was said."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Carries the command out; remedies of errors are given in its options."""
+        remedies.own(frozenset(name for option in self.params for name in option.opts))
+        return super().invoke(ctx)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Reads the arguments; raises UsageError for an option that is given twice and would be read once."""

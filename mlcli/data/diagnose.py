@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 from mlcli.base.missing import MISSING
 from mlcli.data.layout import Layout
-from mlcli.data.numbers import fault
+from mlcli.data.numbers import fault, is_number
 from mlcli.data.text import Text
-from mlcli.data.wording import LISTED, counted, joined, listed, place, shown, shown_cell
+from mlcli.data.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown, shown_cell
 from mlcli.errors import DataError
 
 WINDOW = 1000  # rows after the first bad one that distinguish a text column from a bad cell
@@ -71,8 +71,9 @@ def refuse_text_columns(text: Text, layout: Layout, columns: list[int], cells: C
     parts = [described(cell, layout) for cell in cells.first if cell[2] in columns][:1]
     raise DataError("TEXT-COLUMN", f"{counted(len(names), 'column')} of text among the numbers: {listed(names)}"
                     + "".join(f", for example {part}" for part in parts), where=place(text.path),
-                    columns=names, hint=other_separator(text, cells)
-                    or "name it with --id-column or --label-column, or choose others with --columns")
+                    columns=names, hint=other_convention(text, cells)
+                    or "name it with --id-column or --label-column, or choose others with --columns"
+                    + (f"; {NO_PAIRS}" if text.input.square else ""))
 
 
 def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, many: str) -> None:
@@ -82,7 +83,7 @@ def refuse_cells(text: Text, layout: Layout, cells: Cells, code: str, one: str, 
     parts = [described(cell, layout) for cell in cells.first]
     raise DataError(code, f"{counted(cells.total, 'cell')} {one if cells.total == 1 else many}: "
                     + joined(parts, cells.total), where=place(text.path, cells.first[0][0]),
-                    hint=other_separator(text, cells) or "correct them; missing values are empty, NA or NaN")
+                    hint=other_convention(text, cells) or "correct them; missing values are empty, NA or NaN")
 
 
 def described(entry: tuple[int, int, int, str], layout: Layout) -> str:
@@ -91,7 +92,11 @@ def described(entry: tuple[int, int, int, str], layout: Layout) -> str:
     return f"{shown_cell(cell)} in line {line}, row {row}, column {shown(layout.choice.names[column])}"
 
 
-def other_separator(text: Text, cells: Cells) -> str:
-    """The hint for cells that hold a semicolon, empty where none does."""
-    separated = text.input.separator == "auto" and any(";" in cell for _, _, _, cell in cells.first)
-    return "is the separator ; ? give input.separator=';'" if separated else ""
+def other_convention(text: Text, cells: Cells) -> str:
+    """The hint for cells that hold a semicolon or a decimal comma, empty where none does."""
+    found = [cell for _, _, _, cell in cells.first]
+    if text.input.separator == "auto" and any(";" in cell for cell in found):
+        return "is the separator ; ? give --set input.separator=';'"
+    if text.input.decimal == "." and found and all(is_number(cell, ",") for cell in found):
+        return "are these decimal commas? give --set input.decimal=','"
+    return ""

@@ -27,7 +27,8 @@ def format_of(opened: Opened, input: Input) -> str:
     if format not in TEXTS and compression(input.path):
         _refuse(f"{format} is not read from a compressed file", "input.path", "decompress it first")
     if format == "phylip" and not input.square:
-        _refuse("a PHYLIP file holds dissimilarities", "input.kind", "give --dissimilarities")
+        raise ConfigError("FORMAT", "a PHYLIP file holds dissimilarities", where="input.kind", kind="dissimilarities",
+                          hint="give --kind dissimilarities")
     if format not in TEXTS:
         _require_content(opened, format)
     if input.key is not None and (format not in KEYED or (input.kind == "graph" and format != "hdf5")):

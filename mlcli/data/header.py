@@ -44,7 +44,7 @@ def read_head(text: Text) -> Head:
              "rows, as R writes them")
         cells = ("", *cells)
     head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
-    _require_separated(text, head.cells)
+    _require_separated(text, head)
     return head
 
 
@@ -67,8 +67,9 @@ def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> b
     return False
 
 
-def _require_separated(text: Text, cells: tuple[str, ...]) -> None:
+def _require_separated(text: Text, head: Head) -> None:
     """Refuses a single column that is plainly several under another separator."""
+    cells = head.cells
     if text.input.separator != "auto" or len(cells) > 1:
         return
     marks = [mark for mark in (";", "\t", ",", "|") if mark in cells[0]]
@@ -76,9 +77,17 @@ def _require_separated(text: Text, cells: tuple[str, ...]) -> None:
     if not marks and len(words) > 1 and all(is_number(word, text.input.decimal) for word in words):
         marks = [" "]
     if marks:
+        decimal = " --set input.decimal=','" if _has_decimal_commas(text, head, marks[0]) else ""
         raise DataError("SEPARATOR", f"the first row is one cell, {shown(cells[0], 40)}, with {marks[0]!r} in it",
-                        where=place(text.path, 1),
-                        hint=f"give input.separator={_spoken(marks[0])}, or ',' for a single column")
+                        where=place(text.path, 1), hint=f"give --set input.separator={_spoken(marks[0])}{decimal}, or "
+                        "--set input.separator=',' for a single column")
+
+
+def _has_decimal_commas(text: Text, head: Head, separator: str) -> bool:
+    """Whether numbers below the header have a comma for their point, under another separator."""
+    lines = itertools.islice(text.lines(head.end), LOOKED_AT)
+    cells = [cell.strip('"') for line in lines for cell in line.rstrip("\r\n").split(separator)]
+    return separator != "," and any(is_number(cell, ",") and not is_number(cell, ".") for cell in cells)
 
 
 def _spoken(mark: str) -> str:
@@ -100,9 +109,10 @@ def tell_of_no_header(text: Text, cells: tuple[str, ...]) -> None:
     row = listed(cells, 3)
     if _counts(cells):
         note("W-HEADER-LIKE", f"the first row, {row}, counts as names of columns do and was read as data; give "
-             "input.header=true if it holds names, and input.header=false if it is data")
+             "--set input.header=true if it holds names, and --set input.header=false if it is data")
     else:
-        note("N-NO-HEADER", f"the first row, {row}, was read as data; if it holds names, give input.header=true")
+        note("N-NO-HEADER", f"the first row, {row}, was read as data; if it holds names, give "
+             "--set input.header=true")
 
 
 def _counts(cells: tuple[str, ...]) -> bool:
@@ -119,4 +129,4 @@ def warn_of_numbers(text: Text, cells: tuple[str, ...]) -> None:
     numbers = [cell for cell in cells if is_number(cell, text.input.decimal)]
     if text.input.header == "auto" and cells[0] != "" and 2 * len(numbers) >= len(cells):
         note("W-HEADER-NUMBERS", f"the first row was taken for names although {counted(len(numbers), 'cell')} of "
-             f"{len(cells)} are numbers; if it is data, give input.header=false", cells=len(numbers))
+             f"{len(cells)} are numbers; if it is data, give --set input.header=false", cells=len(numbers))

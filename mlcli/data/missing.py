@@ -13,7 +13,8 @@ from mlcli.data.table import Table
 from mlcli.data.wording import counted, listed, place
 from mlcli.errors import DataError
 
-REMEDY = "correct them, or choose prepare.missing: drop or mean; or model, with ppca, fa or lgssm"
+REMEDY = "correct them, or give --set prepare.missing=drop or mean; or model, with ppca, fa or lgssm"
+NEW = "correct them, or place them by a run that was made with --set prepare.missing=drop, mean or model"
 NO_FILL = np.zeros(0)
 
 
@@ -22,9 +23,9 @@ def where_of(table: Table) -> str:
     return place(table.source.path) if table.source else ""
 
 
-def refuse(table: Table) -> None:
+def refuse(table: Table, remedy: str = REMEDY) -> None:
     """Refuses missing and infinite cells, the first five of them named."""
-    refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), REMEDY)
+    refuse_nonfinite(table.values, table.ids, table.columns, where_of(table), remedy)
 
 
 def kept_rows(table: Table) -> AnyArray:
@@ -41,7 +42,7 @@ def kept_rows(table: Table) -> AnyArray:
 def nothing_left(table: Table, rows: int) -> DataError:
     """The error of a table in which every row has a gap."""
     return DataError("EMPTY", f"every one of the {counted(rows, 'row')} has a missing or infinite cell",
-                     where=where_of(table), hint="leave columns out with --columns, or choose prepare.missing: mean")
+                     where=where_of(table), hint="leave columns out with --columns, or give --set prepare.missing=mean")
 
 
 def note_dropped(ids: Sequence[str]) -> None:

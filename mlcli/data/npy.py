@@ -18,12 +18,13 @@ from mlcli.data.positioned import read_into
 from mlcli.data.selection import Choice, choose
 from mlcli.data.sheet import FEWER, Sheet, numbered, require_content
 from mlcli.data.source import Opened
-from mlcli.data.wording import counted, place, shown
+from mlcli.data.wording import NO_PAIRS, counted, place, shown
 from mlcli.errors import DataError, MlcliError, UnsafeFile
 
 MAGIC = b"\x93NUMPY"
 LENGTH_BYTES = {(1, 0): 2, (2, 0): 4, (3, 0): 4}  # by version of the format
 HEADER_LIMIT = 64 << 10  # bytes
+LEAST = 2  # points; so few have no matrix that tells them from any other array
 KINDS = "fiub"  # floating, signed, unsigned, boolean
 
 
@@ -150,8 +151,13 @@ def require_kind(header: Header, input: Input, path: str) -> None:
         raise wrong_array(f"its type is {header.dtype} and its shape {header.shape}", path)
     sides = len(header.shape)
     condensed, images = input.kind == "dissimilarities" and sides == 1, input.kind == "features" and sides in (3, 4)
+    if not input.chosen("kind") and sides == 1 and points_of_pairs(header.shape[0]) > LEAST:
+        raise DataError("LOOKS-LIKE-MATRIX", f"the array holds {counted(header.shape[0], 'number')}, one for every two "
+                        f"of {points_of_pairs(header.shape[0]):,} points, as scipy's pdist writes dissimilarities",
+                        where=place(path), kind="dissimilarities", hint="give --kind dissimilarities, or an array of "
+                        "two dimensions")
     if sides != 2 and not condensed and not images:
-        raise wrong_array(f"its shape is {header.shape} and its type {header.dtype}", path)
+        raise wrong_array(f"its shape is {header.shape} and its type {header.dtype}", path, pairs=input.square)
 
 
 def require_size(header: Header, size: int, path: str) -> None:
@@ -194,8 +200,15 @@ def broken(what: str, path: str) -> DataError:
                      hint="write or copy the file again")
 
 
-def wrong_array(what: str, path: str) -> DataError:
+def points_of_pairs(count: int) -> int:
+    """How many points have so many pairs; 0 where none have."""
+    size = (1 + math.isqrt(1 + 8 * count)) // 2
+    return size if size * (size - 1) // 2 == count else 0
+
+
+def wrong_array(what: str, path: str, *, pairs: bool = False) -> DataError:
     """The error for an array of another kind."""
     return DataError("ARRAY", f"the array is not a matrix of real numbers: {what}", where=place(path),
                      hint="two dimensions of floating, integer or boolean numbers are needed"
-                     " (one for condensed dissimilarities, three or four for images)")
+                     " (one for condensed dissimilarities, three or four for images)"
+                     + (f"; {NO_PAIRS}" if pairs else ""))

@@ -56,7 +56,7 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
                         hint="save one with numpy.savez")
     if input.key is None and len(names) > 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
-                        where=place(input.path), hint="choose one with input.key")
+                        where=place(input.path), hint=f"choose one with --key, for example --key {names[0]}")
     if input.key is not None and input.key not in names:
         raise ConfigError("UNKNOWN-KEY", f"there is no array {shown(input.key)}", where="input.key",
                           hint=nearest(input.key, names))

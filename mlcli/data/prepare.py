@@ -59,7 +59,7 @@ class Preparation:
 
     def prepared(self, table: Table) -> "Prepared":
         """New rows with the list of those that the policy for missing cells drops."""
-        whole, dropped = complete(table, self.missing, self.fill)
+        whole, dropped = complete(table, self.missing, self.fill, missing.NEW)
         return Prepared(self.scaled(self.transformed(whole)), self, dropped)
 
     def transformed(self, table: Table) -> Table:
@@ -134,7 +134,8 @@ class Prepare(Options):
 
     transform: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "Transforms of the rows before the scale, in this order: ln(1 + x); square root; shares of the row's total;"
-        " counts per million; rows of length 1; 1 where a cell is not zero; centered log-ratios (empty: none).")
+        " square roots of these (hellinger); counts per million; rows of length 1; 1 where a cell is not zero; centered"
+        " log-ratios (empty: none).")
     top_variance: int | None = option(
         None, "How many columns to keep after the transforms: those of the largest variance (default: all).", ge=1)
     scale: Literal["none", "center", "standard", "range", "robust"] = option(
@@ -270,14 +271,14 @@ def unscaled(columns: int) -> Scale:
     return Scale(np.zeros(columns, dtype=np.int64), np.zeros(columns), np.ones(columns))
 
 
-def complete(table: Table, policy: str, fill: Array) -> tuple[Table, tuple[Dropped, ...]]:
+def complete(table: Table, policy: str, fill: Array, remedy: str = missing.REMEDY) -> tuple[Table, tuple[Dropped, ...]]:
     """The table with finite values only (NaN where a model takes over), and the rows that were dropped for it."""
     if policy == "mean":
         return replace(table, values=missing.filled(table, fill)), ()
     if policy == "model":
         return replace(table, values=missing.left(table)), ()
     if policy == "error":
-        missing.refuse(table)
+        missing.refuse(table, remedy)
         return table, ()
     kept = missing.kept_rows(table)
     if kept.all():

@@ -44,7 +44,12 @@ def read(input: Input, compute: Compute | None = None, categories: bool = False,
     With `categories`, columns of text that the input names stand for categories. Where what follows `streams`, a table
     that memory does not hold is read in blocks. Raises DataError also for a matrix of pairs that nobody said to be one.
     """
-    table = as_found(input, compute, categories, streams)
+    try:
+        table = as_found(input, compute, categories, streams)
+    except DataError as error:
+        if error.code == "E-LABELS-DIFFER":  # the labels may be right, and the table something else
+            refuse_resemblance(as_found(input.replace(labels=LabelFile()), compute, categories), input)
+        raise
     if input.view.path is not None:
         with of_second_view():
             return replace(table, view=as_found(input.second(), compute))

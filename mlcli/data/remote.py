@@ -23,6 +23,7 @@ REMEDIES = {  # by scheme
     "hdfs": "it needs Java and Hadoop's libraries (JAVA_HOME, HADOOP_HOME, CLASSPATH); hdfs:// is untested here"}
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 CONNECT, REQUEST, ATTEMPTS = 5.0, 20.0, 3  # seconds for a connection and without a byte; how often it is tried
+IMAGES = "images are read from this machine alone: copy their folder here, and give that"
 DENIED = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", "INVALID_CLIENT_TOKEN_ID", "HTTP 403",
           "HTTP status 403", "HTTP 401", "Permission denied", "PERMISSION_DENIED", "UNAUTHENTICATED")
 
@@ -39,11 +40,18 @@ def state_of(path: str) -> tuple[int, int, int]:
     with reaching(path):
         found = system.get_file_info(key)
     if not found.is_file:
-        prefix = found.type.name == "Directory"
-        what = "it is a prefix of objects" if prefix else "there is no such object"
-        raise InputMissing("INPUT-MISSING", f"cannot be read: {what}", where=place(path),
-                           hint="end it with a slash for the table of all files there" if prefix else "check the path")
+        raise _no_file(path, prefix=found.type.name == "Directory")
     return int(found.size), int(found.mtime_ns or 0), 0
+
+
+def _no_file(path: str, *, prefix: bool) -> InputMissing:
+    """The error for a path that names no object."""
+    what, hint = "there is no such object", "check the path"
+    if prefix:
+        what, hint = "it is a prefix of objects", f"end it with a slash for the table of all files there; {IMAGES}"
+    if prefix and path.endswith("/"):
+        what, hint = "there are no Parquet, CSV or TSV files under it", IMAGES
+    return InputMissing("INPUT-MISSING", f"cannot be read: {what}", where=place(path), hint=hint)
 
 
 def parts_under(path: str) -> list[str]:

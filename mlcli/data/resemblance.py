@@ -1,10 +1,11 @@
-"""What a table read as features looks like, where it is a matrix of pairs: correlations, distances, covariances."""
+"""What a table read as features looks like: a matrix of pairs (correlations, distances, covariances), or edges."""
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.rows import rows_of
 from mlcli.base.types import Array
+from mlcli.data.edge_list import EITHER, NUMBERS, SOURCE, TARGET
 from mlcli.data.input import Input
 from mlcli.data.symmetry import ROUNDING, worst_pair
 from mlcli.data.table import Table
@@ -13,6 +14,7 @@ from mlcli.errors import DataError
 
 SMALLEST = 3  # rows; a smaller table is symmetric by chance
 KERNEL = "--kind kernel for similarities of points"
+SQUARE = "{rows} rows and columns, symmetric, "  # how a matrix of pairs is known
 
 
 @frozen
@@ -20,27 +22,54 @@ class Resemblance:
     """A kind of input that a table looks like."""
 
     kind: str
-    what: str  # the matrix, in words
-    sign: str  # of its diagonal
+    what: str  # it is, in words
+    sign: str  # by which it is known
     otherwise: str = ""  # what else it may be
+    options: str = ""  # that it needs besides its kind
+
+    @property
+    def points(self) -> bool:
+        """Whether what it stands for are points, which can have labels."""
+        return self not in (CORRELATION, COVARIANCE)
 
 
-CORRELATION = Resemblance("correlation", "a correlation matrix", sign="ones", otherwise=KERNEL)
-SIMILARITIES = Resemblance("kernel", "a matrix of similarities", sign="ones")
-DISSIMILARITIES = Resemblance("dissimilarities", "a matrix of dissimilarities", sign="zeros")
-COVARIANCE = Resemblance("covariance", "a covariance matrix", sign="variances", otherwise=KERNEL)
+CORRELATION = Resemblance("correlation", "a correlation matrix", sign=SQUARE + "ones on the diagonal", otherwise=KERNEL)
+SIMILARITIES = Resemblance("kernel", "a matrix of similarities", sign=SQUARE + "ones on the diagonal")
+DISSIMILARITIES = Resemblance("dissimilarities", "a matrix of dissimilarities", sign=SQUARE + "zeros on the diagonal")
+COVARIANCE = Resemblance("covariance", "a covariance matrix", sign=SQUARE + "variances on the diagonal",
+                         otherwise=KERNEL)
+EDGES = "a list of the edges of a graph"
+NAMED = f"columns {SOURCE}, {TARGET} and "
+GRAPHS = {name: Resemblance("graph", EDGES, sign=NAMED + name, options=options) for name, options in (
+    (EITHER, ""), (NUMBERS["lengths"], ""), (NUMBERS["affinities"], " --set input.edges=affinities"))}
 
 
 def resemblance(table: Table) -> Resemblance | None:
-    """The kind that a table of features looks like: square, symmetric, with ones, zeros or variances on the diagonal.
+    """The kind that a table of features looks like.
 
-    Variances count only where rows and columns have the same names. A matrix that is zero beside its diagonal is none.
+    A list of edges has the names of one. A matrix of pairs is square, symmetric, with ones, zeros or variances on the
+    diagonal. Variances count only where rows and columns have the same names; one that is zero beside its diagonal is
+    none.
     """
+    if table.kind != "features" or table.categories:
+        return None
+    return _by_names(table) or _by_numbers(table)
+
+
+def _by_names(table: Table) -> Resemblance | None:
+    """The graph whose edges a table lists: two columns of ends, and one number."""
+    names = {table.id_name, *table.labels, *table.columns}
+    numbers = [name for name in table.columns if name not in (SOURCE, TARGET)]
+    return GRAPHS.get(numbers[0]) if {SOURCE, TARGET} <= names and len(numbers) == 1 else None
+
+
+def _by_numbers(table: Table) -> Resemblance | None:
+    """The matrix that a table is."""
     values = table.values
     if rows_of(values) is not None:  # read in blocks
         return None
     rows, columns = values.shape
-    if table.kind != "features" or table.categories or rows != columns or rows < SMALLEST:
+    if rows != columns or rows < SMALLEST:
         return None
     kind = _by_diagonal(np.diag(values), alike=tuple(table.ids) == table.columns)
     if kind is None or not np.isfinite(values).all():
@@ -57,13 +86,17 @@ def resemblance(table: Table) -> Resemblance | None:
 
 
 def refuse_resemblance(table: Table, input: Input) -> None:
-    """Refuses a table that looks like a matrix of pairs, unless its kind was said; raises DataError."""
+    """Refuses a table that looks like a matrix of pairs or a list of edges, unless its kind was said.
+
+    Raises DataError.
+    """
     if input.chosen("kind") or input.transpose or (known := resemblance(table)) is None:
         return
     other = f", {known.otherwise}" if known.otherwise else ""
-    raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {len(table.ids)} rows and columns, "
-                    f"symmetric, {known.sign} on the diagonal", where=place(input.path),
-                    hint=f"give --kind {known.kind}{other}, or --kind features if its rows are points all the same")
+    unlabeled = " and no labels" if input.labels.path is not None and not known.points else ""
+    raise DataError("LOOKS-LIKE-MATRIX", f"the table looks like {known.what}: {known.sign.format(rows=len(table.ids))}",
+                    where=place(input.path), kind=known.kind, hint=f"give --kind {known.kind}{known.options}"
+                    f"{unlabeled}{other}, or --kind features if its rows are points all the same")
 
 
 def _by_diagonal(diagonal: Array, *, alike: bool) -> Resemblance | None:

@@ -1,5 +1,6 @@
 """The first bytes that identify a file's content, whatever its name says, and what to do with what is not read."""
 
+import re
 import zlib
 from contextlib import suppress
 
@@ -20,10 +21,12 @@ class Signature:
     remedy: str = ""  # what to do with a file that is not read
     inside: bytes = b""  # that must follow somewhere among the first
     at: int = 0  # where it begins
+    form: re.Pattern[bytes] | None = None  # of the first bytes, where their beginning alone could be a text's
 
     def fits(self, start: bytes) -> bool:
         """Whether some first bytes bear it."""
-        return start.startswith(self.start, self.at) and self.inside in start
+        known = start.startswith(self.start, self.at) and self.inside in start
+        return known and (self.form is None or self.form.match(start) is not None)
 
 
 SHEET = "save the sheet as CSV (File, Save as)"
@@ -32,6 +35,7 @@ R = "in R: write.csv(as.matrix(x), \"data.csv\")"
 PANDAS = "write it as Parquet or CSV, with pandas: "
 UNPACK = "unpack it, and give the file inside"
 PICKLE = "loading it can run code: where you trust it, load it in Python and save the numbers with numpy.save"
+NETPBM = re.compile(rb"P[1-6]\s(?:#[^\n]*\n)*\d+ +\d+\s")  # comments, width and height
 SIGNATURES = (
     Signature(b"PAR1", "Parquet", format="parquet"), Signature(b"ARROW1", "Arrow", format="arrow"),
     Signature(b"\x93NUMPY", "NPY", format="npy"), Signature(b"\x89HDF\r\n\x1a\n", "HDF5", format="hdf5"),
@@ -47,6 +51,8 @@ SIGNATURES = (
     Signature(b"GIF8", "GIF", remedy=FOLDER, inside=BINARY), Signature(b"II*\0", "TIFF", remedy=FOLDER),
     Signature(b"BM", "BMP", remedy=FOLDER, inside=b"\0\0\0\0"),
     Signature(b"MM\0*", "TIFF", remedy=FOLDER), Signature(b"RIFF", "WebP", remedy=FOLDER, inside=b"WEBP"),
+    *(Signature(start, name, remedy=FOLDER, form=NETPBM) for start, name in (
+        (b"P1", "PBM"), (b"P2", "PGM"), (b"P3", "PPM"), (b"P4", "PBM"), (b"P5", "PGM"), (b"P6", "PPM"))),
     Signature(b"X\n\0\0\0", "RDS of R", remedy=R), Signature(b"RDX2\n", "RData of R", remedy=R),
     Signature(b"RDX3\n", "RData of R", remedy=R),
     Signature(b"SQLite format 3\0", "SQLite",

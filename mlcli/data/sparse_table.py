@@ -12,7 +12,7 @@ from mlcli.data.entries import Entries
 from mlcli.data.input import Input
 from mlcli.data.npy import unnamed
 from mlcli.data.sheet import FEWER, Sheet, require_content, turned
-from mlcli.data.wording import place
+from mlcli.data.wording import NO_PAIRS, place
 from mlcli.errors import ConfigError
 
 
@@ -33,7 +33,8 @@ class Sparse:
         """The same as a sheet with all its zeros; raises RefusedByPlan where they do not fit into the memory."""
         if input.kind == "dissimilarities":
             raise ConfigError("SPARSE", "a sparse matrix does not say how far apart all points are",
-                              where=place(input.path), hint="give --graph, if its entries are the edges of a graph")
+                              where=place(input.path), hint=f"{NO_PAIRS}; "
+                              "if its entries are the edges of a graph, give --graph instead")
         rows, columns = self.matrix.shape
         compute.require(8.0 * rows * columns + 12.0 * self.matrix.nnz, f"a sparse table of {rows:,} x {columns:,} "
                         "numbers with all its zeros", FEWER)

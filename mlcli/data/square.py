@@ -11,10 +11,11 @@ from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.data.cells import ROWS, refuse_negative, refuse_nonfinite
 from mlcli.data.input import Input
+from mlcli.data.npy import points_of_pairs
 from mlcli.data.sheet import Sheet, require_unique_ids
 from mlcli.data.symmetry import symmetric
 from mlcli.data.triangles import warn_if_squared
-from mlcli.data.wording import LISTED, counted, joined, listed, place, shown
+from mlcli.data.wording import LISTED, NO_PAIRS, counted, joined, listed, place, shown
 from mlcli.errors import DataError
 from mlcli.stages.algebra.linalg import symmetric_eigenvalues
 
@@ -80,12 +81,12 @@ def require_covariance(values: Array, where: str) -> None:
 
 def points_of(count: int, path: str) -> int:
     """How many points have so many pairs; raises DataError where none have."""
+    if points := points_of_pairs(count):
+        return points
     size = (1 + math.isqrt(1 + 8 * count)) // 2
-    if size * (size - 1) // 2 != count:
-        raise DataError("CONDENSED", f"{counted(count, 'number')} are not n(n-1)/2 for any n: "
-                        f"{size} points have {size * (size - 1) // 2:,}", where=place(path),
-                        hint="a condensed vector holds every pair of points once")
-    return size
+    raise DataError("CONDENSED", f"{counted(count, 'number')} are not n(n-1)/2 for any n: "
+                    f"{size} points have {size * (size - 1) // 2:,}", where=place(path),
+                    hint="a condensed vector holds every pair of points once")
 
 
 def expanded(condensed: Array, path: str) -> Array:
@@ -105,8 +106,8 @@ def _require_square(values: Array, path: str) -> None:
     rows, columns = values.shape
     if rows != columns:
         raise DataError("NOT-SQUARE", f"the matrix has {counted(rows, 'row')} and {counted(columns, 'column')}",
-                        where=place(path), hint="one row and one column for every point; is a column of labels among "
-                        "them (--label-column), or are these features?")
+                        where=place(path), hint="one row and one column for every point; "
+                        f"name columns of labels (--label-column); {NO_PAIRS}")
 
 
 def matched(values: Array, sheet: Sheet, path: str) -> tuple[Array, tuple[str, ...]]:
@@ -161,7 +162,7 @@ def refuse_similarities(values: Array, where: str) -> None:
     """Refuses a matrix whose diagonal holds the largest entry of every row."""
     if look_like_similarities(values):
         raise DataError("LOOKS-LIKE-SIMILARITY", "every row has its largest entry on the diagonal, as in similarities",
-                        where=where, hint="turn them into dissimilarities, or give --kind kernel")
+                        where=where, kind="kernel", hint="turn them into dissimilarities, or give --kind kernel")
 
 
 def look_like_similarities(values: Array) -> bool:

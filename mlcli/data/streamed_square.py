@@ -150,7 +150,7 @@ def _require_conditions(looked: Looked, ids: RowNumbers, where: str) -> None:
     if looked.negative:
         row, column = looked.negative[0]
         raise DataError("NEGATIVE", f"cells below zero: the first in row {row + 1}, column {column + 1}", where=where,
-                        hint="dissimilarities are zero or more; similarities are --set input.kind=kernel")
+                        kind="kernel", hint="dissimilarities are zero or more; similarities are --kind kernel")
     if looked.diagonal > ROUNDING * looked.largest:
         raise DataError("DIAGONAL", f"a point has a dissimilarity of {looked.diagonal:.17g} to itself", where=where,
                         hint="the diagonal must be zero")

@@ -136,7 +136,7 @@ def refuse_other_files(start: bytes, path: str, encoding: str) -> None:
     if signature is not None:
         raise other_content(signature, path, "text")
     if encoding == "utf-8" and start.startswith(WIDE):
-        raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give input.encoding=utf-16")
+        raise DataError("ENCODING", "the text is UTF-16", where=place(path), hint="give --set input.encoding=utf-16")
 
 
 def other_content(known: Signature, path: str, expected: str) -> DataError:
@@ -163,4 +163,4 @@ def _undecodable(error: UnicodeError, path: str, encoding: str, read: int, lines
         where = place(path, lines + 1 + error.object[: error.start].count(b"\n"))
         what = f"byte 0x{error.object[error.start]:02x} at position {offset}"
     return DataError("ENCODING", f"{what} is not {encoding}", where=where,
-                     hint="give the text's encoding, for example input.encoding=latin-1")
+                     hint="give the text's encoding, for example --set input.encoding=latin-1")

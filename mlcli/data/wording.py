@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Sequence
 
 NAME, CELL, LISTED = 80, 40, 5
+NO_PAIRS = "if its rows are points with features, leave out --kind or --dissimilarities"  # where pairs were expected
 
 
 def shown(text: str, limit: int = NAME) -> str:

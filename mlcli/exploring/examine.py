@@ -1,7 +1,8 @@
 """Before an exploration: the data examined, the settings that are worth a trial, and what each would take."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -66,10 +67,11 @@ def examine(layer: Layer, folder: Folder | None, asked: int | None, budget: floa
     config = base_config(layer)
     with reading_once(), threads_limited(config.compute.thread_count()):
         begun = time.perf_counter()
-        start = begin(config)
+        with _points_wanted(config.input.path):
+            start = begin(config)
         data = start.prepared.table.data()
         reading = time.perf_counter() - begun
-        require_points(data)
+        require_points(data, config.input.kind, config.input.path)
         with searching_for(max(COUNTS)), caching(folder, config.compute.thread_count()):
             report = check(config)
             seen = seen_of(config, data, report)
@@ -91,11 +93,27 @@ def base_config(layer: Layer) -> RunConfig:
     return build(layer_of(Setting("isomap", {}), layer))
 
 
-def require_points(data: Input) -> None:
+def require_points(data: Input, kind: str, path: str) -> None:
     """Refuses what has no points to be placed; raises ConfigError."""
     if not data.apart:
-        raise ConfigError("NO-ROWS", f"{data.kind} has no points, so there are no embeddings to compare",
-                          where="input.kind", hint="give features or dissimilarities")
+        raise ConfigError("NO-ROWS", f"{kind} has no points, so there are no embeddings to compare",
+                          where="input.kind", hint=without_points(kind, path))
+
+
+def without_points(kind: str, path: str) -> str:
+    """What to do with a matrix that holds no points."""
+    return f"give features or dissimilarities; for axes of the columns: mlcli embed --kind {kind} {path}"
+
+
+@contextmanager
+def _points_wanted(path: str) -> Iterator[None]:
+    """Errors that ask for a kind of input that holds no points lead to the command that takes it."""
+    try:
+        yield
+    except MlcliError as error:
+        if error.kind not in ("correlation", "covariance"):
+            raise
+        raise error.changed(hint=f"it holds no points to compare: {without_points(error.kind, path)}") from None
 
 
 def seen_of(config: RunConfig, data: Input, report: Report) -> Seen:

@@ -49,8 +49,8 @@ if TYPE_CHECKING:
 else:
     AnyMethod = Annotated[Union[tuple(METHODS.values())], Field(discriminator="name")]  # noqa: UP007
 
-__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "accepting", "decoding",
-           "remedy_for", "streaming"]
+__all__ = ["ALIASES", "METHODS", "NAMES", "AnyMethod", "Method", "Model", "Projector", "accepting", "comparing",
+           "decoding", "remedy_for", "streaming"]
 
 
 def remedy_for(name: str) -> str:
@@ -61,6 +61,11 @@ def remedy_for(name: str) -> str:
 def accepting(kind: str) -> list[str]:
     """The methods that take input of a kind."""
     return [name for name, method in METHODS.items() if any(accepted.kind == kind for accepted in method.accepts)]
+
+
+def comparing() -> list[str]:
+    """The methods that take a metric."""
+    return [name for name, method in METHODS.items() if "metric" in method.model_fields]
 
 
 def decoding() -> str:

@@ -129,8 +129,10 @@ def _manifest_path(folder: Path) -> Path:
         raise NumericalError("FAILED-RUN", "this is what a run left that failed; nothing in it is to be used",
                              where=str(folder), hint=f"see {ERROR} there, and make the run again")
     if not path.is_file():
-        raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder),
-                           hint="name a directory that `mlcli embed` or `mlcli run` wrote")
+        hint = "name a directory that `mlcli embed` or `mlcli run` wrote"
+        if folder.exists():
+            hint = f"{'' if folder.is_file() else f'{hint}; '}a run of data there is made by mlcli embed {folder}"
+        raise InputMissing("NO-RUN", "this is not a run directory: it has no run.json", where=str(folder), hint=hint)
     document = raw_json(path)
     known = document.get("format") if isinstance(document, dict) else None
     if isinstance(known, int) and known != FORMAT:

@@ -27,7 +27,7 @@ TEXTS = [  # content, options, code, part of the message
     ("a,b\n1-1,1\n2-1,2\n", {}, "TEXT-COLUMN", "1 column of text among the numbers: 'a'"),
     ("a,b,c\n1kg,1,2kg\n3kg,2,4kg\n", {}, "TEXT-COLUMN", "2 columns of text among the numbers: 'a', 'c'"),
     ("a,b,c\nx,1,u\ny,2,v\n", {"columns": ["a:c"]}, "TEXT-COLUMN", "2 columns of text among the numbers: 'a', 'c'"),
-    ("a,b\nx,u\ny,u\n", {}, "EMPTY", "no column is left"),
+    ("a,b\nx,u\ny,u\n", {}, "EMPTY", "all columns are text: 'a', 'b'"),
     ("a\n1\n1_000\n2\n3\n", {}, "NOT-A-NUMBER", "'1_000'"),
     ("a\n1\n１２\n2\n3\n", {}, "NOT-A-NUMBER", "'１２'"),
     ("a\n1\n١\n2\n3\n", {}, "NOT-A-NUMBER", "'١'"),

@@ -51,11 +51,13 @@ KINDS: dict[str, tuple[bytes, str, str]] = {  # by the name that such files have
     "b.xlsx": (zipped("xl/workbook.xml"), "Excel", "as CSV"),
     "a.ods": (zipped("mimetype", content=b"application/vnd.oasis.opendocument.spreadsheet"), "OpenDocument", "as CSV"),
     "a.xls": (bytes.fromhex("d0cf11e0a1b11ae1") + bytes(50), "xls", "as CSV"),
-    "a.pt": (zipped("archive/data.pkl"), "PyTorch", "numpy.save"), "a.rds": (gzip.compress(RDS, mtime=0), "RDS", "write.csv"),
+    "a.pt": (zipped("archive/data.pkl"), "PyTorch", "numpy.save"),
+    "a.rds": (gzip.compress(RDS, mtime=0), "RDS", "write.csv"),
     "b.rds": (RDS, "RDS", "write.csv"), "a.RData": (gzip.compress(b"RDX3\n" + RDS, mtime=0), "RData", "write.csv"),
     "a.png": (image("PNG"), "PNG", "folder"), "a.jpg": (image("JPEG"), "JPEG", "folder"),
     "a.gif": (image("GIF"), "GIF", "folder"), "a.tif": (image("TIFF"), "TIFF", "folder"),
     "a.bmp": (image("BMP"), "BMP", "folder"),
+    "a.pgm": (image("PPM"), "PGM", "folder"), "b.pgm": (b"P2\n# levels\n2 1\n255\n0 7\n", "PGM", "folder"),
     "a.webp": (image("WEBP"), "WebP", "folder"), "a.tar": (tarred(), "tar", "unpack"),
     "a.tar.gz": (gzip.compress(tarred(), mtime=0), "tar", "unpack"), "a.db": (database(), "SQLite", "sqlite3 -header"),
     "a.fits": (b"SIMPLE  =                    T", "FITS", "astropy"),
@@ -80,13 +82,15 @@ def test_a_file_of_another_kind_is_named(tmp_path: Path, name: str, suffix: str)
 
 @pytest.mark.parametrize(("name", "content", "said"), [
     ("a.npy", b"PAR1" + bytes(20), "Parquet, not NPY"), ("a.h5", b"\x93NUMPY\1\0", "NPY, not HDF5"),
-    ("a.parquet", b"\x89HDF\r\n\x1a\n", "HDF5, not Parquet"), ("a.h5ad", gzip.compress(b"HDF", mtime=0), "gzip, not HDF5")])
+    ("a.parquet", b"\x89HDF\r\n\x1a\n", "HDF5, not Parquet"),
+    ("a.h5ad", gzip.compress(b"HDF", mtime=0), "gzip, not HDF5")])
 def test_a_file_that_is_read_under_another_name(tmp_path: Path, name: str, content: bytes, said: str) -> None:
     error = refused(written(tmp_path, content, name), DataError, "OTHER-FORMAT")
     assert said in error.what and error.hint
 
 
-@pytest.mark.parametrize("content", ["A\n2\n3\n", "ORC,b\n1,2\n3,4\n", "GIF89a,b\n1,2\n", "FEA1\n1\n", "X\n0\n"])
+@pytest.mark.parametrize("content", ["A\n2\n3\n", "ORC,b\n1,2\n3,4\n", "GIF89a,b\n1,2\n", "FEA1\n1\n", "X\n0\n",
+                                      "P5\n6\n7\n"])
 def test_names_of_columns_are_no_signatures(tmp_path: Path, content: str) -> None:
     assert len(read(Input(path=written(tmp_path, content))).columns) in (1, 2)
 

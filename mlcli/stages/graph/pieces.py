@@ -91,8 +91,8 @@ def _given_in_one_piece(data: WeightedGraph, policy: Policy, consequence: str) -
     if pieces.max() == 0:
         return graph, None
     if policy == "error":
-        raise _pieces_error(data.ids, pieces, consequence, "join them by edges, or set method.neighbors.pieces to "
-                            "largest")
+        raise _pieces_error(data.ids, pieces, consequence, "join them by edges, or give --set "
+                            "method.neighbors.pieces=largest")
     kept = _kept_rows(pieces)
     return graph.subgraph(kept), kept
 
@@ -146,8 +146,8 @@ def _note_connected(edges: int) -> None:
 def _error_of_pieces(data: Spatial, neighbors: Neighborhood, pieces: Indices, consequence: str = "", *,
                      fewest: Callable[[int], int]) -> GeometryError:
     """The error that says what would connect the pieces."""
-    return _pieces_error(data.ids, pieces, consequence, f"{neighbors.remedy(data, pieces, fewest)}, or set "
-                         "method.neighbors.pieces to largest or connect")
+    return _pieces_error(data.ids, pieces, consequence, f"{neighbors.remedy(data, pieces, fewest)}, or give "
+                         "--set method.neighbors.pieces=largest or connect")
 
 
 def _pieces_error(ids: Sequence[str], pieces: Indices, consequence: str, hint: str) -> GeometryError:
@@ -164,7 +164,7 @@ def _error_of_groups(data: Spatial, lists: Lists) -> GeometryError:
     members = groups == numbers[sizes.argmin()]
     return GeometryError("CLOSED-GROUPS", f"{len(numbers)} groups of points have all their neighbors among themselves",
                          where=f"the smallest: {_first_ids(data.ids, members)}",
-                         hint="use more neighbors, or set method.neighbors.pieces to connect")
+                         hint="use more neighbors, or give --set method.neighbors.pieces=connect")
 
 
 def _first_ids(ids: Sequence[str], members: AnyArray) -> str:

@@ -1,0 +1,244 @@
+"""Every kind of file under the first commands that come to mind: the right result, or first lines that lead to it.
+
+Each fault of the command and each fault of the file costs one line, and what a line says to do is done as it says.
+"""
+
+import json
+import re
+import shlex
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy.linalg import eigh
+
+import mlcli as door
+from mlcli.base.types import Array
+from tests.cli.first_files import (
+    COLUMNS,
+    CORRELATIONS,
+    COVARIANCES,
+    FILES,
+    GAPS,
+    GROUPS,
+    NAMES,
+    POINTS,
+    ROWS,
+    WORDS,
+    Rows,
+    text,
+    words_of,
+)
+from tests.cli.support import Called, Caller
+
+pytestmark = pytest.mark.slow
+
+HOLDS = {name: holds for holds, files in FILES.items() for name in files}
+COMMANDS = {
+    "embed": "embed FILE", "pcoa": "embed -m pcoa FILE", "isomap": "embed -m isomap FILE", "fa": "embed -m fa FILE",
+    "umap": "embed -m umap FILE", "dissimilarities": "embed -m mds --dissimilarities FILE",
+    "labels": "embed --labels names.csv FILE", "check": "check FILE", "plan": "plan -m isomap FILE",
+    "explore": "explore --budget 10s FILE", "run": "run job.yaml", "project": "project known FILE",
+    "report": "report FILE"}
+NATURAL = {"distances": "--kind dissimilarities -m mds", "correlations": "--kind correlation",
+           "covariances": "--kind covariance", "graph": "--kind graph -m isomap"}  # how the run to project on is made
+OPTION = {  # files of points that are read with an option
+    "semicolons.csv", "commas.csv", "tabs.csv", "tabs.txt", "blanks.txt", "latin.csv", "excel-european.csv",
+    "several.npz"}
+UNMARKED = {"tree.phy", "pdist.npy"}  # distances that are no table, which `check` would take for what it looks like
+MATRICES = {"tree.phy": "distances.csv", "pdist.npy": "distances.npy"}  # the same with a row for every point
+WHOLE = np.setdiff1d(np.arange(ROWS), [row for row, _ in GAPS])
+FLAG = r"--[a-z-]+ [^\s,;']*(?:'[^']*')?"  # with its value
+CLOSE = 1e-6  # of the largest number
+
+
+def hopeless(name: str, command: str) -> bool:
+    """Whether nothing can come out: the file holds no numbers, or no points that could be placed."""
+    return HOLDS[name] == "nothing" or (
+        command == "project" and HOLDS[name] in ("words", "correlations", "covariances", "graph"))
+
+
+def faults(name: str, command: str) -> int:
+    """How many things are wrong with a command and a file."""
+    holds = HOLDS[name]
+    count = (command in ("umap", "report")) + (name in OPTION) + (holds == "elsewhere")
+    count += (holds == "words" and command != "project") + (holds == "gaps" and command != "check")
+    if command == "dissimilarities":  # which a workbook and R's file may hold
+        known = holds in ("distances", "nothing") or name in ("sheet.xlsx", "saved.rds")
+        return count + (not known) + (holds == "graph")
+    if command in ("check", "project"):
+        return count + (name in UNMARKED)
+    return count + (holds in NATURAL)
+
+
+@cache
+def reference(method: str, complete: bool) -> Array:
+    """The coordinates that a method gives the points, or those of them that have no gaps."""
+    return door.embed(POINTS[WHOLE] if complete else POINTS, method=method).embedding
+
+
+def agree(found: Array, expected: Array) -> bool:
+    """Whether coordinates are the same up to the signs of the axes."""
+    if found.shape != expected.shape:
+        return False
+    signs = np.sign((found * expected).sum(axis=0))
+    return bool(np.abs(found * signs - expected).max() < CLOSE * np.abs(expected).max())
+
+
+def records(content: str) -> list[list[str]]:
+    return [line.split(",") for line in content.splitlines()]
+
+
+def coordinates(path: Path) -> Array:
+    """The axes in a file of coordinates, in the order of the points: edges name them in another one."""
+    head, *rows = records(path.read_text(encoding="utf-8"))
+    rows = sorted(rows) if {row[0] for row in rows} == set(NAMES) else rows
+    axes = [place for place, name in enumerate(head) if re.fullmatch(r"[a-z]+[0-9]", name)]
+    return np.array([[float(row[place]) for place in axes] for row in rows])
+
+
+def spectrum(run: Path) -> Array:
+    """The eigenvalues in the order in which a run lists them."""
+    head, *rows = records((run / "spectrum.csv").read_text(encoding="utf-8"))
+    return np.array([float(row[head.index("eigenvalue")]) for row in rows])
+
+
+def make(name: str) -> None:
+    FILES[HOLDS[name]][name](Path(name))
+
+
+def flags_in(line: str) -> str:
+    """The first flags that a line gives with values, one after the other."""
+    found = re.search(rf"{FLAG}(?: {FLAG})*", line)
+    assert found, line
+    return found[0]
+
+
+def with_flags(command: Sequence[str], flags: str) -> list[str]:
+    """A command with flags, instead of those that say the same."""
+    words, given = list(command), shlex.split(flags)
+    for flag in given[::2]:
+        for same in {"--method": ("-m", "--method"), "--kind": ("--kind", "--dissimilarities")}.get(flag, ()):
+            if same in words:
+                place = words.index(same)
+                del words[place:place + (1 if same == "--dissimilarities" else 2)]
+    return words + given
+
+
+def with_file(command: Sequence[str], name: str, other: str) -> list[str]:
+    """A command on another file, which is made here."""
+    make(other)
+    if command[0] == "run":
+        return [*command, "--set", f"input.path={other}"]
+    return [other if word == name else word for word in command]
+
+
+def led(command: Sequence[str], line: str, name: str) -> list[str]:
+    """The command that a first line leads to, whose words are taken as they stand there."""
+    if whole := re.search(r"mlcli (embed [^,;]+)", line):
+        return shlex.split(whole[1])
+    if method := re.search(r"nearest in meaning is (\w+)", line):
+        return with_flags(command, f"--method {method[1]}")
+    if re.search(r"leave out --kind|--dissimilarities: .*leave it out", line):
+        return [word for word in command if word != "--dissimilarities"]
+    if "the folder that holds the images" in line:
+        return with_file(command, name, "faces")
+    if "a row for every new point" in line:
+        return with_file(command, name, MATRICES[name])
+    if "as CSV" in line or "write.csv" in line:
+        return with_file(command, name, "distances.csv" if "--dissimilarities" in command else "ids.csv")
+    words = with_flags(command, flags_in(line).replace("NAME", ",".join(WORDS)))
+    return [word for word in words if "no labels" not in line or word not in ("--labels", "names.csv")]
+
+
+def prepared(mlcli: Caller, name: str, command: str) -> list[str]:
+    """The words of a command on a file, with all that it needs beside it."""
+    make(name)
+    labels: Rows = [["name", "kind"], *([*pair] for pair in zip(NAMES, GROUPS, strict=True))]
+    Path("names.csv").write_bytes(text(labels))
+    Path("job.yaml").write_text(f"input: {{path: {name}}}\nmethod: {{name: pca}}\n", encoding="utf-8")
+    if command == "project":
+        known = name if HOLDS[name] in NATURAL else "header.csv"
+        make(known)
+        made = mlcli(*f"embed {known} {NATURAL.get(HOLDS[name], '')} -q -o known".split())
+        assert made.code == 0, made.err
+    return COMMANDS[command].replace("FILE", name).split()
+
+
+def called(mlcli: Caller, words: Sequence[str], output: Path) -> Called:
+    """A command carried out into a place of its own, where it writes anything."""
+    return mlcli(*words, *(["-o", output] if words[0] not in ("check", "plan", "report") else []))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("name", HOLDS)
+def test_first_lines_lead_to_the_right_result(mlcli: Caller, name: str, command: str) -> None:
+    words, lines = prepared(mlcli, name, command), list[str]()
+    output = Path("placed.csv" if command == "project" else "out")
+    while (done := called(mlcli, words, output)).code:
+        lines.append(done.err.splitlines()[-1])
+        assert not output.exists() and done.code not in (1, 2), done.err
+        if hopeless(name, command) and len(lines) > faults(name, command):
+            assert re.search("holds no rows|has no points|all columns are text|points have no features", lines[-1])
+            return
+        assert len(lines) <= faults(name, command), "\n".join(lines)
+        if "a run that was made with" in lines[-1]:
+            remade = mlcli(*shlex.split(f"embed header.csv -q --force -o known {flags_in(lines[-1])}"))
+            assert remade.code == 0, remade.err
+        else:
+            words = led(words, lines[-1], name)
+    assert len(lines) == faults(name, command) and not hopeless(name, command), lines
+    right(mlcli, words, done, output, name)
+
+
+def right(mlcli: Caller, words: Sequence[str], done: Called, output: Path, name: str) -> None:
+    """Asserts that a command gave what the same points give in any other file."""
+    gaps, columns = HOLDS[name] == "gaps", HOLDS[name] in ("correlations", "covariances")
+    if words[0] == "check":
+        assert re.search(rf": \w+, {f'{len(COLUMNS)} columns' if columns else f'{ROWS} (rows|points)'}", done.out)
+    elif words[0] == "plan":
+        assert re.match(rf"\w+: .*\b{len(COLUMNS) if columns else len(WHOLE) if gaps else ROWS} ", done.out), done.out
+    elif words[0] == "project":
+        kept = coordinates(Path("known/embedding.csv"))
+        assert agree(coordinates(output), kept[WHOLE] if gaps else kept)
+    elif words[0] == "explore":
+        made = shlex.split(done.out.splitlines()[-1])
+        assert made[:2] == ["mlcli", "embed"]
+        assert mlcli(*made[1:]).code == 0
+        assert len(coordinates(Path(made[-1]) / "embedding.csv")) == (len(WHOLE) if gaps else ROWS)
+    elif columns:
+        of_columns(mlcli, output, CORRELATIONS if HOLDS[name] == "correlations" else COVARIANCES)
+    else:
+        of_points(output, name)
+    if "--labels" in words and not columns:
+        assert "kind" in records((output / "embedding.csv").read_text(encoding="utf-8"))[0]
+
+
+def of_columns(mlcli: Caller, run: Path, matrix: Array) -> None:
+    """Asserts that a run is that of a matrix of columns: its eigenvalues, or the loadings that the points have."""
+    method = json.loads((run / "run.json").read_text(encoding="utf-8"))["method"]
+    if method == "fa":
+        make("header.csv")
+        assert mlcli("embed", "-m", "fa", "header.csv", "-q", "-o", "points").code == 0
+        units = np.sqrt(np.diag(matrix)) / POINTS.std(axis=0)
+        assert agree(coordinates(run / "loadings.csv"), coordinates(Path("points/loadings.csv")) * units[:, None])
+    elif method == "pca":
+        assert np.allclose(spectrum(run), eigh(matrix, eigvals_only=True)[::-1], rtol=CLOSE)
+    else:
+        assert method == "kpca"
+        centered = matrix - matrix.mean(0) - matrix.mean(1)[:, None] + matrix.mean()
+        assert np.allclose(spectrum(run)[:2], eigh(centered, eigvals_only=True)[:-3:-1], rtol=CLOSE)
+
+
+def of_points(run: Path, name: str) -> None:
+    """Asserts that the coordinates are those of the points in any other file."""
+    found = coordinates(run / "embedding.csv")
+    method = json.loads((run / "run.json").read_text(encoding="utf-8"))["method"]
+    if HOLDS[name] == "words":
+        alike = np.array([[words_of(row) == words_of(other) for other in range(ROWS)] for row in range(ROWS)])
+        same = np.array([[np.allclose(one, other, atol=CLOSE) for other in found] for one in found])
+        assert method == "laplacian" or np.array_equal(alike, same)
+    else:
+        assert agree(found, reference(method, HOLDS[name] == "gaps"))
