@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import mlcli
 from mlcli import errors
 from mlcli.cli.program import COMMANDS, run
+from mlcli.config.run_config import described
 from mlcli.methods import METHODS
 from tests.processes import neutral
 
@@ -69,6 +71,31 @@ def test_paths_in_help_lead_somewhere(capsys: pytest.CaptureFixture[str]) -> Non
         count, missing = followed(capsys.readouterr().out)
         assert missing == [], arguments
         assert count or arguments not in ([], ["run"], ["plan"])
+
+
+def commands(text: str) -> Iterator[tuple[str, list[str]]]:
+    """The commands in a page's blocks and sentences, each with the words that follow it."""
+    lines = [line for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) for line in block.splitlines()]
+    for line in [*lines, *re.findall(r"`(mlcli [^`]+)`", text)]:
+        for part in re.split(r"[|&;]", line.partition(" #")[0]):
+            _, _, given = f" {part}".partition(" mlcli ")
+            if given.split()[:1] and given.split()[0] in COMMANDS:
+                yield given.split()[0], given.split()[1:]
+
+
+def test_commands_in_pages_have_options_that_exist(capsys: pytest.CaptureFixture[str]) -> None:
+    flags, paths = dict[str, set[str]](), [row.path for row in described()]
+    for name in COMMANDS:
+        run([name, "--help"])
+        flags[name] = {*re.findall(r"(?<![\w-])--?[a-zA-Z][\w-]*", capsys.readouterr().out)}
+    pages = {page: page.read_text(encoding="utf-8") for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]}
+    found = [(page, name, words) for page, text in pages.items() for name, words in commands(text)]
+    assert len(found) > 300
+    assert [(page, name, word) for page, name, words in found for word in words
+            if re.match("--?[a-zA-Z]", word) and word.partition("=")[0] not in flags[name]] == []
+    keys = [(page, key) for page, text in pages.items() for key in re.findall(r"--set ([a-z_.0-9]+)=", text)]
+    assert len(keys) > 60 and [(page, key) for page, key in keys if not any(
+        path == key or path.startswith(f"{key}.") for path in paths)] == []
 
 
 def test_the_readme_names_every_method_and_command() -> None:

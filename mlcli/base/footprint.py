@@ -30,10 +30,6 @@ class Later:
     starts: float = 0.0  # seconds beside those of loading libraries, as multiples of a start
     instead: str = ""  # how to do without
 
-    def bytes(self, threads: int, needs: Iterable[str]) -> float:
-        """What it adds to a run whose stages need some libraries."""
-        return resident(threads, [*needs, *self.needs]) + self.memory - resident(threads, needs)
-
 
 NOTHING = Later()
 _later: ContextVar[Later] = ContextVar("later", default=NOTHING)

@@ -13,7 +13,7 @@ import numpy as np
 from mlcli.base.admission import admit
 from mlcli.base.anchors import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import ARROW, MIB, later, resident
+from mlcli.base.footprint import ARROW, MIB, NOTHING, followed_by, later, resident
 from mlcli.base.inputs import Given
 from mlcli.base.rows import rows_of
 from mlcli.base.steps import Step
@@ -102,8 +102,9 @@ def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute
 
     Of data that the steps are for, in their units. Where the rest would fit, what follows the fit says it.
     """
-    over = peak(steps, data, method, compute) - compute.memory_bytes()
-    if over <= later().bytes(compute.thread_count(), [step.needs for step in steps]):
+    with followed_by(NOTHING):
+        alone = peak(steps, data, method, compute) <= compute.memory_bytes()
+    if alone and later().instead:
         return later().instead
     most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
     least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)

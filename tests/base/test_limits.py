@@ -11,6 +11,7 @@ import pytest
 
 from mlcli.base import limits
 from mlcli.base.compute import Compute
+from mlcli.base.extras import lacking
 from mlcli.base.footprint import resident
 from mlcli.base.limits import MIB
 from mlcli.base.scheduler import Memory
@@ -45,6 +46,19 @@ def test_what_is_asked_for_is_enough(tmp_path: Path, name: str, threads: int) ->
     ended = start(name, limits.mapped(name, threads) + MIB, tmp_path, "--threads", str(threads), "-o", "run")
     assert (ended.returncode, ended.stderr) == (0, "")
     assert (tmp_path / "run" / "run.json").is_file()
+
+
+@pytest.mark.skipif(bool(lacking("plot")), reason="there is no Matplotlib")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", LIMITED)
+def test_figures_by_matplotlib_need_more_and_are_given_it(tmp_path: Path, name: str) -> None:
+    """Between both limits a run is refused before its fit, with how to draw nothing of the kind."""
+    options = ("--threads", "1", "--set", "report.point_labels=ids", "--set", "report.arrows=2", "-o", "run")
+    refused = start(name, limits.mapped(name, 1) + limits.DRAWING[name] // 2, tmp_path, *options)
+    assert refused.returncode == 82
+    assert "draw no names, with --set report.point_labels=none; leave out report.arrows, or raise" in refused.stderr
+    ended = start(name, limits.mapped(name, 1) + limits.DRAWING[name] + 2 * MIB, tmp_path, *options)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_threads_of_the_configuration_count(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from mlcli.base import footprint
+from mlcli.base.extras import lacking
 from mlcli.base.footprint import resident
 from mlcli.base.rates import Rates, document, reference
-from mlcli.report.paper.drawings import at_hand
 from mlcli.rundir import room
 from tests.cli.support import Caller
 
@@ -97,7 +97,7 @@ def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tup
     assert followed.code == 0, followed.err
 
 
-@pytest.mark.skipif(not at_hand(), reason="there is no Matplotlib")
+@pytest.mark.skipif(bool(lacking("plot")), reason="there is no Matplotlib")
 def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprint, "sys", SimpleNamespace(modules={}))  # as in a process that has drawn nothing yet

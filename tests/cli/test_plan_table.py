@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mlcli.report.paper.drawings import at_hand
+from mlcli.base.extras import lacking
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks/plan.py"
 
@@ -43,7 +43,7 @@ def hold(row: dict[str, Any], slowest: float) -> None:
 
 
 @pytest.mark.parametrize(("name", "place"), [("pca of text", 0), ("lle", 0), pytest.param(
-    "pca of names", 1, marks=pytest.mark.skipif(not at_hand(), reason="there is no Matplotlib"))])
+    "pca of names", 1, marks=pytest.mark.skipif(bool(lacking("plot")), reason="there is no Matplotlib"))])
 def test_small_runs_take_what_is_predicted(tmp_path: Path, name: str, place: int) -> None:
     hold(measured(tmp_path, name, place), slowest=4)
 

@@ -157,6 +157,13 @@ def test_a_method_says_whether_coordinates_lead_back(method: str) -> None:
 
 
 @every_configuration
+def test_a_method_says_whether_its_decoder_says_how_sure_it_is(name: str) -> None:
+    model = model_of(name)
+    known = model.projector is not None and model.projector.deviation(model.embedding[:1]) is not None
+    assert known == METHODS[CONFIGURATIONS[name][0]].unsure
+
+
+@every_configuration
 def test_projection_does_not_depend_on_what_else_is_projected(name: str) -> None:
     if "alone" in BROKEN[name]:
         pytest.skip("new rows are a sequence")

@@ -42,12 +42,15 @@ def plotted(run: Contents) -> bool:
 def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
     """What Matplotlib will take of a run with these rows, where it draws their figures."""
     names = texts_of(report, table, unsure=unsure)
-    images = {*report.figures} - {"svg"}
-    if not report.writes("report") or not (report.plotting or names or images) or lacking("plot"):
+    others = [f"report.{option}" for option in report.plotting if option != "point_labels"]
+    others += [f"{format} in report.figures" for format in report.figures if format != "svg"]
+    if not report.writes("report") or not (names or others) or lacking("plot"):
         return NOTHING
     wide, high = inches(report.look, SIZE)
-    return Later((PLOT, SPARSE) if names else (PLOT,), PIXEL * RESOLUTION**2 * wide * high * ("png" in images),
-                 (NAMES + NAME * len(names)) * bool(names), UNNAMED if names and not report.plotting else "")
+    instead = [*([UNNAMED] if names else []), *([f"leave out {', '.join(others)}"] if others else [])]
+    return Later((PLOT, SPARSE) if names else (PLOT,),
+                 PIXEL * RESOLUTION**2 * wide * high * ("png" in report.figures),
+                 (NAMES + NAME * len(names)) * bool(names), "; ".join(instead))
 
 
 def installed() -> bool:
