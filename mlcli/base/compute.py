@@ -40,8 +40,9 @@ class Compute(Options):
     cache_limit: int | str = option(
         "10G", "Size of that folder, as 8G or 500M; results that were used longest ago are removed first.")
     cluster: str | None = option(
-        None, "Dask cluster that passes over large kernels run on: local or local:4 for workers of this machine, "
-        "tcp://host:8786, tls://host:8786, or file:scheduler.json.", min_length=1)
+        None, "Dask cluster for passes over large kernels and files, long searches for neighbors and quality of many "
+        "points: local or local:4 for workers of this machine, tcp://host:8786, tls://host:8786, or "
+        "file:scheduler.json.", min_length=1)
     cluster_folder: str | None = option(
         None, "Folder that this machine and all workers share, for what is large (default: a temporary folder for "
         "local, else none, and workers eliminate graphs themselves).", min_length=1)

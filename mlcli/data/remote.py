@@ -17,7 +17,10 @@ from mlcli.data.arrow import pyarrow
 from mlcli.data.wording import place, shown
 from mlcli.errors import ConfigError, DependencyMissing, InputMissing
 
-SCHEMES = ("s3", "gs", "hdfs")
+REMEDIES = {  # by scheme
+    "s3": "check the network, the endpoint (AWS_ENDPOINT_URL) and the region (AWS_REGION)",
+    "gs": "check the network and the credentials (GOOGLE_APPLICATION_CREDENTIALS); gs:// is untested here",
+    "hdfs": "it needs Java and Hadoop's libraries (JAVA_HOME, HADOOP_HOME, CLASSPATH); hdfs:// is untested here"}
 ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 CONNECT, REQUEST, ATTEMPTS = 5.0, 20.0, 3  # seconds for a connection and without a byte; how often it is tried
 IMAGES = "images are read from this machine alone: copy their folder here, and give that"
@@ -28,7 +31,7 @@ DENIED = ("ACCESS_DENIED", "INVALID_ACCESS_KEY_ID", "SIGNATURE_DOES_NOT_MATCH", 
 def is_remote(path: str) -> bool:
     """Whether a path names a file that is not of this machine's file systems."""
     scheme, mark, _ = path.partition("://")
-    return bool(mark) and scheme in SCHEMES
+    return bool(mark) and scheme in REMEDIES
 
 
 def state_of(path: str) -> tuple[int, int, int]:
@@ -115,8 +118,7 @@ def reaching(path: str) -> Iterator[None]:
                                hint="check the credentials, which the store's own variables and files give, as "
                                "AWS_ACCESS_KEY_ID or AWS_PROFILE") from None
         raise DependencyMissing("REMOTE", f"the store cannot be used: {reason}", where=place(path),
-                                hint="check the network, the endpoint (AWS_ENDPOINT_URL) and the region (AWS_REGION)"
-                                ) from None
+                                hint=REMEDIES[path.partition("://")[0]]) from None
 
 
 def located(path: str) -> tuple[Any, str]:

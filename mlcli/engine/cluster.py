@@ -10,6 +10,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import numpy as np
+
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.engine.arrival import ALIKE, Task, hold, versions, work
@@ -34,9 +36,12 @@ LOST = ("the connection to the cluster's scheduler was lost", "start the cluster
 
 def size_of(result: Any) -> int:
     """The bytes of the arrays of a result."""
-    if isinstance(result, tuple | list):
-        return sum(map(size_of, result))
-    return sum(part.nbytes for part in getattr(result, "__dict__", {"": result}).values() if hasattr(part, "nbytes"))
+    if isinstance(result, np.ndarray):
+        return result.nbytes
+    parts = result if isinstance(result, dict) else getattr(result, "__dict__", None)
+    if parts is not None:
+        return sum(map(size_of, parts.values()))
+    return sum(map(size_of, result)) if isinstance(result, tuple | list) else 0
 
 
 async def _awaited(future: Any) -> Any:

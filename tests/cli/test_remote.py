@@ -169,6 +169,13 @@ def test_refusals_of_stores_are_told_apart(error: OSError, kind: str) -> None:
     assert caught.value.code == kind and caught.value.exit_code == (69 if kind == "E-REMOTE" else 66)
 
 
+@pytest.mark.parametrize(("path", "remedy"), [("s3://b/t.npy", "AWS_ENDPOINT_URL"), ("gs://b/t.npy", "untested here"),
+                                              ("hdfs://h:8020/t.npy", "Hadoop's libraries.*untested here")])
+def test_a_store_that_cannot_be_used_has_its_own_remedy(path: str, remedy: str) -> None:
+    with pytest.raises(DependencyMissing, match=remedy), remote.reaching(path):
+        raise OSError("Unable to load the library")
+
+
 def test_a_path_with_credentials_is_refused() -> None:
     with pytest.raises(ConfigError, match="credentials"):
         read(Input(path="s3://key:secret@bucket/t.csv"))

@@ -7,9 +7,13 @@ import numpy as np
 import pytest
 
 from mlcli.base.frozen import frozen
+from mlcli.base.gaps import NO_GAPS
+from mlcli.base.moments import Moments
 from mlcli.base.types import AnyArray, Array
+from mlcli.engine.cluster import size_of
 from mlcli.engine.travel import LARGE, Kept, Packing, opened, read_array, write_array
 from mlcli.errors import MlcliError, StorageError
+from mlcli.stages.algebra.gathering import Gathered
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
 from mlcli.stages.kernels.folding import Pass
@@ -113,3 +117,9 @@ def test_errors_come_from_other_processes_whole() -> None:
     error: Any = MlcliError("CODE", "found", where="there", hint="do", columns=["a"], row=2, name="x").changed(row=4)
     again = pickle.loads(pickle.dumps(error))
     assert again.fields() == error.fields() and again.row == 4 and str(again) == str(error)
+
+
+def test_what_comes_back_is_counted() -> None:
+    array = np.zeros(10)
+    found = Gathered(Moments(1, array, sums=array, products=array, least=array, most=array), NO_GAPS, (array,))
+    assert size_of([found, {"anchors": array}, (3, "text", None)]) == 7 * array.nbytes + size_of(NO_GAPS)
