@@ -42,12 +42,13 @@ if kind == "matrix":
 np.save(f"{folder}/data.npy", points)
 if kind == "views":
     np.save(f"{folder}/view.npy", few @ random.standard_normal((5, columns)) + random.standard_normal((rows, columns)))
-if kind in ("labels", "csv"):
+if kind in ("labels", "csv", "names"):
     with open(f"{folder}/data.csv", "w") as out:
-        names = [f"x{j}" for j in range(columns)]
+        names = [""] * (kind == "names") + [f"x{j}" for j in range(columns)]
         out.write(",".join([*names, "group"] if kind == "labels" else names) + "\\n")
         for i, row in enumerate(points.tolist()):
-            out.write(",".join([*map(repr, row), *("abc"[i % 3] for _ in "x" * (kind == "labels"))]) + "\\n")
+            first, last = [f"row{i}"] * (kind == "names"), ["abc"[i % 3]] * (kind == "labels")
+            out.write(",".join([*first, *map(repr, row), *last]) + "\\n")
 """
 
 
@@ -73,6 +74,7 @@ SQUARES = ((300, 10), (1_000, 20), (2_500, 20), (5_000, 50))
 LISTS = ((300, 3), (1_000, 3), (2_500, 3), (5_000, 3))
 NINE = ("-k", "9")
 CASES = {
+    "pca of names": Case("pca", "names", ((20, 8), (40, 8), (60, 8)), (), "data.csv"),
     "pca": Case("pca", "factors", TABLES),
     "pca of text": Case("pca", "csv", ((300, 10), (2_000, 50), (10_000, 100), (50_000, 50)), (), "data.csv"),
     "pca of more columns": Case("pca", "factors", ((100, 1_000), (500, 5_000), (1_500, 10_000), (3_000, 6_000))),

@@ -5,16 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.ahead import Start
 from mlcli.base.anchors import EXACT
+from mlcli.base.footprint import NOTHING, Later
 from mlcli.base.inputs import Dissimilarities, Features, Input
 from mlcli.base.scaling import all_finite
+from mlcli.base.scratch import some_of
 from mlcli.base.stage import note, running
+from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
 from mlcli.report.decoder.decode import decoded
 from mlcli.report.decoder.decoded import Decoded
 from mlcli.report.dimension import dimension
 from mlcli.report.findings import Findings
 from mlcli.report.images.thumbnails import Thumbnails, chosen
+from mlcli.report.paper.drawings import drawing
 from mlcli.report.quality import Measured, quality
 from mlcli.report.stability.measure import FEWEST, Stable, stable
 from mlcli.report.stability.resamples import drawn_of, draws, resampled
@@ -44,9 +49,19 @@ def drawn(result: Run) -> Decoded | None:
         table = result.given
     if sample is None:
         return decoded(model, table, start.undone, start.features, result.config)
-    shown = decoded(replace(model, embedding=model.embedding[sample]), table.take(sample), start.undone, start.features,
-                    result.config)
+    some = replace(model, embedding=some_of(model.embedding, sample))
+    shown = decoded(some, table.take(sample), start.undone, start.features, result.config)
     return shown and replace(shown, rows=sample[shown.rows])
+
+
+def drawing_of(config: RunConfig, start: Start) -> Later:
+    """What drawing the figures of a run will take: nothing where standard output gets the embedding alone."""
+    table = start.prepared.table
+    if config.output == "-":
+        return NOTHING
+    if not table.rows:  # a covariance, whose columns have names
+        table = table.take(())
+    return drawing(config.report, table, unsure=config.method.unsure and config.draws_decoder(start.features))
 
 
 def measured(result: Run) -> Measured | None:
@@ -58,7 +73,7 @@ def measured(result: Run) -> Measured | None:
     if (sample := result.sample(EXACT)) is not None:
         note("N-QUALITY-ROWS", f"quality is measured among {len(sample):,} of {table.rows:,} rows, as the table is "
              "read in blocks")
-        table, embedding = table.take(sample), embedding[sample]
+        table, embedding = table.take(sample), some_of(embedding, sample)
     if not all_finite(table.values):
         whole = np.flatnonzero(np.isfinite(table.values).all(axis=1))
         note("N-QUALITY-ROWS", f"quality is measured on the {len(whole):,} of {table.rows:,} rows without gaps")
@@ -83,7 +98,7 @@ def pictured(result: Run) -> Thumbnails | None:
     if image is None or not result.config.report.writes("report") or not embedding.size or not result.source.rows:
         return None
     sample = result.sample()
-    rows = chosen(embedding if sample is None else embedding[sample], image, result.config.compute.seed)
+    rows = chosen(embedding if sample is None else some_of(embedding, sample), image, result.config.compute.seed)
     rows = rows if sample is None else sample[rows]
     with np.errstate(over="ignore", invalid="ignore"):
         found = Thumbnails(rows, result.start.undone(table.take(rows).values))

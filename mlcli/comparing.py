@@ -87,4 +87,4 @@ def _side(name: str, run: Contents, rows: Indices) -> Side:
     return Side(name=name, method=str(run.manifest["method"]), input=str(source["path"]), sha256=source.get("sha256"),
                 rows=len(run.embedding.ids), values=run.embedding.values[rows], eigenvalues=eigenvalues,
                 proportions=run.proportions, quality=measures, seconds=run.manifest.get("seconds"), options=options,
-                named=run.config.report.point_labels != "none")
+                named=run.config.report.point_labels != "none", axes=run.config.method.axis_names((), 2))

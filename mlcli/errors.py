@@ -151,37 +151,37 @@ class OutOfMemory(MlcliError):
 
 
 class HungUp(MlcliError):
-    """The terminal or the connection was closed (SIGHUP); nothing is left behind."""
+    """The terminal or the connection was closed (SIGHUP); no output is left behind."""
 
     exit_code = 128 + signal.SIGHUP
 
 
 class Interrupted(MlcliError):
-    """Ctrl-C (SIGINT) ended the run; nothing is left behind."""
+    """Ctrl-C (SIGINT) ended the run; no output is left behind."""
 
     exit_code = 128 + signal.SIGINT
 
 
 class SecondUserSignal(MlcliError):
-    """SIGUSR2 ended the run, as batch systems send it before a limit; nothing is left behind."""
+    """SIGUSR2 ended the run, as batch systems send it before a limit; no output is left behind."""
 
     exit_code = 128 + signal.SIGUSR2
 
 
 class AlarmRang(MlcliError):
-    """A timer of the system (SIGALRM) ended the run; nothing is left behind."""
+    """A timer of the system (SIGALRM) ended the run; no output is left behind."""
 
     exit_code = 128 + signal.SIGALRM
 
 
 class Terminated(MlcliError):
-    """SIGTERM ended the run, as schedulers and time limits send it; nothing is left behind."""
+    """SIGTERM ended the run, as schedulers and time limits send it; no output is left behind."""
 
     exit_code = 128 + signal.SIGTERM
 
 
 class ProcessorTimeUp(MlcliError):
-    """The limit of processor time was reached (SIGXCPU); nothing is left behind."""
+    """The limit of processor time was reached (SIGXCPU); no output is left behind."""
 
     exit_code = 128 + signal.SIGXCPU
 

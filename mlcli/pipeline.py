@@ -2,16 +2,19 @@
 
 from contextlib import nullcontext
 from pathlib import Path
+from tempfile import gettempdir
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from mlcli import native
 from mlcli.ahead import Start, begin
-from mlcli.assessed import assess, rules_of
+from mlcli.assessed import assess, drawing_of, rules_of
+from mlcli.base.footprint import followed_by
 from mlcli.base.publish import writing
 from mlcli.base.recall import recalling
 from mlcli.base.rows import rows_of
+from mlcli.base.scratch import scratch_in
 from mlcli.base.stage import note, running, stage
 from mlcli.base.threads import threads_limited
 from mlcli.certify.certificate import Certificate
@@ -57,7 +60,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
     with (recalling(), recording() as journal, clustered(config.compute) as cluster,
           owning(output, force=force) as claim, draft(output, force=force) as folder,
           threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached,
-          resuming(claim, config.compute, results=cached is None) as resume):
+          resuming(claim, config.compute, results=cached is None) as resume, scratch_in(folder)):
         result = compute(config, resume)
         findings = assess(result)
         with writing(output):
@@ -83,7 +86,8 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
-    with recalling(), recording() as journal, clustered(config.compute), threads_limited(config.compute.thread_count()):
+    with (recalling(), recording() as journal, clustered(config.compute),
+          threads_limited(config.compute.thread_count()), scratch_in(Path(gettempdir()))):
         result, certificate = certified_run(config)
         if strict:
             refuse_warnings(journal)
@@ -123,7 +127,8 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
         method = config.method.resolve(data)
         if config.output is not None:
             require_disk(config, method, prepared.table)
-        with nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute)):
+        with (followed_by(drawing_of(config, start)),
+              nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute))):
             model = method.fit(data, config.compute)
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
     config = config.replace(method=method.with_components(model.embedding.shape[1]))

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from mlcli.ahead import Reduced, Start, begin
+from mlcli.assessed import drawing_of
 from mlcli.base.anchors import automatic
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import ARROW, BESIDE, LOADING
+from mlcli.base.footprint import ARROW, BESIDE, LOADING, PLOT, followed_by, later
 from mlcli.base.inputs import Input
 from mlcli.base.rates import chosen_file, going_by, read
 from mlcli.base.rates import rates as rates_at_hand
@@ -56,6 +57,12 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """The same, by the rates at hand."""
     start = begin(config)
+    with followed_by(drawing_of(config, start)):
+        return of_rows(config, start, measure, workers)
+
+
+def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int | None) -> dict[str, Any]:
+    """The same for prepared rows."""
     table, first = start.prepared.table, start.reduced
     config.report.require_image(start.features)
     config.report.require_memory_rows(held=rows_of(table.values) is None)
@@ -155,7 +162,7 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
     full = sum(step.seconds for step in fit) if report.certify == "full" else 0.0  # as long as the fit, about
     points = table.kind != "covariance"
     small = {name: share * rates_at_hand().start for name, share in SMALL.items()}
-    numbers = numbers_written(config, method, table)
+    numbers, drawn = numbers_written(config, method, table), PLOT in later().needs
     return [
         *([rules_step(method, table, threads, held, fit if is_asked(config.method) else ())]
           if report.rules or is_asked(config.method) else []),
@@ -164,8 +171,9 @@ def after(config: RunConfig, method: Method, start: Start, fit: Sequence[Step]) 
         *([quality_step(report.measures.sample, table, fit, threads, held)]
           if report.measures is not None and points else []),
         *([] if report.stability is None else [stability_step(report.stability, fit, held)]),
-        Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures",
-             small["write"] + numbers * rates_at_hand().written + model * rates_at_hand().kept, held),
+        Step("write", f"{', '.join(report.formats) if points else 'loadings'}, model and figures"
+             f"{' by Matplotlib' * drawn}", small["write"] + later().starts * rates_at_hand().start
+             + numbers * rates_at_hand().written + model * rates_at_hand().kept, held, needs=PLOT if drawn else ""),
         *([kept_step(report.kept(), table.rows, sum(step.seconds for step in fit))] if report.kept() else []),
         Step("certify", "everything" if full else "what a fixed amount of work allows",
              small["certify"] + CHECKED + model * rates_at_hand().kept + full, held)]

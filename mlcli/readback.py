@@ -61,7 +61,8 @@ def contents(folder: Path, manifest: Mapping[str, Any], config: RunConfig, table
                     moves=moves_of(folder / names.STABILITY_TABLE, table),
                     thumbnails=thumbnails_of(folder / names.THUMBNAILS, table, config),
                     edges=edges_of(folder / names.KEPT["graph"], len(table.values)) if config.report.draw_graph
-                    else None)
+                    else None,
+                    interactive=config.report.interactive or names.INTERACTIVE in manifest.get("files", ()))
 
 
 def moves_of(path: Path, table: Embedding) -> Rows | None:
@@ -207,6 +208,7 @@ def render_again(folder: Path, drawing: Layer, *, label: str | None, image: str 
     run = with_labels(finished(folder, drawing), labels)
     if label is not None:
         run = led_by(run, label)
+    run = replace(run, interactive=run.interactive or interactive)
     with located(drawing):
         require_drawable(run)
     pages = {names.REPORT: encoded(page(run, label=label, image=shape_of(image, order, run), cutoff=cutoff))}

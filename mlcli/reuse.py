@@ -3,6 +3,7 @@
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +17,13 @@ from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.table import Table, axis_names
 from mlcli.errors import ConfigError, DataError
 from mlcli.methods import accepting, decoding
+from mlcli.readback import config_of
 from mlcli.report.drawing import Figure
 from mlcli.report.placed import placed_over
+from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import Finished, finished
-from mlcli.rundir.manifest import read_manifest
+from mlcli.rundir.manifest import read_manifest, require_intact
 from mlcli.rundir.reduction import Reduction
 
 
@@ -62,11 +65,19 @@ def placed(run: Finished, table: Table) -> Table:
     return table
 
 
-def picture(folder: Path, new: Table) -> Figure:
+def picture(folder: Path, new: Table | Placed) -> Figure:
     """New points, as `project` gives them, among those of a finished run."""
+    new = new.together() if isinstance(new, Placed) else new
     manifest = read_manifest(folder)
     _, embedding = intact_embedding(folder, manifest)
-    return placed_over(embedding.values, new.values, new.ids, new.labels, seed=int(manifest.get("seed") or 0))
+    return placed_over(embedding.values, new.values, new.ids, new.labels, axes=axes_of(folder, manifest),
+                       seed=int(manifest.get("seed") or 0))
+
+
+def axes_of(folder: Path, manifest: dict[str, Any]) -> list[str]:
+    """What figures write beside the first two axes of a finished run."""
+    require_intact(folder, manifest, (names.CONFIG,))
+    return config_of(folder).method.axis_names((), 2)
 
 
 def reconstruct(folder: Path, embedding: Input, compute: Compute) -> Table:

@@ -12,6 +12,7 @@ from mlcli.errors import ConfigError
 from mlcli.methods.model import existing
 from mlcli.report.drawing import Figure
 from mlcli.report.way import way_over
+from mlcli.reuse import axes_of
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import finished
 from mlcli.rundir.manifest import read_manifest
@@ -27,6 +28,7 @@ class Routed:
 
     route: Route
     embedding: Table
+    axes: Sequence[str]  # what stands beside the first two
     seed: int
 
     def table(self) -> Table:
@@ -38,7 +40,7 @@ class Routed:
     def figure(self) -> Figure:
         """The path over the first two axes."""
         return way_over(self.embedding.values, self.embedding.ids, self.route.points, float(self.route.lengths[-1]),
-                        self.seed)
+                        axes=self.axes, seed=self.seed)
 
 
 def route(folder: Path, start: str, end: str) -> Routed:
@@ -56,7 +58,7 @@ def route(folder: Path, start: str, end: str) -> Routed:
     ends = [place_of(name, embedding.ids, where) for name, where in ((start, "A"), (end, "B"))]
     path = shortest_route(graph, *ends)
     lengths = projector.similarity.lengths_in(projector.input_unit).plain(path.lengths)
-    return Routed(Route(path.points, lengths), embedding, int(manifest.get("seed") or 0))
+    return Routed(Route(path.points, lengths), embedding, axes_of(folder, manifest), int(manifest.get("seed") or 0))
 
 
 def place_of(name: str, ids: Sequence[str], where: str) -> int:

@@ -8,8 +8,7 @@ mlcli embed counts.parquet --labels cells.csv --transform cpm,log1p --top-varian
 
 mlcli embed runs/cells --method laplacian -k 15 -o runs/cells-map
 
-head -1 cells.csv > one.csv
-grep ',one$' cells.csv >> one.csv
+mlcli embed counts.parquet --labels cells.csv --where "batch == one" --transform cpm,log1p --top-variance 200 -p 10 -o runs/one
 
 mlcli sample cells --rows 50 --seed 0 --labels new-cells.csv -o new.parquet
 mlcli project runs/cells new.parquet --labels new-cells.csv -o new-coordinates.csv

@@ -4,7 +4,10 @@ Sizes are resident memory, measured in fresh processes (`benchmarks/plan.py`).
 """
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 MIB = 2**20
 PROGRAM = 64 * MIB  # the interpreter, NumPy, the options and the stages
@@ -12,10 +15,43 @@ CHECKS = 8 * MIB  # what measures, draws and certifies, with its small arrays
 THREAD = 3 * MIB  # a further thread, with its share of OpenBLAS's buffers
 LINEAR, SPARSE, OPTIMIZE = "scipy.linalg", "scipy.sparse", "scipy.optimize"  # each loads the ones before it
 ALL = "scipy"  # what is loaded with the optimizers
-ARROW, JAX = "pyarrow", "jax"
+ARROW, JAX, PLOT = "pyarrow", "jax", "matplotlib"
 LIBRARIES = {LINEAR: 15 * MIB, SPARSE: 24 * MIB, OPTIMIZE: 38 * MIB}
-BESIDE = {ARROW: 36 * MIB, JAX: 280 * MIB}
-LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0}  # of the seconds of a start
+BESIDE = {ARROW: 36 * MIB, JAX: 280 * MIB, PLOT: 34 * MIB}
+LOADING = {"": 0.0, LINEAR: 0.12, SPARSE: 0.16, OPTIMIZE: 0.28, JAX: 3.0, PLOT: 0.8}  # of the seconds of a start
+
+
+@dataclass(frozen=True)
+class Later:
+    """What a run takes once its fit is done, beside what its stages say."""
+
+    needs: tuple[str, ...] = ()  # libraries
+    memory: float = 0.0  # bytes
+    starts: float = 0.0  # seconds beside those of loading libraries, as multiples of a start
+    instead: str = ""  # how to do without
+
+    def bytes(self, threads: int, needs: Iterable[str]) -> float:
+        """What it adds to a run whose stages need some libraries."""
+        return resident(threads, [*needs, *self.needs]) + self.memory - resident(threads, needs)
+
+
+NOTHING = Later()
+_later: ContextVar[Later] = ContextVar("later", default=NOTHING)
+
+
+@contextmanager
+def followed_by(later: Later) -> Iterator[None]:
+    """Within the block, what follows the fit counts as part of what a run takes."""
+    token = _later.set(later)
+    try:
+        yield
+    finally:
+        _later.reset(token)
+
+
+def later() -> Later:
+    """What follows the fit."""
+    return _later.get()
 
 
 def resident(threads: int, needs: Iterable[str] = ()) -> int:

@@ -9,12 +9,13 @@ from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from mlcli.base.footprint import MIB, resident
+from mlcli.base.footprint import MIB, PLOT, later, resident
 from mlcli.base.machine import affinity
 from mlcli.base.scheduler import Memory
 from mlcli.errors import RefusedByPlan
 
-MAPPED = {"ulimit -v": 640 * MIB, "ulimit -d": 340 * MIB}  # of a small run with one thread, names drawn
+MAPPED = {"ulimit -v": 430 * MIB, "ulimit -d": 230 * MIB}  # of a small run with one thread
+DRAWING = {"ulimit -v": 210 * MIB, "ulimit -d": 110 * MIB}  # more, of one whose figures Matplotlib draws
 LIMITS = {"ulimit -v": resource.RLIMIT_AS, "ulimit -d": resource.RLIMIT_DATA}
 STACK = 8 * MIB  # of a thread, where the limit of stacks says nothing
 BUFFER = 36 * MIB  # of a thread that calls OpenBLAS: 32 MiB, and what else it allocates
@@ -51,7 +52,9 @@ def require_room(threads: int) -> None:
 
 def memory(threads: int) -> list[Memory]:
     """The memory that the limits leave a run with so many threads, what it uses without data included."""
-    left = [(name, limit(name) - mapped(name, threads) + resident(threads)) for name in LIMITS if limit(name)]
+    needs = later().needs
+    left = [(name, limit(name) - mapped(name, threads) - DRAWING[name] * (PLOT in needs) + resident(threads, needs))
+            for name in LIMITS if limit(name)]
     most, _ = resource.getrlimit(resource.RLIMIT_RSS)  # Linux does not enforce it, but LSF states a job's memory so
     left += [("ulimit -m", most)] if most != resource.RLIM_INFINITY else []
     return [Memory(max(size, 1), name) for name, size in left]

@@ -147,6 +147,9 @@ class Rows:
         assert axis == 0 and self.moments is not None
         return self.moments.least
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Rows, (self.source, self.maps, self.left_out, self.width)  # other processes read blocks, and no more
+
     @property
     def finite(self) -> bool:
         """Whether every number is finite."""

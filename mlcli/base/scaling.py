@@ -10,6 +10,7 @@ from mlcli.base.blocks import each, in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.recall import recalled
 from mlcli.base.rows import as_array, in_unit, rows_of
+from mlcli.base.scratch import in_file, let_go, room
 from mlcli.base.stored import result
 from mlcli.base.types import AnyArray, Array
 from mlcli.errors import NumericalError
@@ -63,8 +64,14 @@ def _extent(values: AnyArray) -> Extent:
     """The extent, computed by all threads in blocks, so that no large array is made."""
     if values.size <= BLOCK:
         return _extent_of_block(values)
-    parts = list(in_order(lambda rows: _extent_of_block(values[rows]), _blocks(values)))
+    parts = list(in_order(lambda rows: _extent_of(values, rows), _blocks(values)))
     return Extent(max((part.largest for part in parts), default=0.0), all(part.finite for part in parts))
+
+
+def _extent_of(values: AnyArray, rows: slice) -> Extent:
+    found = _extent_of_block(values[rows])
+    let_go()
+    return found
 
 
 def _extent_of_block(values: AnyArray) -> Extent:
@@ -155,7 +162,7 @@ def _scaled(values: Array, exponent: int) -> Array:
 
 def _multiplied(values: Array, exponent: int) -> Array:
     """2**exponent * values, another array."""
-    found = np.empty(values.shape)
+    found = room(*values.shape) if in_file(values) else np.empty(values.shape)
 
     def fill(rows: slice | EllipsisType) -> None:
         with np.errstate(over="ignore", under="ignore"):
@@ -163,6 +170,7 @@ def _multiplied(values: Array, exponent: int) -> Array:
                 np.multiply(values[rows], np.ldexp(1.0, exponent), out=found[rows])  # the same, several times faster
             else:
                 np.ldexp(values[rows], exponent, out=found[rows])
+        let_go()
 
     if values.size <= BLOCK:
         fill(...)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from mlcli.base.scratch import parts
 from mlcli.base.types import Array
 
 TIE = 1e-6  # entries this close to the largest, relatively, count as equally large
@@ -9,10 +10,12 @@ TIE = 1e-6  # entries this close to the largest, relatively, count as equally la
 
 def leading_signs(vectors: Array) -> Array:
     """The signs (p) that make each column's entry of largest size positive (ties: the first row)."""
-    sizes = np.abs(vectors)
-    largest = sizes >= sizes.max(axis=0, initial=0.0) * (1 - TIE)
-    leading = np.take_along_axis(vectors, largest.argmax(axis=0)[None, :], axis=0)[0]
-    return np.where(leading < 0, -1.0, 1.0)
+    least = np.max([np.abs(some).max(axis=0, initial=0.0) for some in parts(vectors)], axis=0) * (1 - TIE)
+    signs = np.zeros(len(least))
+    for some in parts(vectors):
+        leading = np.take_along_axis(some, (np.abs(some) >= least).argmax(axis=0)[None, :], axis=0)[0]
+        signs = np.where((signs == 0) & (np.abs(leading) >= least), np.where(leading < 0, -1.0, 1.0), signs)
+    return np.where(signs < 0, -1.0, 1.0)
 
 
 def canonical_basis(vectors: Array) -> Array:

@@ -26,6 +26,7 @@ class SparseRows:
     matrix: Any
 
     direct = True
+    lasting = True  # through all passes
 
     @property
     def columns(self) -> int:

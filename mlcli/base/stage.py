@@ -42,6 +42,8 @@ class Stage:
 class Listener(Protocol):
     """What observes a run: a journal and a progress bar watch it (see `Watcher`), a cache answers in its place."""
 
+    keeps_notes: bool  # with the results of stages, to tell them again
+
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
         """The result of a stage: `call` computes it from the inputs, which have the names of its parameters."""
 
@@ -61,6 +63,8 @@ class Listener(Protocol):
 class Watcher:
     """A listener that lets every stage be computed; subclasses say what they watch."""
 
+    keeps_notes = False
+
     def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
         """The result of the call."""
         return call()
@@ -76,6 +80,29 @@ class Watcher:
 
     def note(self, note: Note) -> None:
         """Not watched."""
+
+
+@frozen
+class WithoutNotes(Watcher):
+    """A listener that is told of no notes."""
+
+    listener: Listener
+
+    def around(self, stage: Stage, inputs: Mapping[str, Any], call: Callable[[], R]) -> R:
+        """As the listener has it."""
+        return self.listener.around(stage, inputs, call)
+
+    def begin(self, name: str) -> None:
+        """The listener is told."""
+        self.listener.begin(name)
+
+    def end(self, name: str) -> None:
+        """The listener is told."""
+        self.listener.end(name)
+
+    def advance(self, name: str, part: str, done: int, total: int) -> None:
+        """The listener is told."""
+        self.listener.advance(name, part, done, total)
 
 
 _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=())
@@ -96,6 +123,17 @@ def listening(listener: Listener) -> Iterator[None]:
 def unheard() -> Iterator[None]:
     """Nothing in a block reaches listeners: for work that only checks other work."""
     token = _listeners.set(())
+    try:
+        yield
+    finally:
+        _listeners.reset(token)
+
+
+@contextmanager
+def unnoted() -> Iterator[None]:
+    """Notes in a block reach only those who keep them with results: for a fit that another one follows."""
+    token = _listeners.set(tuple(listener if listener.keeps_notes else WithoutNotes(listener)
+                                 for listener in _listeners.get()))
     try:
         yield
     finally:

@@ -112,5 +112,5 @@ def facts_of(subject: Subject) -> dict[str, Any]:
     similarity = subject.model.projector and subject.base
     graph = getattr(similarity, "graph", None)
     return {"rows": subject.size, "components": int(subject.embedding.shape[1]),
-            "carriers": len(subject.fit) if similarity else 0,
+            "carriers": subject.carried if similarity else 0,
             "eigenvalues": len(subject.spectrum.solved), "edges": None if graph is None else graph.edges}

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from mlcli.base.check import EPS, Check, count, ratio, skipped
+from mlcli.base.scratch import parts
 from mlcli.base.types import Array
 from mlcli.certify.subject import Subject, most
 
@@ -14,10 +15,10 @@ INERTIA = 10_000  # rows up to which LDLᵀ is worth its n³/3
 def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
     """Checks that need no input: of all numbers; where axes are eigenvectors, of them, as long as √λ or the unit √n."""
     spectrum = subject.spectrum
-    parts = {"embedding": subject.embedding, "eigenvalues": spectrum.solved, "axes": subject.projector.axes,
+    named = {"embedding": subject.embedding, "eigenvalues": spectrum.solved, "axes": subject.projector.axes,
              "means": subject.projector.centering.means}
-    wrong = sum(int(np.size(part) - np.isfinite(part).sum()) for part in parts.values())
-    yield count("finite", wrong, f"numbers that are not finite in {', '.join(parts)}")
+    wrong = sum(int(np.size(some) - np.isfinite(some).sum()) for part in named.values() for some in parts(part))
+    yield count("finite", wrong, f"numbers that are not finite in {', '.join(named)}")
     if wrong or not claimed:
         return
     wrong = int(np.sum(np.diff(spectrum.solved) > 0)) + max(len(subject.values) - len(spectrum.solved), 0)
@@ -26,18 +27,19 @@ def spectral(subject: Subject, claimed: bool, unit: bool) -> Iterator[Check]:
         total, sizes = float(spectrum.solved.sum()), float(np.abs(spectrum.solved).sum())
         yield ratio("sum", abs(total - spectrum.solved_trace), subject.rounding * max(
             sizes, abs(spectrum.solved_trace)), "Σλ = the trace that the run states")
-    if (subject.fit < 0).any():
+    if subject.astray:
         yield skipped("orthogonality", "without the input it is not known which rows carried the fit")
         return
     coordinates, size = subject.carriers, float(subject.size) if unit else subject.top
     lengths = np.full(len(subject.values), size) if unit else subject.values
     allowed = subject.precision * size
-    gap = coordinates.T @ coordinates - np.diag(lengths)
+    gap = sum(some.T @ some for some in parts(coordinates)) - np.diag(lengths)
     yield ratio("orthogonality", most(gap), allowed * subject.placing + subject.entry,
                 "YᵀY = n I" if unit else "YᵀY = Λ, the eigenvalues kept")
     if subject.projector.centering.across or unit:
         # the constant vector is not part of any axis; centering subtracts the means and leaves their rounding
-        sums = np.abs(coordinates.sum(axis=0)) * np.sqrt(lengths / max(len(coordinates), 1))
+        sums = np.abs(sum(some.sum(axis=0) for some in parts(coordinates)))
+        sums *= np.sqrt(lengths / max(len(coordinates), 1))
         means = EPS * len(coordinates) * most(subject.projector.centering.means)
         yield ratio("centering", float(sums.max(initial=0.0)), allowed + means, "column sums of Y are zero")
 

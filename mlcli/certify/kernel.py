@@ -43,7 +43,7 @@ class Rows:
 
 def kernel_checks(subject: Subject) -> Iterator[Check]:
     """All checks of this page."""
-    there = subject.data is not None and not (subject.fit < 0).any()
+    there = subject.data is not None and not subject.astray
     source = subject.similarity.witness(subject.data, subject.fit, subject.plan.full) if there else None
     if source is None:
         yield skipped("residual", "the kernel cannot be computed again from the input")
@@ -90,7 +90,7 @@ def _pairs(subject: Subject, rows: Rows, means: Array, slack: float) -> Iterator
         squares += float(np.einsum("ij,ij->", block, block))
     # coordinates of unit vectors are √λ long, and where λ is rounding itself they may be as long as its root
     sizes = np.sqrt(np.maximum(values, slack))
-    if len(subject.fit) != subject.size:  # landmarks are placed as new points are, whose rounding grows as λ₁ / λ
+    if subject.carried != subject.size:  # landmarks are placed as new points are, whose rounding grows as λ₁ / λ
         sizes *= np.maximum(subject.top, slack) / np.maximum(values, slack)
     yield ratio("residual", worst(np.sqrt(gaps), sizes), slack, f"K v = λ v; {rows.source.how}", exact=rows.whole)
     norm = float(np.linalg.norm(spectrum.solved)) if spectrum.complete else spectrum.solved_frobenius

@@ -9,6 +9,7 @@ from mlcli.base.check import EPS, PASS, Check, count, later, ratio, skipped
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Covariance, Features
 from mlcli.base.rows import rows_of
+from mlcli.base.scratch import extents, some_of
 from mlcli.base.types import Array, Indices
 from mlcli.certify.eigen import nothing_above
 from mlcli.certify.subject import Subject, most
@@ -62,11 +63,11 @@ class Centered:
     def passed(self, axes: Array, coordinates: Array) -> tuple[Array, Array, float]:
         """Sums of the columns and of their squares, and how far scores are from the coordinates that have extent."""
         (sums, squares), worst = np.zeros((2, self.points.shape[1])), 0.0
-        drawn = np.any(coordinates != 0, axis=0)
+        drawn = extents(coordinates)
         for rows, part in self.blocks():
             sums += part.sum(axis=0)
             squares += np.einsum("ij,ij->j", part, part)
-            worst = max(worst, most((part @ axes - coordinates[rows])[:, drawn]))
+            worst = max(worst, most((part @ axes - some_of(coordinates, rows))[:, drawn]))
         return sums, squares, worst
 
     def covariance(self, block: Array) -> Array:
@@ -146,8 +147,8 @@ def _rows(subject: Subject, data: Centered) -> Iterator[Check]:
                     "the model's means are the columns' means")
     else:
         yield count("means", int(np.count_nonzero(data.means)), "means that are taken from columns that should stay")
-    products = sum((part.T @ coordinates[rows] for rows, part in data.blocks()), np.zeros_like(axes))
-    apart = most(products - axes * np.where(np.any(coordinates != 0, axis=0), values, 0.0))
+    products = sum((part.T @ some_of(coordinates, rows) for rows, part in data.blocks()), np.zeros_like(axes))
+    apart = most(products - axes * np.where(extents(coordinates), values, 0.0))
     yield ratio("residual", apart, subject.precision * subject.top + subject.ties + rough * root, "XᵀY = W Λ")
 
 

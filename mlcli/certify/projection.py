@@ -10,6 +10,7 @@ from mlcli.base.blocks import row_blocks
 from mlcli.base.check import EPS, Check, count, ratio, skipped
 from mlcli.base.inputs import Dissimilarities
 from mlcli.base.scaling import Unit
+from mlcli.base.scratch import some_of
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.certify.eigen import worst
 from mlcli.certify.plan import WORK
@@ -43,7 +44,7 @@ def projected(subject: Subject, tolerance: Tolerance) -> Check:
     if not len(rows):
         return skipped("projection", "no row is without an equal one, and corrected distances tell those apart")
     coordinates = subject.projector.project(subject.data.values[rows])
-    if coordinates.shape != subject.embedding[rows].shape:
+    if coordinates.shape != (len(rows), subject.embedding.shape[1]):
         return ratio("projection", float("inf"), 1.0, "there is a coordinate for every axis")
     gap = _from_any_twin(subject, rows, coordinates) * ~_without_place(subject)
     how = f"{len(rows)} training rows, projected, against their coordinates"
@@ -63,9 +64,8 @@ def _rows(subject: Subject) -> Indices:
     graph = getattr(subject.base, "graph", None)
     cost = ROW + NUMBER * len(subject.projector.axes) * min(values.shape[1], NARROW)
     cost += 0.0 if graph is None else PATH * (graph.size + len(graph.indices))
-    marked = np.zeros(subject.size, dtype=bool)
-    marked[subject.plan.held(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)] = marked[[0, -1]] = True
-    rows = np.flatnonzero(marked)
+    held = subject.plan.held(0.2, max(cost, 0.2 * WORK / MOST), subject.size, least=1)
+    rows = np.union1d(held, [0, subject.size - 1])
     correction = getattr(subject.base, "correction", None)
     if correction is None or correction.constant == 0:
         return rows
@@ -78,7 +78,7 @@ def _rows(subject: Subject) -> Indices:
 
 def _from_any_twin(subject: Subject, rows: Indices, coordinates: Array) -> Array:
     """How far rows are from their coordinates; where a row may be placed on an equal one, from that one's."""
-    gap = np.abs(coordinates - subject.embedding[rows])
+    gap = np.abs(coordinates - some_of(subject.embedding, rows))
     for place in np.flatnonzero(gap.max(axis=1) > 0) if subject.similarity.on_equals else ():
         twins = np.flatnonzero(_equal(subject, int(rows[place])))
         gaps = np.abs(subject.embedding[twins] - coordinates[place])
@@ -137,7 +137,7 @@ def by_kernel(subject: Subject, rows: Indices) -> Array | float:
     degree = float(getattr(getattr(similarity, "function", None), "degree", 1))
     precision += 16 * EPS * degree * (1.0 if values.shape[1] <= NARROW else 4.0)
     largest = max(subject.largest, most(similarity.rows(values[rows[:FEW]])))
-    rounding = subject.rounding * subject.top + precision * len(subject.fit) * largest
+    rounding = subject.rounding * subject.top + precision * subject.carried * largest
     return np.asarray(rounding / np.sqrt(np.maximum(subject.values, rounding)))
 
 
@@ -163,7 +163,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
         if correction.rule != "none":
             yield _correction(subject, correction.rule, correction.constant)
     if chain is not None:
-        rows = len(subject.fit)
+        rows = subject.carried
         asked_divisor = {"none": 1, "n": rows, "n-1": max(rows - 1, 1)}[chain.coordinates.divisor]
         wrong += ["divisor"] if subject.spectrum.divisor != asked_divisor else []
     heat = getattr(getattr(similarity, "affinity", None), "rate", None)
@@ -177,7 +177,7 @@ def parameters(subject: Subject) -> Iterator[Check]:
     asked_metric = metric_of(subject.data)
     wrong += [] if same_metric(getattr(similarity, "metric", asked_metric), asked_metric) else ["metric"]
     landmarks = getattr(chain, "landmarks", None)
-    wrong += ["landmarks"] if landmarks is not None and len(subject.fit) != min(landmarks, subject.size) else []
+    wrong += ["landmarks"] if landmarks is not None and subject.carried != min(landmarks, subject.size) else []
     yield count("parameters", len(wrong), f"options that are not as asked in the model: {', '.join(wrong) or 'none'}")
 
 
@@ -197,7 +197,7 @@ def _in_units(kernel: Any, unit: Unit) -> dict[str, Any]:
 def _median(subject: Subject, rate: float, power: int) -> Check:
     """One over the default rate is the median of d, or d², between different points, or landmarks; of a sample, about.
     """
-    size, whole = len(subject.fit), len(subject.fit) <= PAIRS
+    size, whole = subject.carried, subject.carried <= PAIRS
     generator = np.random.default_rng(subject.plan.seed + 4)
     chosen = np.arange(size) if whole else generator.choice(size, PAIRS, replace=False)
     pairs = np.triu_indices(len(chosen), 1)
@@ -267,7 +267,7 @@ def stored_points(subject: Subject) -> Check:
     points = getattr(subject.base, "points", None)
     if points is None:
         return skipped("points", "the model holds no points")
-    own = subject.data.values[subject.fit] if len(points) == len(subject.fit) != subject.size else subject.data.values
+    own = subject.data.values[subject.fit] if len(points) == subject.carried != subject.size else subject.data.values
     origin = getattr(subject.base, "origin", 0.0)
     own = own - origin if np.any(origin) else own
     wrong = _unlike(points, own) if points.shape == own.shape else len(points)

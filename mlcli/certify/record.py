@@ -78,7 +78,7 @@ def _rows(record: Record, plan: Plan) -> list[Check]:
     start, kept = record.start, record.model.kept
     if start is None or not start.source.rows:
         return []
-    checks, left = [same_rows(start.source, record.embedding, record.dropped, plan)], rows_left(
+    checks, left = [same_rows(start.source, record.embedding, record.dropped, plan)], Left.of(
         start.source, record.dropped)
     if len(left) == len(record.embedding.ids) and start.source.kind == "features":
         prepared = start.prepared if start.reduced is None else start.reduced.given
@@ -99,7 +99,7 @@ def _reduced(start: Start | None, stored: Mapping[str, Any], plan: Plan) -> list
 
 def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan: Plan) -> Check:
     """The embedding's rows are the input's, under their ids and labels and in their order, but for those dropped."""
-    left = rows_left(source, dropped)
+    left = Left.of(source, dropped)
     if len(left) != len(embedding.ids) or len(embedding.ids) != len(embedding.values):
         return count("rows", abs(len(left) - len(embedding.ids)) or 1,
                      "rows of the input that are neither in the embedding nor dropped")
@@ -111,12 +111,30 @@ def same_rows(source: Table, embedding: Table, dropped: Sequence[Dropped], plan:
     return count("rows", wrong, "ids and labels that are not the input's, in order", exact=len(chosen) == len(left))
 
 
-def rows_left(source: Table, dropped: Sequence[Dropped]) -> Indices:
-    """The rows of the input that were not dropped."""
-    return np.flatnonzero(~np.isin(source.numbers, [d.row for d in dropped]))
+@frozen
+class Left:
+    """The rows of the input that were not dropped, in their order."""
+
+    rows: int  # of the input
+    gone: Indices  # ascending
+
+    @classmethod
+    def of(cls, source: Table, dropped: Sequence[Dropped]) -> "Left":
+        """By the rows' numbers."""
+        numbers = np.array(sorted(lost.row for lost in dropped), dtype=np.int64)
+        if source.places is not None:
+            return cls(source.rows, np.flatnonzero(np.isin(source.numbers, numbers)))
+        return cls(source.rows, numbers[(numbers > 0) & (numbers <= source.rows)] - 1)
+
+    def __len__(self) -> int:
+        return self.rows - len(self.gone)
+
+    def __getitem__(self, chosen: Indices) -> Indices:
+        """The places among the input's of some of them."""
+        return chosen + np.searchsorted(self.gone - np.arange(len(self.gone)), chosen, side="right")
 
 
-def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Indices, plan: Plan) -> Check:
+def prepared_rows(source: Table, data: Array, preparation: Preparation, kept: Left, plan: Plan) -> Check:
     """Prepared numbers lead back to the input's, transformed where a run transforms them."""
     chosen = plan.held(0.1, NUMBER * max(data.shape[1], 1), len(kept), least=SAMPLE)
     (original, errors), exact = unscaled(source.values[kept[chosen]], preparation), len(chosen) == len(kept)

@@ -12,6 +12,7 @@ from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Input
 from mlcli.base.rows import Rows, rows_of
 from mlcli.base.scaling import Unit, largest_of
+from mlcli.base.scratch import by_rows, parts
 from mlcli.base.types import Array, Indices
 from mlcli.certify.plan import Plan
 from mlcli.methods import Method, Model, Projector
@@ -71,8 +72,9 @@ class Subject:
         factor = np.divide(sizes[scale], sizes[asked], out=np.zeros(len(self.values)), where=sizes[asked] > 0)
         projector, decoder = self.projector, self.projector.affine
         decoder = decoder and replace(decoder, directions=decoder.directions / np.where(factor > 0, factor, 1.0))
-        return replace(self, model=replace(self.model, embedding=self.embedding * factor, projector=replace(
-            projector, axes=projector.axes * factor, decoder=decoder)))
+        projector = replace(projector, axes=projector.axes * factor, decoder=decoder)
+        embedding = by_rows(lambda some: some * factor, self.embedding)
+        return replace(self, model=replace(self.model, embedding=embedding, projector=projector))
 
     @property
     def projector(self) -> Projector:
@@ -148,13 +150,25 @@ class Subject:
     @property
     def entry(self) -> float:
         """The rounding of a kernel's entries in the squares of landmarks' places, which come from centered rows."""
-        return 0.0 if len(self.fit) == self.size else EPS * len(self.fit) * most(self.projector.centering.means)
+        return 0.0 if self.carried == self.size else EPS * self.carried * most(self.projector.centering.means)
 
     @cached_property
     def placing(self) -> float:
         """How much rounding grows where landmarks are placed as new points are, by axes over the roots of λ."""
         least = float(self.values[self.values > 0].min(initial=self.top))
-        return 1.0 if len(self.fit) == self.size or least <= 0 else float(np.sqrt(self.top / least))
+        return 1.0 if self.carried == self.size or least <= 0 else float(np.sqrt(self.top / least))
+
+    @cached_property
+    def carried(self) -> int:
+        """How many of the embedded rows carried the fit."""
+        chosen = getattr(self.base, "landmarks", None)
+        points = getattr(self.base, "points", None) if chosen is None else chosen
+        return self.size if points is None else len(points)
+
+    @property
+    def astray(self) -> bool:
+        """Whether it is not known which they are."""
+        return self.carried != self.size and bool((self.fit < 0).any())
 
     @cached_property
     def fit(self) -> Indices:
@@ -174,12 +188,12 @@ class Subject:
     @cached_property
     def carriers(self) -> Array:
         """The coordinates of the rows that carried the fit."""
-        return self.embedding if len(self.fit) == self.size else self.embedding[self.fit]
+        return self.embedding if self.carried == self.size else self.embedding[self.fit]
 
 
 def most(values: Array) -> float:
     """The largest size of a number; NaN where there is one."""
-    return float(np.abs(values).max(initial=0.0))
+    return float(np.max([np.abs(some).max(initial=0.0) for some in parts(values)]))
 
 
 def tied(values: Array, rounding: float, kept: int, power: int = 1) -> float:

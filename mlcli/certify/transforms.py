@@ -46,6 +46,7 @@ FORMULAS: dict[str, Callable[[Array], Array]] = {
     "log1p": _log1p,
     "sqrt": lambda x: np.asarray(x**0.5),
     "total": lambda x: _over(x, 1),
+    "hellinger": lambda x: np.asarray(_over(x, 1) ** 0.5),
     "cpm": lambda x: 1e6 * _over(x, 1),
     "unit": lambda x: _over(x, 2),
     "presence": lambda x: np.sign(np.abs(x)),

@@ -19,12 +19,13 @@ RunJson = Annotated[Literal["headline", "full"] | None, typer.Option(
 Progress = Annotated[Mode | None, typer.Option("--progress", show_default=False, help=(
     "How progress is shown on standard error [default: MLCLI_PROGRESS, else auto]."))]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-NoCache = Annotated[bool, typer.Option("--no-cache", help="Take no results of stages from a cache, and keep none.")]
+NoCache = Annotated[bool, typer.Option("--no-cache", help=(
+    "Neither take results of stages from a cache nor keep them there."))]
 Jobs = Annotated[int, typer.Option("--jobs", metavar="N", min=1, show_default=False, help=(
-    "Carry out up to N of several runs at once; they share the threads and the memory [default: 1]."))]
+    "Make up to N of several runs at the same time; they share the threads and the memory [default: 1]."))]
 SkipExisting = Annotated[bool, typer.Option("--skip-existing", help=(
-    "Keep runs that are there already: whole, with the same options, of the same input."))]
+    "Skip runs that are complete already, with the same options and the same input."))]
 ShardText = Annotated[str | None, typer.Option("--shard", metavar="I/N", show_default=False, help=(
-    "Carry out every N-th of the runs, beginning with the I-th; slurm: the share of this task of a job array."))]
+    "Make every N-th of the runs, beginning with the I-th; slurm: the share of this task of a job array."))]
 Strict = Annotated[bool, typer.Option("--strict", help=(
     "Make warnings errors: exit code 80 where an iteration did not converge, else 65."))]

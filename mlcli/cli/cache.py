@@ -23,7 +23,7 @@ Clear = Annotated[bool, typer.Option("--clear", help="Remove all results.")]
 
 def cache(run: Run = None, *, folder: Where = None, clear: Clear = False, json: behavior.Json = False,
           debug: behavior.Debug = False) -> None:
-    """Show what a cache of stages holds, or gave to a run.
+    """Show what the stage cache holds, or what a run took from it.
 
     \b
     mlcli cache

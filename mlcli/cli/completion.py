@@ -6,11 +6,15 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 import typer
+from typer import _completion_shared as scripts
 from typer.completion import install_callback, show_callback
 
 from mlcli.errors import OutputRefused, UsageError
 
 ASKED = "_MLCLI_COMPLETE"  # set by the shell that asks for completions
+END = "    return 0\n"  # of the function in Typer's script for Bash, to which no space after KEY= is added
+BASH = scripts.COMPLETION_SCRIPT_BASH.replace(END, f"    [[ ${{COMPREPLY[0]}} == *= ]] && compopt -o nospace\n{END}")
+scripts._completion_scripts["bash"] = BASH
 Shell = Literal["bash", "zsh", "fish", "powershell", "pwsh"]
 
 
@@ -48,6 +52,8 @@ def prepare() -> None:
     from typer._completion_classes import BashComplete, completion_init
 
     class Bash(BashComplete):  # which replaces what is behind the sign of equality only
+        source_template = BASH
+
         def format_completion(self, item: Any) -> str:
             return str(item.value.rpartition("=")[2] or item.value)
 

@@ -38,12 +38,14 @@ if TYPE_CHECKING:
     from mlcli.report.exploration.contents import Exploration
 
 FLAGS = ("kind", "dissimilarities", "graph", "id_column", "label_column", "labels", "columns", "key", "transpose",
-         "rows", "where", "transform", "top_variance", "scale", "reduce", "metric", "output", "seed", "threads",
+         "rows", "where", "transform", "top_variance", "scale", "reduce", "metric", "seed", "threads",
          "memory_limit", "time_limit")
 NAME, PAGE = "explore.json", "explore.html"
 TRIALS = 0.8  # share of the budget until which trials go on; the rest is for measuring and fits to parts of the rows
 LEAST = 20.0  # seconds that the first trial has, whatever the budget
 Data = Annotated[str, typer.Argument(metavar="DATA", show_default=False, help="The file or finished run to read.")]
+Output = Annotated[str | None, typer.Option("-o", "--output", metavar="DIR", show_default=False,
+                                            help="Directory to write [default: runs/DATA-explore].")]
 Budget = Annotated[str, typer.Option("--budget", metavar="TIME", help=(
     "Time that it may take, as 90s, 5m or 1h: settings that do not fit are left out."))]
 Components = Annotated[int | None, typer.Option("-p", "--components", min=1, show_default=False, help=(
@@ -51,7 +53,7 @@ Components = Annotated[int | None, typer.Option("-p", "--components", min=1, sho
 
 
 @with_flags(*FLAGS)
-def explore(data: Data, *, budget: Budget = "5m", components: Components = None,
+def explore(data: Data, *, output: Output = None, budget: Budget = "5m", components: Components = None,
             assignments: behavior.Assignments = None, force: behavior.Force = False, quiet: behavior.Quiet = False,
             json: behavior.Json = False, progress: behavior.Progress = None, jobs: behavior.Jobs = 1,
             skip_existing: behavior.SkipExisting = False, debug: behavior.Debug = False, **flags: Any) -> None:
@@ -63,11 +65,11 @@ def explore(data: Data, *, budget: Budget = "5m", components: Components = None,
     mlcli explore --metric braycurtis --id-column site species.csv
     mlcli explore --dissimilarities distances.csv -o runs/explored
 
-    Runs, runs.csv, explore.json and the page explore.html are written to a directory (default:
-    runs/DATA-explore). docs/explore.md says how to read the page.
+    Runs, runs.csv, explore.json and the page explore.html are written to a directory.
+    docs/explore.md says how to read the page.
     """
     begun = time.monotonic()
-    layer = checked(data, from_outside(os.environ, assignments or [], layer_of(flags)))
+    layer = checked(data, from_outside(os.environ, assignments or [], layer_of({**flags, "output": output})))
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
     require_standard_output()

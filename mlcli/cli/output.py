@@ -31,11 +31,11 @@ def write_out(table: Any, output: str, format: str | None, *, force: bool) -> No
     """Writes a table to standard output as CSV (`-`), or to a file, whole or not at all; parts as they are made."""
     from mlcli.data.new_rows import Placed
     from mlcli.data.write import write_csv, write_table
-    from mlcli.data.write_parts import write_placed
+    from mlcli.data.write_parts import pass_on, write_placed
 
     chosen, parts = format_of(output, format), isinstance(table, Placed)
-    if output == "-":  # where nothing may come before an error
-        write_csv(table.together() if parts else table, standard_output())
+    if output == "-":
+        (pass_on if parts else write_csv)(table, standard_output())
     else:
         write = write_placed if parts else write_table
         publish.write_whole(Path(output), lambda draft: write(table, draft, chosen), force=force)

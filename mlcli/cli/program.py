@@ -35,7 +35,7 @@ COMMANDS = {
     "methods": "List the methods, or show one with its options.",
     "schema": "Print the JSON schema of the YAML files, for editors.",
     "sample": "Write a generated data set.",
-    "cache": "Show what a cache of stages holds, or gave to a run.",
+    "cache": "Show what the stage cache holds, or what a run took from it.",
     "doctor": "Show libraries, threads and memory; test the eigensolver.",
     "help": "Show the help of a command.",
 }

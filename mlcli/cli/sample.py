@@ -8,8 +8,9 @@ import typer
 
 from mlcli.base.compute import Compute
 from mlcli.base.threads import threads_limited
-from mlcli.cli.behavior import Force
+from mlcli.cli.behavior import Force, Quiet
 from mlcli.cli.completion import offering
+from mlcli.cli.failure import escaped, say
 from mlcli.cli.output import format_of, refuse_existing, write_out
 from mlcli.config.layers import value_of
 from mlcli.data.samples import NAMES, TABLES, free
@@ -36,7 +37,8 @@ Output = Annotated[str, typer.Option("-o", "--output", metavar="FILE",
 
 
 def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = "0", noise: Noise = None,
-           truth: Truth = False, labels: Labels = None, output: Output = "-", force: Force = False) -> None:
+           truth: Truth = False, labels: Labels = None, output: Output = "-", force: Force = False,
+           quiet: Quiet = False) -> None:
     """Write a generated data set.
 
     \b
@@ -60,6 +62,9 @@ def sample(name: Name, rows: Rows = None, columns: Columns = None, seed: Seed = 
             table = replace(table, labels={})
         ids = "" if format_of(output, None) == "csv" else "id"  # a CSV's first column without a name is read as ids
         write_out(replace(table, id_name=ids), output, None, force=force)
+    for path in () if quiet else (labels, output):
+        if path not in (None, "-"):
+            say(escaped(f"mlcli: wrote {path}"))
 
 
 def refuse_labels(labels: str, output: str, truth: bool) -> None:

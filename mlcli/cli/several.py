@@ -135,8 +135,11 @@ def results(runs: Sequence[Planned], manner: Manner, form: Form, batch: Batch) -
     """What becomes of each run, by its place, as the runs end: one after another, or several at once."""
     division = told_division(batch.jobs, [run.config.compute for run in runs], manner.progress, manner.quiet)
     if division.jobs == 1 and batch.due is None:
-        for place, run in enumerate(runs):
-            yield place, result(run, manner, form, batch)
+        from mlcli.engine.connect import staying_connected
+
+        with staying_connected():
+            for place, run in enumerate(runs):
+                yield place, result(run, manner, form, batch)
         return
     if any(run.config.output == "-" for run in runs):
         raise UsageError("STDOUT", "an embedding on standard output and --jobs do not go together", where="--jobs",

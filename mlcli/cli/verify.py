@@ -29,8 +29,8 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     mlcli verify runs/genes-cca --input copies/genes.csv --view copies/doses.csv
 
     All files are compared with the hashes that the run wrote. Where the input is still the same, the certificate
-    is made again from the files; without it, only what the files say of each other. With --full, what a run only
-    samples is checked in full. Exit code 80 where numbers fail, 83 where files were changed.
+    is made again from the files; without the input, the files are only compared with each other. With --full, what a
+    run only samples is checked in full. Exit code 80 where numbers fail, 83 where files were changed.
     """
     from mlcli import verification
 

@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from re import MULTILINE, sub
 from typing import Any
@@ -11,10 +10,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from mlcli.base.compute import parse_bytes
+from mlcli.base.extras import require
 from mlcli.base.limits import require_room
 from mlcli.base.options import Options
 from mlcli.config.describe import TAG, alternatives, tag_of
-from mlcli.config.drawing import PLOTTING
 from mlcli.config.explain import applies, explain
 from mlcli.config.layers import Layer, assignment, from_assignments, from_environment, from_file
 from mlcli.config.run_config import RunConfig, described
@@ -22,7 +21,7 @@ from mlcli.config.run_names import file_name
 from mlcli.config.sweep import Variant, expanded
 from mlcli.config.yaml_write import dump
 from mlcli.engine.address import address_of
-from mlcli.errors import ConfigError, DependencyMissing
+from mlcli.errors import ConfigError
 from mlcli.methods import METHODS, Method
 from mlcli.methods.chain import Chain
 from mlcli.stages.chain.stages import Stages
@@ -58,11 +57,8 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
     require_room(config.compute.thread_count())
     if config.compute.cluster is not None:
         require_cluster(config.compute.cluster, layer.origin(("compute", "cluster")))
-    for extra, module in config.method.requires().items() if fits else ():
-        if find_spec(module) is None:
-            raise DependencyMissing("EXTRA", f"{config.method.name} needs {module}, which is not installed",
-                                    where=complete.origin(("method", "name")),
-                                    hint=f"pip install 'manifold-cli[{extra}]'")
+    for extra in config.method.requires() if fits else ():
+        require(extra, config.method.name, complete.origin(("method", "name")))
     require_plotting(config, layer)
     if config.report.interactive and fits:
         require_plotly(layer.origin(("report", "interactive")))
@@ -71,31 +67,21 @@ def build(layer: Layer, *, fits: bool = True) -> RunConfig:
 
 def require_plotly(where: str) -> None:
     """Raises DependencyMissing where the library is not installed whose script the interactive page holds."""
-    if find_spec("plotly") is None:
-        raise DependencyMissing("EXTRA", "the interactive page needs plotly, which is not installed", where=where,
-                                hint="pip install 'manifold-cli[interactive]'")
+    require("interactive", "the interactive page", where)
 
 
 def require_plotting(config: RunConfig, layer: Layer) -> None:
     """Raises DependencyMissing where figures are asked for that need a plotting library, and there is none."""
-    lacking = next((module for module in PLOTTING if find_spec(module) is None), None)
-    if lacking is None:
-        return
     if formats := sorted({"png", "pdf"} & set(config.report.figures)):
-        raise DependencyMissing("PLOT", f"figures as {' and '.join(formats)} need {lacking}, which is not installed",
-                                where=layer.origin(("report", "figures")), hint="pip install 'manifold-cli[plot]'")
+        require("plot", f"drawing {' and '.join(formats)}", layer.origin(("report", "figures")))
     if chosen := config.report.plotting:
-        raise DependencyMissing("PLOT", f"{chosen[0]} needs {lacking}, which is not installed",
-                                where=layer.origin(("report", *chosen[0].split("."))),
-                                hint="pip install 'manifold-cli[plot]'")
+        require("plot", chosen[0], layer.origin(("report", *chosen[0].split("."))))
 
 
 def require_cluster(address: str, where: str) -> None:
     """Raises ConfigError for what is no cluster, and DependencyMissing where there is nothing to reach one with."""
     address_of(address, where)
-    if find_spec("distributed") is None:
-        raise DependencyMissing("EXTRA", "a cluster needs distributed, which is not installed", where=where,
-                                hint="pip install 'manifold-cli[dask]'")
+    require("dask", "a cluster", where)
 
 
 def default_output(config: RunConfig) -> str:

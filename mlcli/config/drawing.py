@@ -6,7 +6,6 @@ from pydantic import Field, Strict
 
 from mlcli.base.options import Options, option
 
-PLOTTING = ("matplotlib", "adjustText")  # the modules that the extra `plot` brings
 Inches = Annotated[float, Field(ge=1, le=40)]
 
 

@@ -71,7 +71,7 @@ class Report(Options):
         "(auto), or every row and path, with eigenvalues counted by inertia (full), as `mlcli verify --full` does.")
     dimension: bool = option(True, "Whether the rules for the number of axes are applied.")
     keep: Annotated[tuple[Name, ...], Strict(False)] = option(
-        (), "What the stages of the fit made that is written as files too: the neighbor graph (graph.npz), the "
+        (), "Results of the stages of the fit that are written as files too: the neighbor graph (graph.npz), the "
         "distances that the kernel is made of (distances.npy), the weights of the edges or of the neighbors "
         "(weights.npz), the kernel as it was solved (kernel.npy).")
     image: Annotated[tuple[Side, ...], Strict(False), Field(min_length=2, max_length=3)] | None = option(

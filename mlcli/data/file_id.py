@@ -3,7 +3,8 @@
 import os
 import threading
 from collections.abc import Callable
-from typing import BinaryIO, TypeVar, cast
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar, cast
 
 from mlcli.base.frozen import frozen
 from mlcli.data.digest import require_same, state
@@ -46,6 +47,9 @@ class FileId:
             return clipped(Positioned(descriptor))  # which has one of its own
         finally:
             os.close(descriptor)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return FileId, (self.path if is_remote(self.path) else str(Path(self.path).absolute()), self.state)
 
     @property
     def key(self) -> str:

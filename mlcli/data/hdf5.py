@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.extras import loaded
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.data.arrow import corrupt, memory_limited
@@ -16,7 +17,7 @@ from mlcli.data.npy import KINDS
 from mlcli.data.source import Opened
 from mlcli.data.streams import require_modest
 from mlcli.data.wording import counted, place, shown
-from mlcli.errors import DataError, DependencyMissing, UnsafeFile
+from mlcli.errors import DataError, UnsafeFile
 
 DEEPEST, MOST = 16, 10_000  # groups inside each other, and members that are looked at
 TEXTS = "SO"  # of fixed and of variable length
@@ -25,12 +26,7 @@ FAULTS = (RuntimeError, ValueError, KeyError, IndexError, TypeError, OverflowErr
 
 def h5py() -> Any:
     """The package; raises DependencyMissing."""
-    try:
-        import h5py
-    except ImportError:
-        raise DependencyMissing("EXTRA", "HDF5 needs h5py, which is not installed",
-                                hint="pip install 'manifold-cli[h5]'") from None
-    return h5py
+    return loaded("h5", "HDF5")
 
 
 @frozen

@@ -15,6 +15,7 @@ import numpy as np
 
 from mlcli.base.blocks import in_order
 from mlcli.base.compute import Compute
+from mlcli.base.extras import loaded
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.base.types import AnyArray
@@ -27,7 +28,7 @@ from mlcli.data.source import open_regular
 from mlcli.data.streams import require_modest
 from mlcli.data.table import Source
 from mlcli.data.wording import counted, place
-from mlcli.errors import ConfigError, DataError, DependencyMissing
+from mlcli.errors import ConfigError, DataError
 
 SUFFIXES = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".bmp", ".gif", ".webp", ".pgm", ".ppm", ".pnm")
 FORMATS = ("PNG", "JPEG", "TIFF", "BMP", "GIF", "WEBP", "PPM")  # that Pillow may read: the others are rare or unsafe
@@ -100,13 +101,8 @@ def _require_fitting(input: Input) -> None:
 
 
 def pillow() -> Any:
-    """The package; raises DependencyMissing."""
-    try:
-        from PIL import Image
-    except ImportError:
-        raise DependencyMissing("EXTRA", "reading images needs Pillow, which is not installed",
-                                hint="pip install 'manifold-cli[images]'") from None
-    return Image
+    """Its module of images; raises DependencyMissing."""
+    return loaded("images", "reading images by Pillow", "PIL.Image")
 
 
 def _picture(file: Path, input: Input) -> Picture:

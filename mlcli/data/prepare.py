@@ -134,7 +134,8 @@ class Prepare(Options):
 
     transform: Annotated[tuple[Name, ...], Strict(False)] = option(
         (), "Transforms of the rows before the scale, in this order: ln(1 + x); square root; shares of the row's total;"
-        " counts per million; rows of length 1; 1 where a cell is not zero; centered log-ratios (empty: none).")
+        " square roots of these (hellinger); counts per million; rows of length 1; 1 where a cell is not zero; centered"
+        " log-ratios (empty: none).")
     top_variance: int | None = option(
         None, "How many columns to keep after the transforms: those of the largest variance (default: all).", ge=1)
     scale: Literal["none", "center", "standard", "range", "robust"] = option(

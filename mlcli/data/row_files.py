@@ -22,6 +22,7 @@ from mlcli.data.positioned import Positioned
 PART = 1 << 19  # numbers read together: 4 MiB
 FEWEST = 256  # rows read together of a columnar file, where each column costs a call
 BLOCK = 1 << 23  # numbers of a block of an NPY file: 64 MiB
+ROWS = 1 << 18  # the most rows of it, of which there are results
 BUFFERED = 1 << 26  # bytes of a row group above which columns are read through small buffers
 PAGE = 1 << 20  # bytes of a page of a column, as most writers have it
 BUFFER = 1 << 16  # bytes of such a buffer
@@ -199,7 +200,7 @@ class NpyRows:
     @cached_property
     def bounds(self) -> tuple[int, ...]:
         """Where blocks begin, and behind them the number of rows."""
-        step = max(self.part, BLOCK // max(self.header.shape[1], 1))
+        step = max(self.part, min(BLOCK // max(self.header.shape[1], 1), ROWS))
         return (*range(0, self.header.shape[0], step), self.header.shape[0])
 
     @property

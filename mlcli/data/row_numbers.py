@@ -51,7 +51,10 @@ class RowNumbers(Sequence[str]):
 
     def take(self, rows: Sequence[int] | AnyArray) -> "RowNumbers":
         """The numbers of some of the rows, in the order given."""
-        return RowNumbers(self.array()[np.asarray(rows, dtype=np.int64)])
+        chosen = np.asarray(rows, dtype=np.int64)
+        if isinstance(self._numbers, range):
+            return RowNumbers(self._numbers.start + self._numbers.step * chosen)
+        return RowNumbers(self._numbers[chosen])
 
 
 def taken(ids: Sequence[str], rows: Indices) -> Sequence[str]:

@@ -14,9 +14,9 @@ from mlcli.data import missing
 from mlcli.data.table import Table
 from mlcli.data.wording import shown
 from mlcli.errors import DataError
-from mlcli.stages.algebra.rows import log_ratios, shares, unit
+from mlcli.stages.algebra.rows import log_ratios, root_shares, shares, unit
 
-Name = Literal["log1p", "sqrt", "total", "cpm", "unit", "presence", "clr"]
+Name = Literal["log1p", "sqrt", "total", "hellinger", "cpm", "unit", "presence", "clr"]
 BLOCK = 2**20  # numbers of a block: 8 MiB for each thread
 
 
@@ -30,7 +30,7 @@ class Transform:
     remedy: str = "correct the cell, or leave its column out with --columns"
     whole: bool = False  # whether a cell's result depends on its whole row, which must not be all zeros
     inverse: Callable[[Array], Array] | None = None
-    divisors: Callable[[Any], Array] | None = None  # of sparse rows (m), where it divides each row by a number
+    entries: Callable[[Any], Array] | None = None  # of sparse rows, where a cell's result depends on its row
     keeps_zeros: bool = True
 
 
@@ -93,9 +93,7 @@ def transformed_entries(rows: Any, names: Sequence[Name]) -> Any:
     """Sparse rows (compressed, of SciPy) after transforms that keep zeros and are defined for them."""
     for name in names:
         transform = TRANSFORMS[name]
-        values = (transform.apply(rows.data) if transform.divisors is None else
-                  rows.data / np.repeat(transform.divisors(rows), np.diff(rows.indptr)))
-        rows = with_values(rows, values)
+        rows = with_values(rows, transform.apply(rows.data) if transform.entries is None else transform.entries(rows))
     return rows
 
 
@@ -109,8 +107,15 @@ def with_values(rows: Any, values: Array) -> Any:
     return type(rows)((values, rows.indices, rows.indptr), shape=rows.shape)
 
 
-def _totals(rows: Any) -> Array:
-    return np.asarray(rows.sum(axis=1)).ravel()
+def _shared(rows: Any) -> Array:
+    """The entries of sparse rows as shares of their row's total."""
+    return _over(rows, np.asarray(rows.sum(axis=1)).ravel())
+
+
+def _over(rows: Any, sizes: Array) -> Array:
+    """The entries of sparse rows, each row divided by its size."""
+    divided: Array = rows.data / np.repeat(sizes, np.diff(rows.indptr))
+    return divided
 
 
 def _below_zero(rows: Array) -> AnyArray:
@@ -125,10 +130,13 @@ def _exponentials(rows: Array) -> Array:
 TRANSFORMS: dict[Name, Transform] = {
     "log1p": Transform(np.log1p, lambda rows: rows <= -1, "over -1", inverse=_exponentials),
     "sqrt": Transform(np.sqrt, _below_zero, "of zero or more", inverse=lambda rows: np.square(np.maximum(rows, 0.0))),
-    "total": Transform(shares, _below_zero, "of zero or more", whole=True, divisors=_totals),
+    "total": Transform(shares, _below_zero, "of zero or more", whole=True, entries=_shared),
+    "hellinger": Transform(root_shares, _below_zero, "of zero or more", whole=True,
+                           entries=lambda rows: np.sqrt(_shared(rows))),
     "cpm": Transform(lambda rows: shares(rows) * 1e6, _below_zero, "of zero or more", whole=True,
-                     divisors=lambda rows: _totals(rows) / 1e6),
-    "unit": Transform(unit, whole=True, divisors=lambda rows: np.sqrt(_totals(rows.multiply(rows)))),
+                     entries=lambda rows: _shared(rows) * 1e6),
+    "unit": Transform(unit, whole=True, entries=lambda rows: _over(
+        rows, np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()))),
     "presence": Transform(lambda rows: np.where(np.isnan(rows), rows, rows != 0)),
     "clr": Transform(log_ratios, lambda rows: rows <= 0, "over zero", "add a small amount to all cells, or replace "
                      "zeros by one (a pseudocount), or choose log1p or sqrt", whole=True, keeps_zeros=False),

@@ -13,6 +13,7 @@ import numpy as np
 from mlcli import native
 from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.scaling import all_finite
+from mlcli.base.scratch import let_go, parts
 from mlcli.base.stage import note
 from mlcli.data.arrow import pyarrow
 from mlcli.data.numbers import NUMBERS
@@ -62,6 +63,7 @@ def write_lines(table: Table, stream: BinaryIO) -> None:
     blocks = row_blocks(len(table.ids), CELLS, 1 + len(table.columns))
     for text in in_order(partial(csv_text, table), blocks):
         stream.write(text)
+        let_go()
 
 
 def csv_text(table: Table, rows: slice) -> bytes:
@@ -105,6 +107,7 @@ def write_parquet(table: Table, stream: BinaryIO) -> None:
     with parquet_writer(table, stream) as writer:
         for rows in row_blocks(len(table.ids), GROUP):
             write_group(writer, table, rows)
+            let_go()
 
 
 def parquet_writer(table: Table, stream: BinaryIO) -> Any:
@@ -128,7 +131,14 @@ def write_group(writer: Any, table: Table, rows: slice) -> None:
 
 def write_npy(table: Table, stream: BinaryIO) -> None:
     """Writes the values alone."""
-    np.save(stream, np.ascontiguousarray(table.values), allow_pickle=False)
+    write_npy_header(stream, table.values.shape)
+    for some in parts(table.values):
+        stream.write(np.ascontiguousarray(some).data)
+
+
+def write_npy_header(stream: BinaryIO, shape: tuple[int, ...]) -> None:
+    """The header that numpy.save writes, whose length does not depend on the number of rows."""
+    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
 
 
 def text_names(table: Table) -> list[str]:

@@ -4,10 +4,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
+from shutil import copyfileobj
+from tempfile import TemporaryFile, gettempdir
 from typing import BinaryIO
 
 import numpy as np
 
+from mlcli.base.publish import writing
 from mlcli.data.new_rows import Placed
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.table import Table
@@ -18,6 +21,7 @@ from mlcli.data.write import (
     warn_of_formulas,
     write_group,
     write_lines,
+    write_npy_header,
     writing_to,
 )
 
@@ -25,20 +29,36 @@ from mlcli.data.write import (
 def write_placed(placed: Placed, path: Path, format: str) -> None:
     """Writes the parts of a table to a file: ids, labels, then the columns (NPY: the values alone)."""
     with writing_to(path) as stream:
-        parts = placed.parts()
-        first = next(parts)
-        every = chain([first], parts)
-        if format == "csv":
-            warn_of_formulas(placed.table)
-            stream.write(csv_header(first))
-            for part in every:
-                write_lines(part, stream)
-        elif format == "parquet":
-            with parquet_writer(first, stream) as writer:
-                for group in grouped(every, GROUP):
-                    write_group(writer, group, slice(None))
-        else:
-            _write_npy(every, len(first.columns), stream)
+        _write(placed, stream, format)
+
+
+def pass_on(placed: Placed, stream: BinaryIO) -> None:
+    """Writes the parts as CSV to an open stream once all are made, so that nothing is written before an error."""
+    folder = Path(gettempdir())
+    with writing(folder):
+        held = TemporaryFile(dir=folder)  # noqa: SIM115 (standard output has errors of its own)
+    with held:
+        with writing(folder):
+            _write(placed, held, "csv")
+            held.seek(0)
+        copyfileobj(held, stream)
+
+
+def _write(placed: Placed, stream: BinaryIO, format: str) -> None:
+    parts = placed.parts()
+    first = next(parts)
+    every = chain([first], parts)
+    if format == "csv":
+        warn_of_formulas(placed.table)
+        stream.write(csv_header(first))
+        for part in every:
+            write_lines(part, stream)
+    elif format == "parquet":
+        with parquet_writer(first, stream) as writer:
+            for group in grouped(every, GROUP):
+                write_group(writer, group, slice(None))
+    else:
+        _write_npy(every, len(first.columns), stream)
 
 
 def grouped(parts: Iterator[Table], rows: int) -> Iterator[Table]:
@@ -56,18 +76,13 @@ def grouped(parts: Iterator[Table], rows: int) -> Iterator[Table]:
 
 def _write_npy(parts: Iterator[Table], columns: int, stream: BinaryIO) -> None:
     """Writes the values; their number is put into the header in the end, which has room for any."""
-    _write_header(stream, (0, columns))
+    write_npy_header(stream, (0, columns))
     rows = 0
     for part in parts:
         stream.write(np.ascontiguousarray(part.values).tobytes())
         rows += len(part.values)
     stream.seek(0)
-    _write_header(stream, (rows, columns))
-
-
-def _write_header(stream: BinaryIO, shape: tuple[int, int]) -> None:
-    """The header that numpy.save writes, whose length does not depend on the number of rows."""
-    np.lib.format.write_array_header_1_0(stream, {"descr": "<f8", "fortran_order": False, "shape": shape})
+    write_npy_header(stream, (rows, columns))
 
 
 def _joined(parts: list[Table]) -> Table:

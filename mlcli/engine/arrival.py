@@ -1,7 +1,8 @@
 """What a worker of a cluster does: it compares its versions with the client's, and runs blocks."""
 
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,10 +15,12 @@ from mlcli.base.threads import loaded
 from mlcli.base.types import AnyArray
 from mlcli.engine.block import Block
 from mlcli.engine.travel import one_thread_each, opened, read_array
-from mlcli.errors import DependencyMissing
+from mlcli.errors import DependencyMissing, InputMissing, StorageError
 
-PACKAGES = ("numpy", "scipy", "dask", "distributed")
+PACKAGES = ("numpy", "scipy", "pyarrow", "dask", "distributed")
 ALIKE = "start scheduler and workers in the environment of this command, as from one container image"
+OWN_READING = "workers read its blocks themselves: put it on storage that all machines share, under the same path, " \
+              "and give workers the same access; or leave --cluster out"
 Versions = Mapping[str, str]
 
 
@@ -74,7 +77,23 @@ def work(task: Task, number: int, *arrays: AnyArray) -> Any:
     def array(key: str) -> AnyArray:
         return given[key] if key in given or task.folder is None else read_array(Path(task.folder), key)
 
-    return Block(opened(task.pickled, array), number).run()
+    with reading_here():
+        return Block(opened(task.pickled, array), number).run()
+
+
+@contextmanager
+def reading_here() -> Iterator[None]:
+    """Says of an input that a worker does not find, or finds to be another one, that workers read it themselves."""
+    try:
+        yield
+    except InputMissing as error:
+        raise InputMissing("CLUSTER-INPUT", f"a worker fails to read the input: {error.found}", where=error.where,
+                           hint=OWN_READING) from None
+    except StorageError as error:
+        if error.code != "E-CHANGED":
+            raise
+        raise StorageError("CLUSTER-INPUT", "a worker reads another input: its size or times are different",
+                           where=error.where, hint=OWN_READING) from None
 
 
 def hold(array: AnyArray) -> AnyArray:

@@ -7,10 +7,12 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mlcli.base.compute import Compute
+from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.base.unfinished import unfinished
 from mlcli.engine.address import Address, address_of
@@ -30,6 +32,28 @@ LOCAL = "127.0.0.1"
 SETTINGS = {"distributed.comm.timeouts.connect": CONNECT, "distributed.admin.large-graph-warning-threshold": "1 TB"}
 
 
+@frozen
+class Staying:
+    """Clients by what named their clusters, and what closes them."""
+
+    clients: dict[str, Any]
+    stack: ExitStack
+
+
+_staying: ContextVar[Staying | None] = ContextVar("staying", default=None)
+
+
+@contextmanager
+def staying_connected() -> Iterator[None]:
+    """For the length of a `with` block, runs on the same cluster share a connection, and workers of this machine."""
+    with ExitStack() as stack:
+        token = _staying.set(Staying({}, stack))
+        try:
+            yield
+        finally:
+            _staying.reset(token)
+
+
 @contextmanager
 def clustered(compute: Compute) -> Iterator["Cluster | None"]:
     """Inside, blocks run on the cluster that the options name, if they name one.
@@ -44,7 +68,9 @@ def clustered(compute: Compute) -> Iterator["Cluster | None"]:
 
     address = address_of(compute.cluster)
     with ExitStack() as stack:
-        client = stack.enter_context(_connected(address, compute))
+        client = _client(address, compute, stack)
+        with _reached(compute.cluster):
+            _examine(client, compute.cluster)
         folder = stack.enter_context(_shared(address, compute))
         if address.open:
             note("W-CLUSTER-OPEN", f"the way to {compute.cluster} is neither encrypted nor authenticated: whoever can "
@@ -57,6 +83,17 @@ def clustered(compute: Compute) -> Iterator["Cluster | None"]:
 def used(cluster: "Cluster | None") -> dict[str, Any]:
     """What run.json says of the cluster: blocks, and bytes that were sent; nothing without one."""
     return {} if cluster is None else {"cluster": dict(cluster.counts)}
+
+
+def _client(address: Address, compute: Compute, alone: ExitStack) -> "distributed.Client":
+    """A client of the scheduler at an address: the one that runs share, else one that is closed with this run."""
+    staying, where = _staying.get(), compute.cluster or ""
+    if staying is None:
+        return alone.enter_context(_connected(address, compute))
+    known = staying.clients.get(where)
+    if known is None or known.status != "running":
+        known = staying.clients[where] = staying.stack.enter_context(_connected(address, compute))
+    return known
 
 
 @contextmanager
@@ -74,8 +111,6 @@ def _connected(address: Address, compute: Compute) -> Iterator["distributed.Clie
                 place = stack.enter_context(_own(address.workers or compute.thread_count()))
             client = distributed.Client(place, timeout=CONNECT, direct_to_workers=True, set_as_default=False)
         try:
-            with _reached(where):
-                _examine(client, where)
             yield client
         finally:
             with suppress(Exception):  # it may be lost

@@ -10,6 +10,7 @@ from mlcli.base.blocks import Workers, in_order
 from mlcli.engine.block import Block, Source
 
 R = TypeVar("R")
+WORTH = 10.0  # seconds of a core beyond which work goes elsewhere that would be quick here
 
 _elsewhere: ContextVar[Workers | None] = ContextVar("workers", default=None)
 
@@ -27,9 +28,10 @@ def running_on(executor: Executor, workers: int | Callable[[], int]) -> Iterator
         _elsewhere.reset(token)
 
 
-def elsewhere() -> bool:
-    """Whether blocks run on another executor than this process's threads."""
-    return _elsewhere.get() is not None
+def sent(seconds: float) -> bool:
+    """Whether work that takes a core so long is worth another executor than this process's threads, and there is one.
+    """
+    return _elsewhere.get() is not None and seconds > WORTH
 
 
 def results(source: Source[R]) -> Generator[R, None, None]:

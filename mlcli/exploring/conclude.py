@@ -147,7 +147,7 @@ def compared_with(best: Sequence[Made], start: Start, axes: int, generator: np.r
     table = start.prepared.table
     # without methods, which the names hold
     sides = [Side(one.setting.name, "", one.config.input.path, len(one.values), one.cut(axes),
-                  one.eigenvalues, ()) for one in best]
+                  one.eigenvalues, (), axes=one.config.method.axis_names((), 2)) for one in best]
     return side_by_side(sides, table.ids, table.labels, 12, generator)
 
 

@@ -91,10 +91,11 @@ def along(data: Given, compared: Given, neighbors: int) -> Space | None:
 
 def by_axes(seen: Seen, made: Sequence[Made], most: int) -> list[list[tuple[int, Judged]]]:
     """What is measured of each with 1, 2, ... axes, where its axes are nested; seen from some of the points."""
-    few = seen.anchors[:: -(-len(seen.anchors) // CURVES)]
-    part = Seen(few, seen.size, seen.neighbors, seen.input, None, None)
     cuts = [(place, axes) for place, one in enumerate(made) if nested(one.setting.method)
             for axes in range(1, min(most, one.values.shape[1]) + 1)]
+    count = min(CURVES, max(FEWEST, int(WORK / (seen.size * (len(cuts) + 1)))))
+    few = seen.anchors[:: -(-len(seen.anchors) // count)]
+    part = Seen(few, seen.size, seen.neighbors, seen.input, None, None)
     found = judged(part, [made[place].cut(axes) for place, axes in cuts]) if cuts else []
     curves: list[list[tuple[int, Judged]]] = [[] for _ in made]
     for (place, axes), one in zip(cuts, found, strict=True):

@@ -1,6 +1,6 @@
 """What all methods share: the frame of a fit, and what a method declares."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 from mlcli.base.check import Check
@@ -39,6 +39,7 @@ class Method(Options):
     ranked_by: ClassVar[str | None] = "eigenvalues"  # what spectrum.csv holds; None: there is no spectrum
     axis: ClassVar[str] = "Axis"  # what the field calls an axis, before its number
     decodes: ClassVar[str | None] = ""  # when coordinates lead back to features, in words: always; None: never
+    unsure: ClassVar[bool] = False  # whether its decoder says how sure it is
     aliases: ClassVar[tuple[str, ...]] = ()  # other names that people type
     rules: ClassVar[tuple[str, ...]] = ("broken_stick", "elbow", "two_nn")  # that may say how many axes, best first
     # which linear-Gaussian model the columns may be rows of: with equal noise in all, or noise of its own in each
@@ -195,9 +196,9 @@ class Method(Options):
         """Whether it takes such an input where that is read in blocks of rows."""
         return False
 
-    def requires(self) -> Mapping[str, str]:
-        """The extras that these options need, each with the module that it brings."""
-        return {}
+    def requires(self) -> tuple[str, ...]:
+        """The extras that these options need."""
+        return ()
 
     def tables(self) -> tuple[str, ...]:
         """The options that ask for a file of their own."""

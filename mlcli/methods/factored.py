@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcli.base.inputs import Covariance, Features
 from mlcli.base.scaling import all_finite
+from mlcli.base.scratch import by_rows
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import note
 from mlcli.methods.model import Loadings, Model
@@ -43,7 +44,8 @@ def model_of(found: Factors, observed: Observed, points: Points, columns: Sequen
         points, similarity = placed_under(points, found.covariance(observed))
         embedding = scored(points, found.axes)
         found = found.turned(signs := leading_signs(embedding))
-        embedding, figures = embedding * signs, points.figures if isinstance(points, Gapped) else {}
+        embedding = by_rows(lambda some: some * signs, embedding)
+        figures = points.figures if isinstance(points, Gapped) else {}
         projector = Projector(similarity, points.centering, found.axes,
                               Affine(points.centering.means, found.loadings))
     return Model(embedding=embedding, spectrum=spectrum, projector=projector, fit={**found.fit, **figures},

@@ -25,6 +25,7 @@ class OfProcesses(Method):
     shares: ClassVar = False
     rules: ClassVar = ()
     loaded: ClassVar = False
+    unsure: ClassVar = True
     digits: ClassVar = 1e-6
     if TYPE_CHECKING:  # every method declares these itself, so that its options keep their order
         start: Start

@@ -13,7 +13,7 @@ import numpy as np
 from mlcli.base.admission import admit
 from mlcli.base.anchors import EXACT, FEW_COLUMNS, GROUP, automatic
 from mlcli.base.compute import Compute
-from mlcli.base.footprint import ARROW, MIB, resident
+from mlcli.base.footprint import ARROW, MIB, later, resident
 from mlcli.base.inputs import Given
 from mlcli.base.rows import rows_of
 from mlcli.base.steps import Step
@@ -64,7 +64,8 @@ def peak(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) 
     table, held = float(data.bytes), 1 if method.unscaled else 2
     read, kept = (TEXT, KEPT) if ARROW in sys.modules else (1.0, 0.0)  # known, since the data has been read
     fit = max(step.memory for step in steps)
-    return resident(compute.thread_count(), [step.needs for step in steps]) + kept * table + max(
+    needs = [*(step.needs for step in steps), *later().needs]
+    return resident(compute.thread_count(), needs) + later().memory + kept * table + max(
         (read - kept) * table, held * table + fit, table + checks_memory(method, data))
 
 
@@ -72,16 +73,18 @@ def checks_memory(method: Planned, data: Given) -> float:
     """Bytes of rules, quality, and the model while it is written and checked, besides the data."""
     rows, columns = len(data.values), data.values.shape[-1]
     of_columns, stored, table = method.columns_model != "none", method.stored(data), float(data.bytes)
-    looked = 8.0 * COPIES * of_columns * min(rows, max(ROOM // max(columns, 1), EXACT)) * columns
-    in_blocks = rows_of(data.values) is not None  # a sample is compared
-    if rows <= EXACT or in_blocks:
-        few = min(rows, EXACT)
+    in_file = rows_of(data.values)
+    there = rows if in_file is None else len(in_file.at_hand)  # a sample is looked at
+    looked = 8.0 * COPIES * of_columns * min(there, max(ROOM // max(columns, 1), EXACT)) * columns
+    if rows <= EXACT or in_file is not None:
+        few = min(there, EXACT)
         compared = 8.0 * (PAIRS * few**2 + few * columns)
     else:
         held = data.kind == "features" and columns > FEW_COLUMNS
         compared = SAMPLED + 8.0 * min(automatic(rows, columns) * rows, GROUP) * held
     written = WRITING * stored + LATENT * table * (method.proof == "latent")
-    return max(looked, compared + stored, written) + ROW * rows
+    named = in_file is None or isinstance(data.ids, tuple)  # numbers are made into text as they are written
+    return max(looked, compared + stored, written) + ROW * rows * named
 
 
 def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> None:
@@ -97,8 +100,11 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
 def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:
     """How to do with less: fewer rows, as far as some fit, and what the step that takes most says, where that can help.
 
-    Of data that the steps are for, in their units.
+    Of data that the steps are for, in their units. Where the rest would fit, what follows the fit says it.
     """
+    over = peak(steps, data, method, compute) - compute.memory_bytes()
+    if over <= later().bytes(compute.thread_count(), [step.needs for step in steps]):
+        return later().instead
     most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
     least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
     instead = most.remedy if least < compute.memory_bytes() else ""
@@ -110,6 +116,8 @@ def fitting_rows(steps: Sequence[Step], data: Given, method: Planned, compute: C
 
     The first guess follows from the sizes of the steps, and is planned where that takes little.
     """
+    if rows_of(data.values) is not None:  # whose number decides on little, and of which some would be read
+        return 0
     whole, limit = len(data.values), compute.memory_bytes()
     alone = resident(compute.thread_count(), [step.needs for step in steps])
     share = (limit - alone) / max(peak(steps, data, method, compute) - alone, 1.0)

@@ -13,6 +13,7 @@ from mlcli.base.products import Products
 from mlcli.base.quantity import Quantity, plain_figures
 from mlcli.base.rows import rows_of
 from mlcli.base.scaling import Unit, largest_of
+from mlcli.base.scratch import by_rows
 from mlcli.base.stage import note
 from mlcli.base.types import Array, Indices, RowsOf
 from mlcli.errors import ConfigError, NumericalError
@@ -141,7 +142,7 @@ class Model:
         """
         unit = data.unit**powers.coordinates
         spectrum = None if self.spectrum is None else in_unit(self.spectrum, data.unit**powers.spectrum)
-        embedding = unit.plain(self.embedding) + 0.0
+        embedding = by_rows(lambda some: unit.plain(some) + 0.0, self.embedding)
         if np.isfinite(largest_of(self.embedding)) and not in_range(embedding, self.embedding):
             raise NumericalError("RANGE", "coordinates in the data's unit leave the range of double precision",
                                  hint="give the data in another unit, features with --scale standard")

@@ -1,13 +1,13 @@
 """What the methods of two networks share: their input, whether there is a closed form, costs, and what their model is.
 """
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from mlcli.base.check import Check
 from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features
 from mlcli.base.rows import rows_of
+from mlcli.base.scratch import by_rows
 from mlcli.base.signs import leading_signs
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
@@ -52,9 +52,9 @@ class OfNetworks(Method):
         """Whether the optimum is known."""
         raise NotImplementedError
 
-    def requires(self) -> Mapping[str, str]:
+    def requires(self) -> tuple[str, ...]:
         """JAX for training."""
-        return {} if self.closed else {"neural": "optax"}
+        return () if self.closed else ("neural",)
 
     def steps(self, data: Features, compute: Compute, share: float | None) -> list[Step]:
         """The eigenproblem of the smaller side, or epochs."""
@@ -85,5 +85,5 @@ class OfNetworks(Method):
         signs = leading_signs(codes)
         projector = projector_of(*pair(standard, networks), signs)
         affine = projector.affine
-        return Model(embedding=codes * signs, projector=projector, **more,
+        return Model(embedding=by_rows(lambda some: some * signs, codes), projector=projector, **more,
                      loadings=None if affine is None else Loadings(affine.directions, data.columns))

@@ -12,12 +12,13 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import AnyArray
 from mlcli.report.drawing import Bar, Dots, Line, Mark, Text
-from mlcli.report.palette import STEPS
+from mlcli.report.palette import CLASSES, STEPS
 from mlcli.report.text import shortened
 
 SHAPES = ("circle", "square", "triangle", "diamond")
 COLORS = 6  # that differ for everyone; beyond, they come again in other shapes
 MOST = COLORS * len(SHAPES)  # groups that are told apart
+SHAPED = 1_000  # rows whose shapes are seen; marks of more are too small or an image, and colors alone say the group
 FEW = 13  # different numbers up to which they are groups
 ABSENT = {"", "na", "nan", "null", "none", "n/a"}
 ROW = 19  # pixels between two names of a legend
@@ -95,7 +96,7 @@ def coloring(name: str, texts: Sequence[str]) -> Coloring:
 
 def plain(count: int) -> Coloring:
     """One color for all points."""
-    return Coloring("", np.zeros(count, dtype=np.int64), ("plain",), ("circle",))
+    return Coloring("", np.broadcast_to(np.int64(0), count), ("plain",), ("circle",))
 
 
 def numbers_of(texts: Sequence[str]) -> list[float] | None:
@@ -126,12 +127,13 @@ def _scaled(name: str, values: AnyArray) -> Range:
 
 
 def _grouped(name: str, texts: Sequence[str], *, order: Callable[[str], Any]) -> Groups:
-    counts = Counter(texts)
-    names = sorted((text for text, _ in counts.most_common(MOST)), key=order)
+    counts, shaped = Counter(texts), len(texts) <= SHAPED
+    colors, most = (COLORS, MOST) if shaped else (len(CLASSES), len(CLASSES))
+    names = sorted((text for text, _ in counts.most_common(most)), key=order)
     place = {text: i for i, text in enumerate(names)}
     of = np.fromiter((place.get(text, len(names)) for text in texts), dtype=np.int64, count=len(texts))
-    kinds = [f"c{i % COLORS}" for i in range(len(names))]
-    shapes = [SHAPES[(i % COLORS - i // COLORS) % len(SHAPES)] for i in range(len(names))]
+    kinds = [f"c{i % colors}" for i in range(len(names))]
+    shapes = [SHAPES[(i % colors - i // colors) % len(SHAPES) if shaped else 0] for i in range(len(names))]
     shown, sizes = [text if text.strip() else "(empty)" for text in names], [counts[text] for text in names]
     if len(counts) > len(names):
         kinds, shapes = [*kinds, "other"], [*shapes, "circle"]

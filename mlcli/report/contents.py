@@ -58,6 +58,7 @@ class Contents:
     stability: Mapping[str, Any] | None = None
     moves: Rows | None = None  # of the points, in fits to rows drawn again
     edges: Indices | None = None  # of the neighbor graph, by the places of rows (m x 2), where they are drawn
+    interactive: bool = False  # whether interactive.html stands beside the page
     drawn: dict[str, bytes] = field(default_factory=dict)  # the scatter plot, by its format, once it is drawn
 
     @property

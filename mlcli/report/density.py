@@ -1,10 +1,11 @@
-"""Very many points as an image: where they are dense it is opaque, and where groups mix their colors do."""
+"""Very many points as an image: where they are dense it is opaque, and each place has the color of most points."""
 
 import numpy as np
 
+from mlcli.base.scratch import parts
 from mlcli.base.types import AnyArray, Array
-from mlcli.report.axes import Panel
-from mlcli.report.coloring import Coloring
+from mlcli.report.axes import Panel, spots
+from mlcli.report.coloring import Coloring, Range
 from mlcli.report.drawing import Mark, Picture
 from mlcli.report.palette import BY_GROUND, INKS
 
@@ -12,23 +13,34 @@ FINE = 1.25  # cells of the image across a pixel of the figure
 LEAST = 0.5  # opacity of a cell with a single point
 TOP = 0.999  # quantile of the counts of points that is drawn opaque, and what is above it
 SPARSE = 20_000  # points up to which a point covers more cells
-SHADES = 16  # levels of each color and of opacity: fewer make a smaller file, and more are not told apart
+SHADES = 16  # levels of opacity: fewer make a smaller file, and more are not told apart
 
 
-def clouds(pixels: Array, colors: Coloring, panel: Panel) -> list[Mark]:
-    """Points (m x 2, in pixels) over a panel: the mean color of those in each cell, more opaque by the logarithm of
-    their number; an image for light ground and another for dark.
+def clouds(values: Array, colors: Coloring, panel: Panel) -> list[Mark]:
+    """Points (m x 2) over a panel: the color of most in each cell, more opaque by the logarithm of their number; an
+    image for light ground and another for dark.
     """
     left, right, top, bottom = panel.edges
     shape = max(1, round((bottom - top) * FINE)), max(1, round((right - left) * FINE))
-    cells = cells_of(pixels, left, top, shape)
-    reach = 2 if len(pixels) <= SPARSE else 1
-    counts = spread(np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape), reach)
+    reach = 2 if len(values) <= SPARSE else 1
+    groups = by_groups(values, colors, panel, shape)
+    shades, kinds = opacity(spread(groups.sum(axis=0), reach)), kinds_of(groups, colors, reach)
     pictures: list[Mark] = []
     for ground, kind in enumerate(BY_GROUND):
-        levels = np.dstack([*(mean_color(cells, colors, ground, counts, reach)), opacity(counts)])
+        levels = np.dstack([inks_of(kinds, colors, ground), shades])
         pictures.append(Picture(kind=kind, x=left, y=top, width=right - left, height=bottom - top, levels=levels))
     return pictures
+
+
+def by_groups(values: Array, colors: Coloring, panel: Panel, shape: tuple[int, int]) -> AnyArray:
+    """How many points of each group lie in each cell (groups x cells down x cells across)."""
+    found, place = np.zeros((len(colors.kinds), shape[0] * shape[1]), dtype=np.int64), 0
+    for some in parts(values):
+        groups = colors.of[place : place + len(some)]
+        cells = cells_of(spots(some, panel), panel.edges[0], panel.edges[2], shape)
+        found += np.bincount(groups * found.shape[1] + cells, minlength=found.size).reshape(found.shape)
+        place += len(some)
+    return found.reshape(-1, *shape)
 
 
 def cells_of(pixels: Array, left: float, top: float, shape: tuple[int, int]) -> AnyArray:
@@ -47,14 +59,34 @@ def spread(sums: AnyArray, reach: int) -> AnyArray:
                           for y in steps for x in steps if x * x + y * y <= reach * reach))
 
 
-def mean_color(cells: AnyArray, colors: Coloring, ground: int, counts: AnyArray, reach: int) -> list[AnyArray]:
-    """Red, green and blue of each cell: the mean over its points."""
+def kinds_of(groups: AnyArray, colors: Coloring, reach: int) -> AnyArray:
+    """The kind of each cell: of groups the one with most points, of a scale of numbers the step of their mean."""
+    return mean_step(groups, reach) if isinstance(colors, Range) else commonest(groups, reach)
+
+
+def commonest(groups: AnyArray, reach: int) -> AnyArray:
+    """The group with most points in each cell; of several the one that is rarer everywhere, which is seen least."""
+    kinds, most = np.zeros(groups.shape[1:], np.int64), np.zeros(groups.shape[1:], np.int64)
+    sizes = groups.sum(axis=(1, 2))
+    for group in np.argsort(-sizes, kind="stable")[: np.count_nonzero(sizes)].tolist():
+        here = spread(groups[group], reach)
+        kinds[(here > 0) & (here >= most)] = group
+        most = np.maximum(most, here)
+    return kinds
+
+
+def mean_step(groups: AnyArray, reach: int) -> AnyArray:
+    """The mean step of the scale over the numbers in each cell; the kind of those without a number where none has."""
+    known = groups[:-1]
+    counts = spread(known.sum(axis=0), reach)
+    sums = spread(np.tensordot(np.arange(len(known)), known, axes=1), reach)
+    return np.where(counts > 0, np.rint(sums / np.maximum(counts, 1)).astype(np.int64), len(known))
+
+
+def inks_of(kinds: AnyArray, colors: Coloring, ground: int) -> AnyArray:
+    """Red, green and blue of each cell."""
     inks = [INKS[kind].dark if ground else INKS[kind].light for kind in colors.kinds]
-    tones = np.array([[int(ink[place : place + 2], 16) for place in (1, 3, 5)] for ink in inks], float)
-    if len(tones) == 1:
-        return [np.full(counts.shape, tone, np.uint8) for tone in tones[0]]
-    sums = (np.bincount(cells, weights=tones[colors.of, part], minlength=counts.size) for part in range(3))
-    return [stepped(spread(total.reshape(counts.shape), reach) / np.maximum(counts, 1) / 255) for total in sums]
+    return np.array([[int(ink[place : place + 2], 16) for place in (1, 3, 5)] for ink in inks], np.uint8)[kinds]
 
 
 def opacity(counts: AnyArray) -> AnyArray:

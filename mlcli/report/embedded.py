@@ -21,14 +21,14 @@ def embedding(run: Contents, label: str | None) -> Part:
     labels = _chosen(run, label)
     values = run.embedding.values
     if not values.size and run.loadings is not None and not run.manifest["input"]["rows"]:
-        return section("Embedding", sentence("A covariance matrix has no rows to embed; the axes are in the loadings."))
+        return None  # a covariance matrix has no rows to embed
     if not values.size:
         return section("Embedding", sentence("The embedding has no rows or no axes."))
     colors = [coloring(name, texts) for name, texts in labels.items()] or [plain(len(values))]
     points = [Points(values, run.embedding.ids, color, len(values), axes=run.axes) for color in colors]
     edges = _edges(run)
     unsure = _deviations(run)
-    parts: list[Part] = [drawings.lacking(run)]
+    parts: list[Part] = [drawings.advice(run)]
     for i, some in enumerate(points):
         said = _joined(edges) + _gray(unsure) if i == 0 else ""
         first = i == 0 and label is None
@@ -44,9 +44,9 @@ def embedding(run: Contents, label: str | None) -> Part:
 
 def _turned(run: Contents) -> Part:
     """Where points can be turned and named."""
-    return sentence("interactive.html, beside this page, has the points to turn, zoom and name." if
-                    run.config.report.interactive else "mlcli report RUN --interactive writes a page beside this one "
-                    "whose points can be turned, zoomed and named (with the extra manifold-cli[interactive]).", "soft")
+    return sentence("interactive.html, beside this page, has the points to turn, zoom and name." if run.interactive else
+                    "mlcli report RUN --interactive writes a page beside this one whose points can be turned, zoomed "
+                    "and named (with the extra manifold-cli[interactive]).", "soft advice")
 
 
 def _by_matplotlib(run: Contents, points: Points, edges: Edges | None, said: str, first: bool) -> Part:
@@ -128,8 +128,9 @@ def _axes_drawn(points: Points) -> str:
 def _clouded(points: Points) -> str:
     if len(points.values) <= MOST:
         return ""
-    mixed = "; where groups mix, so do their colors" if len(points.colors.kinds) > 1 else ""
-    return f" All {points.whole:,} points: the more lie in a place, the more opaque it is{mixed}."
+    colored = "" if len(points.colors.kinds) == 1 else ("; its color is that of their mean" if isinstance(
+        points.colors, Range) else "; its color is that of the largest group there")
+    return f" All {points.whole:,} points: the more lie in a place, the more opaque it is{colored}."
 
 
 def _sampled(points: Points) -> str:

@@ -9,7 +9,9 @@ from mlcli.report.svg import inline
 from mlcli.report.text import safe
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-LONG = 400  # characters of a sentence
+LONG = 1000  # characters of a sentence
+UNKNOWN = "–"
+NOTHING = ("", UNKNOWN)  # cells that say nothing
 
 
 @frozen
@@ -69,13 +71,16 @@ def framed(picture: Html, caption: str = "") -> Html:
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = (),
           whole: Sequence[int] = ()) -> Html | None:
-    """A table whose columns of numbers are set to the right, some of words never broken; None without rows."""
+    """A table whose columns of numbers are set to the right, some of words never broken; None without rows.
+
+    Columns that say nothing are left out.
+    """
     if not rows:
         return None
-    sides = [' class="n"' if i in numeric else ' class="w"' if i in whole else "" for i in range(len(head))]
-    top = "".join(f"<th{side}>{safe(cell)}</th>" for side, cell in zip(sides, head, strict=True))
-    lines = ["".join(f"<td{side}>{safe(cell, LONG)}</td>" for side, cell in zip(sides, row, strict=True))
-             for row in rows]
+    sides = {i: ' class="n"' if i in numeric else ' class="w"' if i in whole else ""
+             for i in range(len(head)) if any(row[i] not in NOTHING for row in rows)}
+    top = "".join(f"<th{side}>{safe(head[i])}</th>" for i, side in sides.items())
+    lines = ["".join(f"<td{side}>{safe(row[i], LONG)}</td>" for i, side in sides.items()) for row in rows]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
     return Html(f'<div class="wide"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>')
 
@@ -110,10 +115,10 @@ def document(title: str, head: str, body: Html, *, policy: str = POLICY, style: 
 
 
 STYLE = f"""
-:root{{--ground:{GROUND[0]};--text:#22262d;--soft:#5d6673;--line:#dfe3e8;--tint:#f5f7f9;--link:#0072b2;
+:root{{--ground:{GROUND[0]};--text:#22262d;--soft:#5d6673;--line:#dfe3e8;--tint:#f5f7f9;--link:#0072b2;--shade:#aab2bd;
   --good:#00664a;--good-tint:#dff3ec;--bad:#9c2f05;--bad-tint:#fde7dc}}
 @media screen and (prefers-color-scheme:dark){{:root{{--ground:{GROUND[1]};--text:#dfe3e9;--soft:#a0a9b6;--line:#333a45;
-  --tint:#1e232b;--link:#4ba3e3;--good:#6fdcb8;--good-tint:#12352b;--bad:#ffab85;--bad-tint:#43210f}}}}
+  --tint:#1e232b;--link:#4ba3e3;--shade:#5a6473;--good:#6fdcb8;--good-tint:#12352b;--bad:#ffab85;--bad-tint:#43210f}}}}
 *{{box-sizing:border-box}}
 body{{margin:0 auto;padding:1.5rem 1.25rem 4rem;max-width:88rem;background:var(--ground);color:var(--text);
   font:15px/1.5 system-ui,sans-serif}}
@@ -130,10 +135,14 @@ svg{{display:block;max-width:100%;height:auto}}
 .columns>*{{min-width:0}}
 summary{{cursor:pointer;color:var(--link);margin:.6rem 0}} section>details>summary{{font-weight:600}}
 .wide,figure{{overflow-x:auto}}
+.wide{{background:linear-gradient(90deg,var(--ground) 40%,transparent),
+  linear-gradient(270deg,var(--ground) 40%,transparent) 100% 0,linear-gradient(90deg,var(--shade),transparent),
+  linear-gradient(270deg,var(--shade),transparent) 100% 0;background-repeat:no-repeat;
+  background-size:3rem 100%,3rem 100%,.9rem 100%,.9rem 100%;background-attachment:local,local,scroll,scroll}}
 table{{border-collapse:collapse;font-size:.9rem;margin:.4rem 0}}
 th,td{{text-align:left;padding:.22rem .9rem .22rem 0;border-bottom:1px solid var(--line);vertical-align:top;
   overflow-wrap:anywhere}}
-td:not(.n){{min-width:5.5em}}
+td:not(.n,.w){{min-width:5.5em}}
 th{{font-weight:600;color:var(--soft)}} .n{{text-align:right;font-variant-numeric:tabular-nums;white-space:nowrap}}
 th.n{{white-space:normal;overflow-wrap:normal}}
 .w{{white-space:nowrap}}
@@ -141,15 +150,19 @@ dl{{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1.2rem;margin:
 dt{{color:var(--soft)}} dd{{margin:0;overflow-wrap:anywhere}}
 pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;padding:.6rem .8rem;font-size:.82rem;
   line-height:1.4;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}}
-@media(max-width:40rem){{td:not(.n){{min-width:7rem}}
+@media screen and (max-width:40rem){{table{{font-size:.8rem}} th,td{{padding-right:.5rem}}
+  td:not(.n,.w){{min-width:5.2rem}} td:first-child:not(.n,.w){{min-width:7.6rem}}
+  svg .small{{font-size:13px}} svg .text{{font-size:14px}}
   dl{{grid-template-columns:1fr}} dd{{margin-bottom:.4rem}}}}
 ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
 @page{{margin:14mm}}
 @media print{{body{{max-width:none;padding:0;font-size:9pt;line-height:1.4}} figure,tr,li{{break-inside:avoid}}
   h2{{break-after:avoid;margin-top:.9rem;font-size:1rem}} .wide,figure{{overflow:visible}} figure{{margin:.5rem 0}}
   .columns{{display:block}} figure .columns,section>.columns{{display:grid;grid-template-columns:1fr 1fr;gap:0 1rem}}
-  details:not([open]){{display:none}} .lead{{font-size:9.5pt}} table,dl{{font-size:.75rem}}
+  details:not([open])>summary{{list-style:none;font-weight:400;font-size:8pt;color:var(--soft);margin:.2rem 0}}
+  details:not([open])>summary::after{{content:" (folded; printed where it is open)"}} .advice{{display:none}}
+  .lead{{font-size:9.5pt}} table,dl{{font-size:.75rem}}
   dl{{gap:.05rem 1rem}} td,th{{padding-top:.1rem;padding-bottom:.1rem}}
   .badge{{print-color-adjust:exact}} figcaption{{font-size:8pt}}
-  svg{{max-height:60mm}} main section:first-child figure:first-of-type svg{{max-height:85mm}}}}
+  svg{{zoom:.52;max-height:250mm}}}}
 """

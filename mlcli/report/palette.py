@@ -6,11 +6,11 @@ from mlcli.base.frozen import frozen
 
 GROUND = ("#ffffff", "#16191f")
 BY_GROUND = ("day", "night")  # kinds of pictures that are shown on light ground alone, and on dark
-# Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too; shapes distinguish them
-# where colors do not.
+# Okabe and Ito's colors and six more, in an order in which neighbors differ in lightness too, and those most like
+# a former one come last; shapes distinguish them where colors do not.
 CLASSES = [("#0072b2", "#4ba3e3"), ("#d55e00", "#ff8a3d"), ("#009e73", "#2ec4a0"), ("#cc79a7", "#e8a4cd"),
-           ("#e69f00", "#f2b84b"), ("#56b4e9", "#8fd3f7"), ("#5d3a9b", "#b39df0"), ("#8c6d1f", "#cba95a"),
-           ("#994455", "#e07a8b"), ("#44aa99", "#7fd8cb"), ("#8a8a00", "#d6d26a"), ("#1b1b1b", "#f2f2f2")]
+           ("#e69f00", "#f2b84b"), ("#56b4e9", "#8fd3f7"), ("#5d3a9b", "#b39df0"), ("#8a8a00", "#d6d26a"),
+           ("#1b1b1b", "#f2f2f2"), ("#994455", "#e07a8b"), ("#44aa99", "#7fd8cb"), ("#8c6d1f", "#cba95a")]
 VIRIDIS = [(68, 1, 84), (72, 36, 117), (65, 68, 135), (53, 95, 141), (42, 120, 142), (33, 145, 140), (34, 168, 132),
            (68, 191, 112), (122, 209, 81), (189, 223, 38), (253, 231, 37)]
 STEPS = 24  # of the sequential scale

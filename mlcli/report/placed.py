@@ -14,13 +14,13 @@ FAINT = 0.8  # of the radius of the new points
 
 
 def placed_over(values: Array, new: Array, ids: Sequence[str], labels: Mapping[str, Sequence[str]], *,
-                seed: int) -> Figure:
+                axes: Sequence[str], seed: int) -> Figure:
     """New points (m x p) over an embedding (n x p), colored by their first label column; samples of very many.
 
     New points of a single axis stand over the numbers of their own rows.
     """
     colors = next((coloring(name, texts) for name, texts in labels.items()), plain(len(new)))
-    shown = Points(new, ids, colors, len(new)).sample(MOST, seed)
+    shown = Points(new, ids, colors, len(new), axes=axes).sample(MOST, seed)
     rows = sampled(len(values), MOST, seed)
     others = plane(values, rows) if rows is None else plane(values[rows], rows)
     panel = panel_of(np.concatenate([values, new]))

@@ -41,10 +41,11 @@ def what_was_run(run: Contents) -> Part:
     pairs = [
         ("method", run.manifest["method"]), ("input", given["path"]),
         ("kind", f"{given.get('kind')}, {given.get('format') or 'unknown format'}"),
-        ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}"),
+        ("rows × columns", f"{number(given['rows'])} × {number(given['columns'])}") if given["rows"] else
+        ("columns", number(given["columns"])),
         ("SHA-256 of the input", given.get("sha256") or "unknown"),
         *_reduced(run.manifest.get("reduced")),
-        ("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}"),
+        *([("embedding", f"{number(made['rows'])} × {number(made['components'])}{dropped}")] if made["rows"] else []),
         ("seed", run.manifest.get("seed")), ("threads", run.manifest.get("threads")),
         ("version", f"mlcli {run.manifest.get('mlcli')}"), *_versions(run.manifest)]
     changed = [(item.path, item.value, item.default) for item in differences(run.config)]
@@ -117,6 +118,6 @@ def repeating(run: Contents) -> Part:
     fed, given = " < DATA" if run.config.input.path == "-" else "", run.manifest["input"]
     read = f"DATA/{next(iter(given['files']))}" if given.get("files") else "DATA"
     lines = [f"pip install manifold-cli=={run.manifest.get('mlcli')}",
-             f"mlcli run RUN/config.yaml -o again{fed}      # where the run was made: relative paths stay so",
-             f"sha256sum {read}      # {given.get('sha256') or 'unknown'}"]
+             "# where the run was made, as relative paths stay so:", f"mlcli run RUN/config.yaml -o again{fed}",
+             f"sha256sum {read}", f"# {given.get('sha256') or 'unknown'}"]
     return section("How to repeat it", verbatim("\n".join(lines)), folded("config.yaml", verbatim(run.config_text)))

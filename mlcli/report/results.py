@@ -6,18 +6,20 @@ from typing import Any
 
 from mlcli.report.contents import Contents
 from mlcli.report.curves import curve
-from mlcli.report.html import Part, facts, figure, folded, section, sentence, side_by_side, table
+from mlcli.report.dimension.recommend import words
+from mlcli.report.html import UNKNOWN, Part, facts, figure, folded, section, sentence, side_by_side, table
 from mlcli.report.loadings import correlations_table, loadings_table
 from mlcli.report.positive import WHY, of_positive, passes
 from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.tables import as_html
-from mlcli.report.text import number, visible
+from mlcli.report.text import in_words, number, visible
 
 LEADING = 10  # eigenvalues in the table
 BESIDE = "validation"  # the column of trace.csv that is drawn beside the objective
 MOST_ROWS = 500  # columns of the data in the table of loadings
 OF_COLUMNS = ("uniquenesses", "variances", "sampling_adequacy")  # figures that the table of loadings has or uses
 LISTED = 20  # columns or classes whose figures are shown
+OPEN = 40  # loadings up to which they are not folded
 
 
 def spectrum(run: Contents) -> Part:
@@ -27,7 +29,7 @@ def spectrum(run: Contents) -> Part:
         return None
     rows = [(i + 1, number(value), _percent(share), _percent(total)) for i, (value, share, total) in enumerate(
         zip(eigenvalues.values[:LEADING], run.proportions, eigenvalues.cumulative, strict=False))]
-    rows += [(len(rows) + i + 1, f"≥ {number(value)}", "–", "–")
+    rows += [(len(rows) + i + 1, f"≥ {number(value)}", UNKNOWN, UNKNOWN)
              for i, value in enumerate(eigenvalues.at_least[: LEADING - len(rows)])]
     head = ["component", eigenvalues.what, "share of trace", "cumulative"]
     if shares := of_positive(eigenvalues.values[:LEADING], eigenvalues.cumulative, summary.get("sum_of_positive")):
@@ -50,7 +52,7 @@ def _expected(run: Contents) -> str:
 
 
 def _percent(share: float | None) -> str:
-    return "–" if share is None else f"{share:.2%}"
+    return UNKNOWN if share is None else f"{share:.2%}"
 
 
 def _bounds(eigenvalues: Eigenvalues) -> Part:
@@ -73,9 +75,9 @@ def dimension(run: Contents) -> Part:
     document = run.dimension
     if document is None:
         return None
-    rows = [(name.replace("_", " "), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
+    rows = [(words(name), number(rule.get("components")), rule.get("detail") or "", rule.get("rule") or "")
             for name, rule in document.get("rules", {}).items()]
-    left = [(name.replace("_", " "), reason) for name, reason in document.get("left_out", {}).items()]
+    left = [(words(name), reason) for name, reason in document.get("left_out", {}).items()]
     return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
                    table(("rule", "axes", "found", "what it says"), rows, (1,)), residuals(run),
                    folded(_inapplicable(len(left)), table(("rule", "why"), left)))
@@ -100,10 +102,10 @@ def residuals(run: Contents) -> Part:
 def fit(run: Contents) -> Part:
     """The figures of the method's fit: single numbers, and those that every column or class has one of."""
     figures = run.manifest.get("fit", {})
-    single = [(name.replace("_", " "), _said(value)) for name, value in figures.items()
+    single = [(in_words(name), _said(value)) for name, value in figures.items()
               if value is None or isinstance(value, int | float)]
     columns = set() if run.loadings is None else set(next(iter(run.loadings.columns.values())))
-    each = {name.replace("_", " "): values for name, values in figures.items() if isinstance(values, Mapping)
+    each = {in_words(name): values for name, values in figures.items() if isinstance(values, Mapping)
             and not (name in OF_COLUMNS and columns and columns.issuperset(values))}
     cut = any(len(values) > LISTED for values in each.values())
     return section("Fit", facts(single) if single else None, *(_of_each(*item) for item in each.items()),
@@ -141,4 +143,6 @@ def loadings(run: Contents, cutoff: float) -> Part:
     factors = correlations_table(run)
     beside = [] if factors is None else [sentence(factors.caption, "soft"), as_html(factors)]
     said = f"{table.caption} Columns are sorted by the axis on which they load most.{more}"
-    return section("Loadings", sentence(said, "soft"), as_html(table), *beside)
+    rows = as_html(table)
+    return section("Loadings", sentence(said, "soft"), rows if len(table.rows) <= OPEN else
+                   folded(f"{len(table.rows)} columns", rows), *beside)

@@ -2,11 +2,12 @@
 
 import sys
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 
 import numpy as np
 
 from mlcli.base.frozen import frozen
+from mlcli.base.scratch import parts
 from mlcli.base.types import AnyArray, Array, Indices
 from mlcli.report.axes import Panel, Scale, extent, spots
 from mlcli.report.coloring import Coloring
@@ -74,7 +75,7 @@ class Points:
 
     def axis(self, place: int) -> str:
         """What stands beside an axis."""
-        return self.axes[place] if self.axes else f"y{place + 1}"
+        return self.axes[place] if place < len(self.axes) else f"y{place + 1}"
 
     def turns(self) -> Iterator[tuple[int, Indices]]:
         """The groups with their rows, in the order of drawing; where they are many, in several rounds."""
@@ -120,11 +121,11 @@ def pairs(points: Points) -> Figure:
     marks: list[Mark] = []
     for first, second in combinations(range(count), 2):
         left, top = 60 + first * (side + gap), 14 + (second - 1) * (side + gap)
-        x, y = points.values[:, first], points.values[:, second]
-        panel = Panel(Scale.over(_ends(x), left, left + side, whole=False, most=4),
-                      Scale.over(_ends(y), top + side, top, whole=False, most=4))
+        places = points.values[:, first : second + 1 : second - first]
+        panel = Panel(Scale.over(_ends(places[:, 0]), left, left + side, whole=False, most=4),
+                      Scale.over(_ends(places[:, 1]), top + side, top, whole=False, most=4))
         marks += [*_frame(panel), *panel.rows(), *panel.columns(),
-                  *dots(points, np.column_stack([x, y]), panel, 0.75 * points.radius),
+                  *dots(points, places, panel, 0.75 * points.radius),
                   Text(left + side / 2, top + side + 31, points.axis(first), "middle", "small"),
                   Text(left - 42, top + side / 2, points.axis(second), "middle", "small", turned=True)]
     whole = 60 + (count - 1) * (side + gap)
@@ -158,7 +159,8 @@ def plane(values: Array, rows: Indices | None = None) -> Array:
 
 def _ends(values: Array) -> tuple[float, float]:
     """A range with a little room around it."""
-    low, high = extent([float(values.min(initial=np.inf)), float(values.max(initial=-np.inf))])
+    ends = [(float(some.min(initial=np.inf)), float(some.max(initial=-np.inf))) for some in parts(values)]
+    low, high = extent(chain(*ends))
     room = 0.03 * (high / 2 - low / 2) * 2
     return low - room, high + room
 
@@ -176,9 +178,9 @@ def _frame(panel: Panel) -> list[Mark]:
 def dots(points: Points, values: Array, panel: Panel, radius: float) -> list[Mark]:
     """The points by groups; very many as an image."""
     marks: list[Mark] = []
+    if len(values) > MOST:
+        return clouds(values, points.colors, panel)
     pixels = spots(values, panel)
-    if len(pixels) > MOST:
-        return clouds(pixels, points.colors, panel)
     for group, chosen in points.turns():
         tips = [points.ids[row] for row in chosen.tolist()] if len(pixels) <= MOST_TIPS else ()
         marks.append(Dots(points.colors.kinds[group], pixels[chosen], radius, points.colors.shapes[group], tips))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from mlcli.base.frozen import frozen
-from mlcli.report.axes import Panel, Scale, guide, legend
+from mlcli.report.axes import ALIKE, Panel, Scale, guide, legend
 from mlcli.report.drawing import Bar, Curve, Dots, Figure, Mark, Text
 from mlcli.report.text import number
 
@@ -50,9 +50,8 @@ def scree(spectrum: Eigenvalues, title: str) -> Figure:
 
 def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
     """The running share of the trace, up to the kept axes at least; None where the trace is unknown."""
-    drawn = spectrum.cumulative[: max(MOST, spectrum.kept)]
-    shares = [share for share in drawn if share is not None and np.isfinite(share)]
-    if not shares or len(shares) < len(drawn):
+    shares = shares_of(spectrum, max(MOST, spectrum.kept))
+    if not shares:
         return None
     panel = _panel(len(shares), Scale.over([0.0, 100.0, *(100 * share for share in shares)], HEIGHT - BOTTOM, TOP))
     points = [(panel.x(i), panel.y(100 * share)) for i, share in enumerate(shares)]
@@ -67,6 +66,12 @@ def cumulative(spectrum: Eigenvalues, title: str) -> Figure | None:
     return Figure(f"Cumulative share: {title}", WIDTH, HEIGHT, marks)
 
 
+def shares_of(spectrum: Eigenvalues, most: int) -> list[float]:
+    """The running share of the trace at the first components; empty where one of them is unknown."""
+    shares = [share for share in spectrum.cumulative[:most] if share is not None and np.isfinite(share)]
+    return shares if len(shares) == len(spectrum.cumulative[:most]) else []
+
+
 def _panel(count: int, heights: Scale) -> Panel:
     return Panel(Scale(low=-0.5, high=max(count, 1) - 0.5, start=LEFT, end=WIDTH - RIGHT, step=1), heights)
 
@@ -74,7 +79,8 @@ def _panel(count: int, heights: Scale) -> Panel:
 def bars(spectrum: Eigenvalues) -> list[tuple[float, str]]:
     """The heights of the bars that are drawn, each with its kind."""
     values = [*spectrum.values, *spectrum.at_least][:MOST]
-    return [(value, "bound" if place >= len(spectrum.values) else "negative" if value < 0 else
+    zero = ALIKE * max(map(abs, values), default=0.0)
+    return [(value, "bound" if place >= len(spectrum.values) else "negative" if value < -zero else
              "kept" if place < spectrum.kept else "rest") for place, value in enumerate(values)]
 
 

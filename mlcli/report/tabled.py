@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping
 
 from mlcli.errors import ConfigError
 from mlcli.report.contents import Contents
+from mlcli.report.dimension.recommend import words
 from mlcli.report.loadings import correlations_table, factors_table, loadings_table
 from mlcli.report.table_names import Form, Name
 from mlcli.report.tables import Cell, Row, Table
+from mlcli.report.text import in_words
 
 
 def spectrum_table(run: Contents, cutoff: float = 0.0) -> Table | None:
@@ -30,7 +32,7 @@ def quality_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 
 def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """The single figures of the fit."""
-    rows: list[Row] = [(key.replace("_", " "), _plain(value)) for key, value in run.manifest.get("fit", {}).items()
+    rows: list[Row] = [(in_words(key), _plain(value)) for key, value in run.manifest.get("fit", {}).items()
                        if value is None or isinstance(value, bool | int | float)]
     return Table("Figures of the fit.", ("figure", "value"), rows) if rows else None
 
@@ -38,7 +40,7 @@ def fit_table(run: Contents, cutoff: float = 0.0) -> Table | None:
 def dimension_table(run: Contents, cutoff: float = 0.0) -> Table | None:
     """What each rule for the number of axes says."""
     document = run.dimension or {}
-    rows: list[Row] = [(name.replace("_", " "), rule.get("components"), rule.get("detail") or "")
+    rows: list[Row] = [(words(name), rule.get("components"), rule.get("detail") or "")
                        for name, rule in document.get("rules", {}).items()]
     return Table("How many axes to keep, by rule.", ("rule", "axes", "found"), rows, words=(0, 2)) if rows else None
 

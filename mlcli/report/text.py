@@ -4,6 +4,7 @@ import re
 from html import escape
 
 LONGEST = 80
+ABBREVIATED = frozenset({"bic", "kmo", "rmsea", "rmsr", "tli"})  # figures of a fit that are known by their letters
 HARMLESS = re.compile(r"[\w .,:;+=()/%-]*", re.ASCII).fullmatch  # nothing to escape, and nothing invisible
 
 
@@ -34,3 +35,8 @@ def number(value: float | None) -> str:
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return f"{value:,.6g}" if value == 0 or 1e-3 <= abs(value) < 1e6 else f"{value:.4g}"
+
+
+def in_words(key: str) -> str:
+    """The key of a figure as people write it."""
+    return " ".join(word.upper() if word in ABBREVIATED else word for word in key.split("_"))

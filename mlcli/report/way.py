@@ -13,7 +13,8 @@ SIZES = ((100, 3.4), (500, 2.8), (2000, 2.0), (MOST, 1.4))  # radius of a dot, u
 NAMED, LETTER = 24, 7.0  # characters of an id, and the room that one takes
 
 
-def way_over(values: Array, ids: Sequence[str], way: Indices, length: float, seed: int) -> Figure:
+def way_over(values: Array, ids: Sequence[str], way: Indices, length: float, *, axes: Sequence[str],
+             seed: int) -> Figure:
     """The path over the first two axes of an embedding (n x p), over a sample of very many points."""
     panel, places = panel_of(values), plane(values)
     rows = sampled(len(values), MOST, seed)
@@ -25,7 +26,7 @@ def way_over(values: Array, ids: Sequence[str], way: Indices, length: float, see
     marks: list[Mark] = [Text(LEFT, 22, title, kind="title"), *panel.rows(), *panel.columns(),
                          Dots("other", others, radius), Curve("way", list(map(tuple, passed.tolist()))),
                          Dots("mark", passed, radius + 0.8), *_named(passed, ends),
-                         *panel.names(*(("y1", "y2") if values.shape[1] > 1 else ("row", "y1")))]
+                         *panel.names(*(axes if values.shape[1] > 1 else ("row", axes[0])))]
     return Figure(title, LEFT + WIDE + RIGHT, panel.y.start + BOTTOM, marks)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import mlcli
+from mlcli.base import stage as seam
 from mlcli.base.stage import Note, Stage, Watcher, advance, listening, note, part, running, stage, tell, unheard
 
 
@@ -166,3 +167,18 @@ def test_no_two_stages_that_can_be_answered_for_share_a_name() -> None:
     names = Counter(versioned())
     assert {"neighbors", "elimination", "eigensolve"} <= set(names)
     assert [name for name, times in names.items() if times > 1] == []
+
+
+def test_notes_of_a_fit_before_another_reach_those_alone_who_keep_them() -> None:
+    class Keeping(Heard):
+        keeps_notes = True
+
+    log: list[Any] = []
+    with listening(Heard(log)), listening(Keeping(log, "kept ")), seam.unnoted():
+        halved(8)
+    assert ("note", "N-HALVED") not in log and ("kept note", "N-HALVED") in log
+    assert [entry for entry in log if entry[0] in ("begin", "advance", "end")] == [
+        ("begin", "halving"), ("advance", "halving", "", 1, 1), ("end", "halving")]
+    answering = Answering()
+    with listening(answering), seam.unnoted():
+        assert halved(8) == 7

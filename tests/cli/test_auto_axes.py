@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import yaml
 
+from mlcli.engine import cache
 from tests.cli.support import Caller
 from tests.report.dimension.support import planted
 
@@ -29,6 +30,29 @@ def test_the_rules_decide_and_the_run_is_the_one_with_that_count(mlcli: Caller, 
     assert mlcli("verify", "auto").code == 0
     stages = [stage["stage"] for stage in json.loads(Path("auto/run.json").read_text())["stages"]]
     assert len(stages) == len(set(stages)) and "dimension" in stages
+
+
+def test_the_first_fit_shows_how_far_it_is(mlcli: Caller, near_a_space: Path) -> None:
+    called = mlcli("embed", near_a_space, "-m", "isomap", "-p", "auto", "--progress", "json", "-o", "auto")
+    events = [json.loads(line) for line in called.err.splitlines()]
+    begun = next(place for place, event in enumerate(events) if event.get("stage") == "dimension")
+    ended = next(place for place, event in enumerate(events) if (event["event"], event.get("stage")) == (
+        "end", "dimension"))
+    parts = {event["part"] for event in events[begun:ended] if event["event"] == "advance"}
+    assert "neighbors" in parts
+    assert [event["code"] for event in events[begun:ended] if event["event"] == "note"] == []
+
+
+def test_the_second_fit_takes_from_a_cache_what_the_first_one_left(mlcli: Caller, near_a_space: Path,
+                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
+    given = ("embed", near_a_space, "-m", "isomap", "-k", "20", "-p", "auto", "-q", "-o")
+    assert mlcli(*given, "alone").code == 0
+    monkeypatch.setattr(cache, "WORTHWHILE", 0.0)
+    monkeypatch.setenv("MLCLI_CACHE", "kept")
+    assert mlcli(*given, "auto").code == 0
+    answers = [(answer["stage"], answer["taken"]) for answer in json.loads(Path("auto/run.json").read_text())["cache"]]
+    assert answers.index(("neighbors", False)) < answers.index(("neighbors", True))
+    assert Path("auto/embedding.csv").read_bytes() == Path("alone/embedding.csv").read_bytes()
 
 
 def test_factors_too_and_without_their_rules_in_the_run(mlcli: Caller, near_a_space: Path) -> None:

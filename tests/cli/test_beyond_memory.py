@@ -12,8 +12,10 @@ import pytest
 from pyarrow import csv as arrow_csv
 from pyarrow import ipc, parquet
 
+from mlcli.base import scratch
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.digest import Digest
+from mlcli.report import scatter
 from mlcli.stages.algebra import gathering
 from tests.cli.support import Caller
 from tests.cli.test_going_on import KEEPING, after_steps
@@ -162,6 +164,9 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     blocks, whole = read(f"blocks/{name}"), read(f"whole/{name}")
     assert blocks.shape == whole.shape and len(whole) == ROWS - 702
     assert (blocks[:, :-2] == whole[:, :-2]).all()
+    if name == "new.csv":
+        called = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), *BLOCKS, "--picture", "new.svg")
+        assert called.out == Path("blocks/new.csv").read_text() and "<svg" in Path("new.svg").read_text()
     numbers = blocks[:, -2:].astype(float), whole[:, -2:].astype(float)
     assert np.abs(numbers[0] - numbers[1]).max() <= 1e-10 * np.abs(numbers[1]).max()
     if name == "new.parquet":
@@ -172,6 +177,8 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
     told = [mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", "none.csv", *more)
             for more in ((), BLOCKS)]
     assert told[0].code == told[1].code == 65 and not Path("none.csv").exists()
+    printed = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), *BLOCKS)
+    assert printed.code == 65 and printed.out == ""
 
 
 def csv_of(path: str) -> AnyArray:
@@ -345,23 +352,61 @@ def test_a_file_that_changes_between_passes_is_refused(mlcli: Caller, monkeypatc
     assert not Path("none").exists()
 
 
-def test_memory_decides_where_nothing_is_said(tmp_path: Path) -> None:
-    values = np.random.default_rng(0).standard_normal((120_000, 100)) * np.linspace(2, 1, 100)  # 96 MB
-    np.save("large.npy", values)
-    done = call("embed", "large.npy", "-o", "run", "--memory-limit", "230M", "--threads", "2")
+def peak(*arguments: str) -> float:
+    """The peak memory of a run of its own in MiB, which must succeed by reading in blocks."""
+    done = call("embed", *arguments, "-o", "run", "-q", "--force", "--threads", "2", "--set", "report.formats=[npy]")
     assert done.returncode == 0, done.stderr
     told = json.loads(Path("run/run.json").read_text())
     assert "N-STREAMED" in {note["code"] for note in told["notes"]}
-    assert max(stage["peak_memory_mib"] for stage in told["stages"]) <= 230
-    planned = call("plan", "large.npy", "--memory-limit", "230M", "--threads", "2", "--json")
+    return max(stage["peak_memory_mib"] for stage in told["stages"])
+
+
+def test_what_needs_a_large_table_in_memory_is_refused_before_it_is_read(mlcli: Caller) -> None:
+    with Path("large.npy").open("wb") as file:  # zeros that take no room on the disk, and 800 MB in memory
+        np.lib.format.write_array_header_1_0(file, {"descr": "|u1", "fortran_order": False, "shape": (10**6, 100)})
+        file.truncate(file.tell() + 10**8)
+    refused = mlcli("embed", "large.npy", "-o", "none", "--memory-limit", "600M", "-m", "lle")
+    assert refused.code == 82 and "--reduce" in refused.err
+    never = mlcli("embed", "large.npy", "-o", "none", "--memory-limit", "600M", "--set", "input.stream=never")
+    assert never.code == 82 and "E-MEMORY" in never.err
+
+
+@pytest.mark.slow
+def test_memory_decides_where_nothing_is_said() -> None:
+    values = np.random.default_rng(0).standard_normal((150_000, 100), dtype=np.float32).astype(np.float16)
+    np.save("large.npy", values)  # 120 MB in memory
+    limit = ("--memory-limit", "300M")
+    used = peak("large.npy", *limit)
+    planned = call("plan", "large.npy", *limit, "--threads", "2", "--json")
     predicted = json.loads(planned.stdout)["memory"] / 2**20
-    assert 0.8 * predicted <= max(stage["peak_memory_mib"] for stage in told["stages"]) <= 1.2 * predicted
-    exact = np.linalg.eigvalsh(np.cov(values.T, bias=True))[::-1]
+    assert used <= 300 and 0.75 * predicted <= used <= 1.3 * predicted
+    numbers = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
+    exact = np.linalg.eigvalsh(numbers.T @ numbers / len(numbers))[::-1]
     assert np.abs(spectrum("run") - exact).max() <= 1e-12 * exact[0]
-    refused = call("embed", "large.npy", "-o", "none", "--memory-limit", "90M", "-m", "lle")
-    assert refused.returncode == 82 and "--reduce" in refused.stderr
-    never = call("embed", "large.npy", "-o", "none", "--memory-limit", "230M", "--set", "input.stream=never")
-    assert never.returncode == 82
+
+
+@pytest.mark.slow
+def test_memory_does_not_grow_with_the_rows() -> None:
+    values = np.random.default_rng(0).standard_normal((6_000_000, 4), dtype=np.float32).astype(np.float16)
+    used = []
+    for rows in (1_500_000, 6_000_000):  # whose coordinates are 24 and 96 MB
+        np.save("long.npy", values[:rows])
+        used.append(peak("long.npy", *BLOCKS))
+    assert used[1] <= used[0] + 20
+
+
+@pytest.mark.parametrize("method", [("pca",), ("ppca",), ("fa",), ("lda",), ("kpca", "--set", "method.landmarks=60"),
+                                    ("autoencoder",)], ids=lambda method: method[0])
+def test_coordinates_that_lie_in_a_file_are_the_same(mlcli: Caller, monkeypatch: pytest.MonkeyPatch,
+                                                     method: tuple[str, ...]) -> None:
+    made(mlcli, "t.parquet", "memory", *BLOCKS, "-m", *method)
+    monkeypatch.setattr(scratch, "HELD", 1 << 10)
+    monkeypatch.setattr(scratch, "TOGETHER", 1 << 10)
+    monkeypatch.setattr(scatter, "MOST", 100)
+    told = made(mlcli, "t.parquet", "file", *BLOCKS, "-m", *method)
+    assert told["certificate"] == "pass"
+    for name in ("embedding.csv", "quality.json", "dimension.json"):
+        assert Path("memory", name).read_bytes() == Path("file", name).read_bytes()
 
 
 def test_the_checkup_counts_gaps_in_all_rows(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, files: Array) -> None:
@@ -421,6 +466,13 @@ def test_condensed_dissimilarities_give_the_embedding_in_memory(mlcli: Caller) -
     assert mlcli("verify", "blocks").code == mlcli("verify", "--full", "blocks").code == 0
 
 
+def test_networks_in_closed_form_follow_from_blocks(mlcli: Caller, files: Array) -> None:
+    for output, more in (("whole", ()), ("blocks", BLOCKS)):
+        made(mlcli, "t.npy", output, "-m", "autoencoder", *more)
+    assert np.abs(embedded("blocks")[1] - embedded("whole")[1]).max() <= 1e-10
+
+
+@pytest.mark.slow
 def test_networks_are_trained_from_blocks(mlcli: Caller, files: Array) -> None:
     pytest.importorskip("optax")
     values = np.tanh(files[:1200] - files.mean(axis=0))
@@ -434,9 +486,6 @@ def test_networks_are_trained_from_blocks(mlcli: Caller, files: Array) -> None:
     assert mlcli("verify", "blocks").code == mlcli("verify", "--full", "blocks").code == 0
     made(mlcli, "t.parquet", "again", *training, *BLOCKS, "--threads", "1")
     assert Path("again/embedding.csv").read_bytes() == Path("blocks/embedding.csv").read_bytes()
-    for output, more in (("whole", ()), ("blocks", BLOCKS)):  # the closed form
-        made(mlcli, "t.npy", output, "-m", "autoencoder", *more)
-    assert np.abs(embedded("blocks")[1] - embedded("whole")[1]).max() <= 1e-10
 
 
 def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Array) -> None:
@@ -479,6 +528,7 @@ def test_the_first_pass_goes_on_from_some_blocks_after_a_kill(files: Array) -> N
         assert Path("out", name).read_bytes() == Path("undisturbed", name).read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["table", "matrix"])
 def test_passes_go_on_after_a_kill(what: str) -> None:
     generator = np.random.default_rng(5)

@@ -3,6 +3,7 @@
 import errno
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,15 @@ def test_the_same_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert out == "" and err.count("\n") == 1
     assert json.loads(err) == {"error": {"code": "E-RAGGED", "exit": 65, "what": "row 3 has\n4 values",
                                          "where": "data.csv:4", "hint": "count"}}
+
+
+def test_an_error_that_is_its_own_cause_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    error = errors.DataError("RAGGED", "row 3 has 4 values")
+    error.__cause__, error.__context__ = None, error
+    around = errors.OutputRefused("OUTPUT-EXISTS", "the output exists")
+    around.__cause__ = around
+    assert [attempt(partial(failing, each), Form()) for each in (error, around)] == [65, 73]
+    assert capsys.readouterr().err.count("\n") == 2
 
 
 @pytest.mark.parametrize("arguments", [["--json"], ["--progress", "json"], ["--progress=json"]])

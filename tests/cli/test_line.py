@@ -1,7 +1,13 @@
 """The command line: what is said twice, several values, completed values, help on a narrow terminal, JSON."""
 
 import json
+import os
+import pty
+import select
 import shlex
+import shutil
+import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +16,9 @@ from mlcli.cli.completion import offering
 from mlcli.cli.program import COMMANDS
 from mlcli.methods import METHODS
 from tests.cli.support import Caller
-from tests.processes import neutral, process
+from tests.processes import call, neutral, process, program
+
+BASH = shutil.which("bash")
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
@@ -73,6 +81,34 @@ def completed(line: str) -> list[str]:
 ])
 def test_values_are_completed(line: str, words: list[str]) -> None:
     assert completed(line) == words
+
+
+@pytest.mark.skipif(BASH is None, reason="there is no Bash")
+@pytest.mark.parametrize(("given", "completed"), [
+    ("mlcli embed --set method.neighbors.r", "method.neighbors.radius=x"), ("mlcli embed --thr", "--threads x")])
+def test_a_space_follows_what_is_complete(tmp_path: Path, given: str, completed: str) -> None:
+    """As typed at a terminal, a Tab and one more letter: a value stands directly behind its key."""
+    script = call("--show-completion", "bash").stdout
+    (tmp_path / "script").write_text(f"{script}\nPATH={Path(program()[0]).parent}:$PATH\nPS1=ready:", encoding="utf-8")
+    ours, its = pty.openpty()
+    with subprocess.Popen([str(BASH), "--noprofile", "--rcfile", tmp_path / "script", "-i"], stdin=its, stdout=its,
+                          stderr=its, start_new_session=True, env=neutral(TERM="dumb", INPUTRC="/dev/null")) as shell:
+        os.close(its)
+        shown_until(ours, "ready:")
+        os.write(ours, f"{given}\tx".encode())
+        shown = shown_until(ours, "x")
+        shell.kill()
+    os.close(ours)
+    assert shown.endswith(completed)
+
+
+def shown_until(terminal: int, end: str) -> str:
+    """What a terminal shows until it ends with these words, or for 30 seconds."""
+    shown, until = "", time.monotonic() + 30
+    while not shown.endswith(end) and time.monotonic() < until:
+        if select.select([terminal], [], [], 0.1)[0]:
+            shown += os.read(terminal, 4096).decode()
+    return shown
 
 
 def test_lists_are_completed_at_their_last_item() -> None:

@@ -54,6 +54,9 @@ def test_samples_go_to_files_by_their_endings(mlcli: Caller) -> None:
     assert Path("a.csv").read_text() == mlcli("sample", "torus", "--rows", 5, "--seed", 3).out
     assert mlcli("sample", "torus", "-o", "a.csv").code == 73
     assert mlcli("sample", "torus", "-o", "a.xlsx").code == 2
+    said, quiet = (mlcli("sample", "cells", "--rows", 9, "--labels", "l.csv", "-o", "b.csv", "--force", *more).err
+                   for more in ([], ["-q"]))
+    assert (said, quiet) == ("mlcli: wrote l.csv\nmlcli: wrote b.csv\n", "")
     assert mlcli("sample", "torus", "--truth", "--rows", 2).out.splitlines()[0] == ",t,h,x,y,z"
     assert mlcli("sample", "torus", "--noise", "0.5", "--rows", 2).out != mlcli("sample", "torus", "--rows", 2).out
 

@@ -28,12 +28,14 @@ def table(own_directory: Path) -> None:
                                                        for i, row in enumerate(points)), ""]))
 
 
+EVERYDAY = ("pca", "mds", "isomap", "lle", "fa", "autoencoder")  # of the others only when there is time
 OWN = {"cca": ("--view", "view.csv"), "ibfa": ("--view", "view.csv"), "fa": ("-p", "1"),
        "gpdm": ("--set", "method.minimize.limit=9"), "lgssm": ("--set", "method.iterate.limit=9"),
        "isomap": ("--set", "method.paths.store=memory"), "sde": ("-k", "9", "--set", "method.constraints=at_most")}
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [pytest.param(name, marks=[] if name in EVERYDAY else [pytest.mark.slow])
+                                    for name in METHODS])
 def test_plan_and_embed_refuse_alike(mlcli: Caller, table: None, method: str) -> None:
     given = ("points.csv", "-m", method, "--label-column", "group", *OWN.get(method, ()))
     predicted = json.loads(mlcli("plan", *given, "--json").out)["memory"]

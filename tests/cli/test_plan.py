@@ -3,12 +3,15 @@
 import json
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from mlcli.base import footprint
 from mlcli.base.footprint import resident
 from mlcli.base.rates import Rates, document, reference
+from mlcli.report.paper.drawings import at_hand
 from mlcli.rundir import room
 from tests.cli.support import Caller
 
@@ -92,6 +95,22 @@ def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tup
     assert rows > 100
     followed = mlcli("embed", "fewer.npy", *given, "--threads", "1", "--memory-limit", limit, "-o", "run", "-q")
     assert followed.code == 0, followed.err
+
+
+@pytest.mark.skipif(not at_hand(), reason="there is no Matplotlib")
+def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
+                                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(footprint, "sys", SimpleNamespace(modules={}))  # as in a process that has drawn nothing yet
+    lines = [f"site{row},{row * row},{row % 7}" for row in range(40)]
+    Path("named.csv").write_text("\n".join([",x,y", *lines]), encoding="utf-8")
+    plain, named = (json.loads(mlcli("plan", "named.csv", *more, "--json").out)["memory"]
+                    for more in (["--set", "report.point_labels=none"], []))
+    limit = ("--memory-limit", str(round((plain + named) / 2)))
+    called = mlcli("embed", "named.csv", "-o", "run", *limit)
+    assert called.code == 82 and "draw no names, with --set report.point_labels=none" in called.err
+    assert mlcli("plan", "named.csv", *limit).code == 82
+    assert mlcli("embed", "named.csv", "-o", "-", *limit).code == 0  # draws nothing
+    assert mlcli("embed", "named.csv", "-o", "run", *limit, "--set", "report.point_labels=none").code == 0
 
 
 def test_iterations_whose_number_is_not_known_are_told_each(mlcli: Caller) -> None:

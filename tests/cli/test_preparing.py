@@ -112,8 +112,8 @@ def test_the_checkup_looks_at_transformed_points(mlcli: Caller) -> None:
 
 
 @pytest.mark.parametrize(("flags", "message"), [
-    (("--transform", "log"), "prepare.transform[0] must be 'log1p', 'sqrt', 'total', 'cpm', 'unit', 'presence' or "
-     "'clr', not 'log'; --transform; did you mean 'log1p'?"),
+    (("--transform", "log"), "prepare.transform[0] must be 'log1p', 'sqrt', 'total', 'hellinger', 'cpm', 'unit', "
+     "'presence' or 'clr', not 'log'; --transform; did you mean 'log1p'?"),
     (("--top-variance", "0"), "prepare.top_variance must be at least 1, not 0; --top-variance"),
     (("--dissimilarities", "-m", "mds", "--transform", "sqrt"),
      "transform has no use with input.kind: dissimilarities; --transform"),

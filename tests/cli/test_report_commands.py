@@ -136,9 +136,9 @@ def test_figures_in_other_formats_need_matplotlib(mlcli: Caller, monkeypatch: py
     called = mlcli("embed", "data.csv", "-q", "-o", "drawn", "--set", "report.figures=[svg,png,pdf]")
     assert called.code == 0, called.err
     assert {"scree.svg", "scree.png", "scree.pdf", "scatter.png"} <= {path.name for path in Path("drawn").iterdir()}
-    monkeypatch.setattr("mlcli.config.build.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
     called = mlcli("embed", "absent.csv", "--set", "report.figures=[png]")  # before anything is read
-    assert called.code == 69 and "pip install 'manifold-cli[plot]'" in called.err and "E-PLOT" in called.err
+    assert called.code == 69 and "pip install 'manifold-cli[plot]'" in called.err and "E-EXTRA" in called.err
 
 
 def test_figures_need_no_home(tmp_path: Path) -> None:

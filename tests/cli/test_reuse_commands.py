@@ -43,7 +43,7 @@ def test_training_points_are_drawn_upon_themselves(mlcli: Caller, finished: str)
     places = re.findall(r"M([\d.]+ [\d.]+)h0", gray)
     new = re.findall(r'<path class="plain"[^>]* d="M([\d.]+ [\d.]+)h0"><title>', drawn)
     assert len(new) == len(numbers("data.csv")) and sorted(new) == sorted(places)
-    assert "the run&#x27;s" in drawn
+    assert "the run&#x27;s" in drawn and ">PC 1<" in drawn and ">PC 2<" in drawn
     for picture, code in (("new.svg", 73), ("new.txt", 2), ("more.csv", 2)):
         assert mlcli("project", finished, "data.csv", "-o", "more.csv", "--picture", picture).code == code
         assert not Path("more.csv").exists()

@@ -113,6 +113,7 @@ def test_the_picture_holds_the_path_and_escapes_names(mlcli: Caller) -> None:
     assert mlcli("embed", "points.csv", "--id-column", "id", "-m", "isomap", "-k", "5", "-o", "odd", "-q").code == 0
     ids, _ = way(mlcli("route", "odd", "<b>&", "p40", "--picture", "way.svg", "-q"))
     drawn = Path("way.svg").read_text()
+    assert ">Isomap 1<" in drawn and ">Isomap 2<" in drawn
     (line,) = re.findall(r'<polyline class="way" points="([^"]*)"', drawn)
     assert len(line.split()) == len(ids)
     assert "&lt;b&gt;&amp;" in drawn

@@ -51,7 +51,7 @@ def same(mlcli: Caller, *options: str) -> None:
 
 @pytest.mark.parametrize("options", [
     (), ("--scale", "standard"), ("--transform", "cpm,log1p", "--top-variance", "60"),
-    ("--transform", "unit", "--scale", "center", "-m", "ppca"),
+    ("--transform", "hellinger"), ("--transform", "unit", "--scale", "center", "-m", "ppca"),
 ], ids=" ".join)
 def test_entries_and_zeros_lead_to_the_same_run(mlcli: Caller, table: sparse.csr_array, options: tuple[str, ...],
                                                 ) -> None:

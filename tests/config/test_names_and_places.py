@@ -84,7 +84,8 @@ def test_the_other_section_says_where_the_option_stands(method: str, wrong: str,
 def test_an_extra_that_is_missing_is_named_before_anything_is_read(
         tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the options: only the svd route of this method needs it."""
-    monkeypatch.setattr(METHODS["pca"], "requires", lambda self: {"neural": "not_there"} if self.route == "svd" else {})
+    monkeypatch.setattr(METHODS["pca"], "requires", lambda self: ("neural",) if self.route == "svd" else ())
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
     assert made("method: {name: pca}\n", tmp_path).method.name == "pca"
     with pytest.raises(DependencyMissing) as caught:
         made("method: {name: pca, route: svd}\n", tmp_path)

@@ -26,6 +26,7 @@ TIMED = {"run.json", "report.html"}  # seconds, memory, and the time of day
 PLACED = TIMED | {"config.yaml"}  # and paths
 SEPARATE = 1e-3  # of the largest: an eigenvalue so far from the others has an axis that 1e3 roundings turn by 2e-10
 EIGENVALUES, COORDINATES = 1e-11, 1e-9  # of the largest
+SINGLE = 1e-6  # the same where one of two runs has distances in single precision
 # Fits that end where an iteration comes to rest, not at an eigenproblem: coordinates agree as far as `digits` says.
 ITERATED = ("gplvm", "gpdm", "lgssm")
 LONG = 100  # iterations of L-BFGS by which rounding has grown to all digits: only the objective is comparable then
@@ -176,6 +177,8 @@ def apart(left: Path, right: Path) -> float:
     method = yaml.safe_load((left / "config.yaml").read_text(encoding="utf-8"))["method"]
     one, other = coordinates(left), coordinates(right)
     iterated = METHODS[method["name"]].digits if method["name"] in ITERATED else 0.0
+    if precision(left) != precision(right):
+        iterated = SINGLE
     if "minimize" in method and len(objectives(left)) > LONG:
         return minimized_apart(left, right, method["minimize"]["tolerance"])
     found = distance(spectrum(left), spectrum(right)) / max(EIGENVALUES, iterated)
@@ -184,6 +187,12 @@ def apart(left: Path, right: Path) -> float:
         return found
     kept = separate(spectrum(left), one.shape[1])
     return max(found, distance(one, np.where(kept, other, one)) / max(COORDINATES, iterated))
+
+
+def precision(run: Path) -> str | None:
+    """The precision of geodesic distances; None of a run without them."""
+    facts = json.loads((run / "run.json").read_text(encoding="utf-8"))["facts"]
+    return next((fact["precision"] for fact in facts if fact["code"] == "F-PATHS"), None)
 
 
 def minimized_apart(left: Path, right: Path, tolerance: float) -> float:

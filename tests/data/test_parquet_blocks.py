@@ -54,7 +54,7 @@ GROWING = {  # texts of a megabyte, as they are written: the options, the texts
                                    [LONG[:-100]] * 300)}
 
 
-@pytest.mark.parametrize("name", GROWING)
+@pytest.mark.parametrize("name", [pytest.param("a large dictionary", marks=pytest.mark.slow), *list(GROWING)[1:]])
 def test_texts_that_grow_are_refused_before_they_take_memory(tmp_path: Path, name: str) -> None:
     options, texts = GROWING[name]
     table = pa.table({"x": np.arange(300.0), "kind": texts})

@@ -19,6 +19,7 @@ DEFINITIONS: dict[str, Any] = {
     "log1p": lambda x: np.log(1 + x),
     "sqrt": lambda x: x**0.5,
     "total": lambda x: x / x.sum(axis=1)[:, None],
+    "hellinger": lambda x: np.sqrt(x / x.sum(axis=1)[:, None]),
     "cpm": lambda x: 1e6 * x / x.sum(axis=1)[:, None],
     "unit": lambda x: x / np.linalg.norm(x, axis=1)[:, None],
     "presence": lambda x: (x != 0) * 1.0,
@@ -80,7 +81,7 @@ def test_a_row_does_not_depend_on_the_others(name: str, monkeypatch: pytest.Monk
     assert result.preparation.apply(fortran).values.tobytes() == result.table.values.tobytes()
 
 
-@pytest.mark.parametrize("name", ["total", "cpm", "unit", "presence", "clr"])
+@pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit", "presence", "clr"])
 @pytest.mark.parametrize("power", [-1000, 1015])
 def test_the_unit_of_a_row_does_not_matter(name: str, power: int) -> None:
     """Neither overflow nor vanishing squares; exactly so where no logarithm is taken."""
@@ -96,6 +97,7 @@ def test_the_unit_of_a_row_does_not_matter(name: str, power: int) -> None:
     ("log1p", -1.0, "log1p is defined for numbers over -1, not -1"),
     ("sqrt", -0.5, "sqrt is defined for numbers of zero or more, not -0.5"),
     ("total", -2.0, "total is defined for numbers of zero or more, not -2"),
+    ("hellinger", -2.0, "hellinger is defined for numbers of zero or more, not -2"),
     ("cpm", -2.0, "cpm is defined for numbers of zero or more, not -2"),
     ("clr", 0.0, "clr is defined for numbers over zero, not 0"),
 ])
@@ -107,7 +109,7 @@ def test_cells_outside_of_a_domain_are_named(name: str, value: float, words: str
     assert ("pseudocount" in error.hint) == (name == "clr") and error.hint
 
 
-@pytest.mark.parametrize("name", ["total", "cpm", "unit"])
+@pytest.mark.parametrize("name", ["total", "hellinger", "cpm", "unit"])
 def test_rows_of_zeros_are_named(name: str) -> None:
     values = COUNTS.copy()
     values[7] = 0

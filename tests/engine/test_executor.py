@@ -1,34 +1,38 @@
 """A pass gives the same bytes wherever its blocks run: on threads, or in processes that are started for it."""
 
 import io
-import multiprocessing
 import pickle
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
-from pathlib import Path
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
 import pytest
 
-import mlcli
 from mlcli import native
 from mlcli.base.blocks import AHEAD
+from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.threads import threads_limited
 from mlcli.engine.block import Block
 from mlcli.engine.executor import results, running_on
+from mlcli.report.quality import quality
 from mlcli.stages.algebra import ordering
+from mlcli.stages.algebra.metrics import EUCLIDEAN
+from mlcli.stages.algebra.metrics.blocks import between
+from mlcli.stages.algebra.metrics.points import under
+from mlcli.stages.graph import metric_neighbors
 from mlcli.stages.graph.graph import graph_of
 from mlcli.stages.graph.nearest import nearest
+from mlcli.stages.graph.radius import within
 from mlcli.stages.kernels import streamed
 from mlcli.stages.kernels.functions import Gaussian, Linear, Polynomial
 from mlcli.stages.kernels.streamed import Streamed
 from mlcli.stages.kernels.tiles import GROUP, TILE, Tiles
 from mlcli.stages.paths.elimination import Analysis, EliminationRows
 from mlcli.stages.paths.geodesics import DijkstraRows
-from tests.processes import OWN_KERNEL
-from tests.support import Notes, fit
+from mlcli.stages.similarities import spaces
+from tests.stages.test_metrics import metric
+from tests.support import Notes, features, fit
 
 MANY = np.random.default_rng(7).random((TILE * GROUP + 700, 3)) * [4, 2, 0.1]  # points of three blocks of tiles
 POINTS = MANY[:300]
@@ -36,17 +40,6 @@ eliminates = pytest.mark.skipif(not (native.available() and ordering.available()
                                 reason="needs the native kernels and METIS")
 KPCA: dict[str, Any] = {"kernel": {"name": "gaussian", "rate": 0.7}}
 ISOMAP: dict[str, Any] = {"neighbors": 9, "paths": {"algorithm": "dijkstra", "store": "streamed"}}
-
-
-@pytest.fixture(scope="module")
-def processes() -> Iterator[Executor]:
-    """Processes that import the installed package and have the kernels of linear algebra of this one."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(Path(mlcli.__file__).parents[1]))
-        for name, value in OWN_KERNEL.items():
-            patch.setenv(name, value)
-        with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
-            yield pool
 
 
 def a_pass(kernel: Streamed) -> list[bytes]:
@@ -92,10 +85,84 @@ def test_neighbors(columns: int, processes: Executor, monkeypatch: pytest.Monkey
     points = np.random.default_rng(1).integers(0, 3, (500, columns)).astype(float)  # with many ties
     with threads_limited(2):
         here = nearest(points, 7)
-        monkeypatch.setattr("mlcli.stages.graph.nearest.WORTH", 0.0)
+        monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
         with running_on(processes, 2):
             there = nearest(points, 7)
     assert here.indices.tobytes() == there.indices.tobytes() and here.lengths.tobytes() == there.lengths.tobytes()
+
+
+@pytest.mark.parametrize("name", ["cosine", "minkowski", "gower", "jaccard"])
+def test_neighbors_under_a_metric(name: str, processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By candidates and by all distances, and within a radius."""
+    points = np.random.default_rng(1).integers(0, 3, (300, 40)).astype(float)
+    points[150:] += np.random.default_rng(2).random((150, 40)) * (name != "jaccard")
+    comparison = metric(name).fitted(points)
+    far = float(np.quantile(between(comparison, points[:50], points), 0.1))
+
+    def found() -> list[bytes]:
+        lists = [metric_neighbors.nearest(comparison, points, 7),
+                 metric_neighbors.nearest_of_new(comparison, points[:90] + 1.0, points, 7),
+                 within(comparison, points, points, far, without_self=True)]
+        return [part.tobytes() for some in lists for part in (some.starts, some.indices, some.lengths)]
+
+    with threads_limited(2):
+        here = found()
+        monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
+        with running_on(processes, 2):
+            assert found() == here
+
+
+def test_a_radius(processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    points = np.random.default_rng(1).integers(0, 5, (500, 3)).astype(float)  # with many ties
+    monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
+    here = within(EUCLIDEAN, points, points, 1.0, without_self=True)
+    with running_on(processes, 2):
+        there = within(EUCLIDEAN, points, points, 1.0, without_self=True)
+    assert here.lengths.size > 500 and there.indices.tobytes() == here.indices.tobytes()
+    assert there.lengths.tobytes() == here.lengths.tobytes()
+
+
+@pytest.mark.parametrize(("rows", "anchors", "columns", "name"), [
+    pytest.param(6000, 2900, 3, "euclidean", marks=pytest.mark.slow), (300, 300, 3, "euclidean"),
+    (300, 300, 40, "manhattan"), (300, 40, 5, "cosine")])
+def test_quality(rows: int, anchors: int, columns: int, name: str, processes: Executor,
+                 monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of anchors in two groups, or in one; under metrics that are compared directly, and by Euclidean distances."""
+    points = np.random.default_rng(4).standard_normal((rows, columns))
+    data = features(points)
+    source = under(metric(name), data)
+    decode = fit("pca", points).projector.decode
+
+    def found() -> tuple[str, bytes]:
+        measured = quality(source, points[:, :2], labels={"half": ["a", "b"] * (rows // 2)}, decode=decode,
+                           sample=anchors, generator=np.random.default_rng(5))
+        return repr(measured.figures), measured.pairs.tobytes()
+
+    with threads_limited(2):
+        here = found()
+        monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
+        with running_on(processes, 2):
+            assert found() == here
+
+
+@eliminates
+def test_quality_along_a_graph(processes: Executor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whose distances are swept from the eliminated graph."""
+    monkeypatch.setattr(streamed, "STORED", 1)
+    monkeypatch.setattr(spaces, "STORED", 1)
+    with threads_limited(2):
+        model = fit("isomap", POINTS, neighbors=9, paths={"store": "streamed"})
+        kept = model.space(Compute())
+        assert kept is not None and kept.travels and isinstance(pickle.loads(pickle.dumps(kept)), spaces.GeodesicSpace)
+
+        def found() -> str:
+            return repr(quality(features(POINTS), model.embedding, kept=kept, sample=100,
+                                generator=np.random.default_rng(5)).figures)
+
+        here = found()
+        monkeypatch.setattr("mlcli.engine.executor.WORTH", 0.0)
+        with running_on(processes, 2):
+            assert found() == here
 
 
 @pytest.mark.parametrize("method", ["isomap", "kpca"])

@@ -111,6 +111,20 @@ def test_twenty_sites_are_printed_on_four_pages(pages: dict[str, Path], tmp_path
     assert 1 <= len(re.findall(rb"/Type\s*/Page\b", paper.read_bytes())) <= 4
 
 
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext reads what was printed")
+def test_what_is_folded_is_named_on_paper_and_printed_where_it_is_open(pages: dict[str, Path], tmp_path: Path) -> None:
+    opened = tmp_path / "opened.html"
+    opened.write_text(pages["sites"].read_text().replace("<details>", "<details open>"))
+    printed = {}
+    for page in (pages["sites"], opened):
+        browse(page, tmp_path, "--no-pdf-header-footer", f"--print-to-pdf={tmp_path / 'page.pdf'}")
+        printed[page] = subprocess.run(["pdftotext", tmp_path / "page.pdf", "-"], capture_output=True, text=True,
+                                       check=True).stdout
+    folded, whole = printed.values()
+    assert "config.yaml (folded; printed where it is open)" in folded and "eigensolve:" not in folded
+    assert "folded" not in whole and "eigensolve:" in whole
+
+
 @pytest.mark.parametrize("name", ["sites", "plain", "hostile", "images"])
 def test_nothing_is_cut_off_on_a_phone(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     """Wide tables scroll in boxes of their own, so that the page is as wide as its screen of 375 pixels."""

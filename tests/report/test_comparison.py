@@ -14,7 +14,7 @@ from mlcli.base.types import Array
 from mlcli.report.comparison.likeness import agreement, principal_angles, procrustes, shared_counts, standardized
 from mlcli.report.comparison.page import page
 from mlcli.report.comparison.side_by_side import Comparison, Side, side_by_side
-from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen
+from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday
 
 
 def points(seed: int, rows: int = 60, axes: int = 3) -> Array:
@@ -117,7 +117,7 @@ def test_a_sample_is_near_the_whole_by_its_standard_error() -> None:
 
 
 def side(name: str, values: Array) -> Side:
-    return Side(name, "pca", "points.csv", len(values), values, [3.0, 1.0, -0.5], [0.75, 0.25, None])
+    return Side(name, "pca", "points.csv", len(values), values, [3.0, 1.0, -0.5], [0.75, 0.25, None], named=False)
 
 
 def test_many_points_are_compared_from_a_seeded_sample(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,9 +142,18 @@ def test_every_two_runs_are_compared_and_a_point_has_no_shape() -> None:
     assert document["pairs"][0]["neighbors"] == 12
 
 
-@pytest.mark.parametrize("name", ["a", *HOSTILE], ids=range(1 + len(HOSTILE)))
+def test_every_panel_names_the_axes_of_the_first_run() -> None:
+    found = compared()
+    named = replace(found, sides=[replace(found.sides[0], axes=["PCo 1", "PCo 2"]), *found.sides[1:]])
+    words = Seen(page(named, label=None, seed=0)).words
+    assert words.count("PCo 1") == words.count("PCo 2") == 3
+
+
+@pytest.mark.parametrize("name", some_everyday(["a", *HOSTILE]), ids=range(1 + len(HOSTILE)))
 def test_the_page_is_well_formed_whatever_the_names(name: str) -> None:
-    seen = Seen(page(compared(name), label=None, seed=0))
+    found = compared(name, 8)
+    found = replace(found, sides=[replace(side, named=True) for side in found.sides])
+    seen = Seen(page(found, label=None, seed=0))
     assert seen.open == [] and seen.tags <= TAGS and seen.attributes <= ATTRIBUTES
     assert "How alike they are" in seen.words and "Spectra" in seen.words
 

@@ -1,15 +1,15 @@
-"""Very many points as an image: every point is there, colors are means, and more points are never less opaque."""
+"""Very many points as an image: every point is there, colors are those of most, and more are never less opaque."""
 
 import numpy as np
 import pytest
 
 from mlcli.report.axes import Panel, Scale
-from mlcli.report.coloring import Groups, coloring, plain
+from mlcli.report.coloring import Groups, Range, coloring, plain
 from mlcli.report.density import FINE, LEAST, SHADES, clouds
 from mlcli.report.drawing import Figure, Picture
 from mlcli.report.matplotlib_figures import image
 from mlcli.report.page import page
-from mlcli.report.palette import INKS
+from mlcli.report.palette import INKS, STEPS
 from mlcli.report.scatter import MOST
 from mlcli.report.svg import document
 from tests.report.png import images
@@ -24,9 +24,14 @@ def tone(kind: str, ground: int = 0) -> list[int]:
     return [int(ink[place : place + 2], 16) for place in (1, 3, 5)]
 
 
+def placed(pixels: np.ndarray) -> np.ndarray:
+    """The points that the panel puts there."""
+    return (pixels - (20, 330)) / (400, -300)
+
+
 def drawn(pixels: np.ndarray, labels: list[str] | None = None) -> list[Picture]:
     colors = plain(len(pixels)) if labels is None else coloring("kind", labels)
-    return [mark for mark in clouds(pixels, colors, PANEL) if isinstance(mark, Picture)]
+    return [mark for mark in clouds(placed(pixels), colors, PANEL) if isinstance(mark, Picture)]
 
 
 def cell(picture: Picture, x: float, y: float) -> np.ndarray:
@@ -52,14 +57,34 @@ def test_more_points_are_more_opaque_and_one_is_seen() -> None:
 
 
 @pytest.mark.parametrize("ground", [0, 1])
-def test_a_mixed_cell_has_the_mean_of_its_points_colors(ground: int) -> None:
-    pixels = np.array([[100.0, 100.0]] * 4 + [[300.0, 200.0]] * 3)
-    picture = drawn(pixels, ["a", "a", "a", "b", "b", "b", "b"])[ground]
-    colors = coloring("kind", ["a", "a", "a", "b", "b", "b", "b"])
-    assert isinstance(colors, Groups) and colors.names == ["a", "b"]
-    first, second = (np.array(tone(kind, ground)) for kind in colors.kinds)
-    np.testing.assert_allclose(cell(picture, 100, 100)[:3], (3 * first + second) / 4, atol=STEP)
-    np.testing.assert_allclose(cell(picture, 300, 200)[:3], second, atol=STEP)
+def test_a_mixed_cell_has_the_color_of_its_largest_group_and_of_equal_ones_the_rarest(ground: int) -> None:
+    pixels = np.array([[100.0, 100.0]] * 4 + [[300.0, 200.0]] * 3 + [[200.0, 300.0]] * 2)
+    labels = ["a", "a", "a", "b", "b", "b", "b", "a", "b"]
+    colors = coloring("kind", labels)
+    assert isinstance(colors, Groups) and colors.names == ["a", "b"] and colors.counts == [4, 5]
+    picture = drawn(pixels, labels)[ground]
+    of = [cell(picture, x, y)[:3].tolist() for x, y in ((100, 100), (300, 200), (200, 300))]
+    assert of == [tone(colors.kinds[place], ground) for place in (0, 1, 0)]
+
+
+def test_overlapping_groups_keep_their_colors() -> None:
+    """A mean of ten colors would be gray everywhere."""
+    generator = np.random.default_rng(3)
+    labels = [f"k{i}" for i in generator.integers(0, 10, MOST + 1)]
+    colors = coloring("kind", labels)
+    levels = drawn(generator.normal((220, 180), 30, (len(labels), 2)), labels)[0].levels
+    seen = {tuple(part) for part in levels[levels[:, :, 3] > 0][:, :3].tolist()}
+    assert seen == {tuple(tone(kind)) for kind in colors.kinds} and len(seen) == 10
+
+
+def test_a_mixed_cell_of_numbers_has_the_color_of_their_mean() -> None:
+    numbers = [*map(str, range(STEPS)), "NA"]
+    values = coloring("size", [*numbers, "0", "20", "10", "NA"])
+    assert isinstance(values, Range) and values.of[-2] == 10
+    pixels = np.vstack([np.full((len(numbers), 2), 50.0), [[200, 100]] * 2, [[300, 100], [300, 200]]])
+    picture = next(mark for mark in clouds(placed(pixels), values, PANEL) if isinstance(mark, Picture))
+    assert cell(picture, 200, 100).tolist() == cell(picture, 300, 100).tolist()[:3] + [cell(picture, 200, 100)[3]]
+    assert cell(picture, 300, 100)[:3].tolist() == tone("s10") and cell(picture, 300, 200)[:3].tolist() == tone("other")
 
 
 def test_the_order_of_the_rows_does_not_matter() -> None:
@@ -67,7 +92,7 @@ def test_the_order_of_the_rows_does_not_matter() -> None:
     pixels, labels = generator.uniform((20, 30), (420, 330), (400, 2)), [f"k{i % 3}" for i in range(400)]
     order = generator.permutation(400)
     moved = coloring("kind", labels).take(order)
-    for one, other in zip(drawn(pixels, labels), clouds(pixels[order], moved, PANEL), strict=True):
+    for one, other in zip(drawn(pixels, labels), clouds(placed(pixels[order]), moved, PANEL), strict=True):
         assert isinstance(other, Picture) and np.array_equal(one.levels, other.levels)
 
 

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mlcli.report.axes import Panel, Scale, round_step, spots
-from mlcli.report.coloring import Groups, Range, coloring, numbers_of
+from mlcli.report.coloring import SHAPED, Groups, Range, coloring, numbers_of
 from mlcli.report.curves import curve, shepard
 from mlcli.report.drawing import Bar, Curve, Dots, Figure, Line, Text
 from mlcli.report.exploration.heat import cell
 from mlcli.report.matplotlib_figures import image
-from mlcli.report.palette import GROUND, INKS, STEPS, sequential
+from mlcli.report.palette import CLASSES, GROUND, INKS, STEPS, sequential
 from mlcli.report.scatter import Points, pairs, plane, sampled, scatter
 from mlcli.report.scree import Eigenvalues, cumulative, scree
 from mlcli.report.svg import document
@@ -86,6 +86,12 @@ def test_every_group_has_a_look_of_its_own_and_neighbors_differ_in_color_and_sha
     looks = list(zip(found.kinds, found.shapes, strict=True))
     assert len(set(looks)) == 24 and len({kind for kind, _ in looks}) == 6
     assert all(a[0] != b[0] and a[1] != b[1] for a, b in pairwise(looks))
+
+
+def test_groups_of_marks_without_a_shape_have_colors_of_their_own() -> None:
+    found = coloring("g", [f"g{i % 14}" for i in range(SHAPED + 1)])
+    assert isinstance(found, Groups) and found.names[-1] == "2 others" and len(found.names) == len(CLASSES) + 1
+    assert len(set(found.kinds)) == len(found.kinds) and set(found.shapes) == {"circle"}
 
 
 def test_groups_stand_in_natural_order() -> None:

@@ -22,6 +22,7 @@ from tests.report.support import contents
 from tests.report.test_browser import BROWSER
 
 pytest.importorskip("plotly")
+BESIDE = "interactive.html, beside this page"
 HOSTILE = ["</script><script>alert(1)</script>", "<img src=x onerror=alert(2)>", "<b>bold</b>", "%{x}", "&lt;i&gt;",
            "<!--<script>", '<a href="javascript:alert(3)">a</a>', "\u2028' \" \\"]
 needs_browser = pytest.mark.skipif(BROWSER is None or DRIVER is None, reason="no browser with its driver")
@@ -82,7 +83,7 @@ def test_very_many_rows_and_axes_are_sampled_and_the_page_says_so() -> None:
 
 
 def test_the_library_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.config.build.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
     with pytest.raises(DependencyMissing, match="plotly") as caught:
         require_plotly("--interactive")
     assert caught.value.hint == "pip install 'manifold-cli[interactive]'" and caught.value.exit_code == 69
@@ -109,7 +110,18 @@ def test_the_page_is_a_file_of_the_run(made: Path) -> None:
     assert run(["verify", str(made)]) == 0
     assert run(["report", str(made), "--interactive", "-q"]) == 0
     assert (made / "interactive.html").read_bytes() == first
-    assert "interactive.html" in (made / "report.html").read_text()
+    assert BESIDE in (made / "report.html").read_text()
+
+
+def test_the_report_knows_of_a_page_that_was_made_later(made: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "run"
+    assert run(["embed", str(made.parent / "points.csv"), "--id-column", "id", "--label-column", "kind", "-q",
+                "-o", str(folder)]) == 0
+    page = folder / "report.html"
+    assert BESIDE not in page.read_text() and "--interactive" in page.read_text()
+    for again in (["--interactive"], []):
+        assert run(["report", str(folder), "-q", *again]) == 0
+        assert BESIDE in page.read_text() and "--interactive" not in page.read_text()
 
 
 @pytest.fixture(scope="module")

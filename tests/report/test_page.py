@@ -4,6 +4,7 @@ import re
 import time
 from dataclasses import replace
 from html.parser import HTMLParser
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from mlcli.config.report_options import Report
 from mlcli.report import record
 from mlcli.report.contents import Rows
 from mlcli.report.page import page
+from mlcli.report.results import OPEN
 from tests.report.support import contents
 
 HOSTILE = ["</script><img src=x onerror=alert(1)>", "</style><script>alert(1)</script>", '"><svg onload=alert(1)>',
@@ -24,6 +26,12 @@ ATTRIBUTES = {"lang", "charset", "http-equiv", "content", "name", "class", "view
               "x2", "y1", "y2", "x", "y", "points", "d", "text-anchor", "transform", "stroke-linecap", "stroke-width",
               "fill", "stroke", "stroke-opacity", "fill-opacity", "opacity", "font-size", "font-weight",
               "font-family", "open"}
+EVERYDAY = 3  # names that are tried each time where Matplotlib draws them, which takes a second
+
+
+def some_everyday(names: list[str]) -> list[Any]:
+    """Names for a test of which the most are tried only when there is time."""
+    return [*names[:EVERYDAY], *(pytest.param(name, marks=pytest.mark.slow) for name in names[EVERYDAY:])]
 
 
 class Seen(HTMLParser):
@@ -94,6 +102,32 @@ def test_shares_over_one_are_explained() -> None:
         "computed": 2, "sum_of_positive": 3.0, "negative_share": 0.25}}))
     assert "negative eigenvalues are subtracted" in text and "cumulative, of positive ones" in text
     assert "negative eigenvalues are subtracted" not in page(run)
+
+
+def test_columns_that_say_nothing_are_left_out() -> None:
+    run = contents()
+    unknown = Rows({"component": ["1", "2"], "eigenvalue": ["3", "1"], "proportion": ["", ""], "cumulative": ["", ""]})
+    assert "<th class=\"n\">share of trace</th>" in page(run)
+    text = page(replace(run, spectrum=unknown))
+    assert "share of trace" not in text and "<th class=\"n\">eigenvalues</th>" in text
+
+
+@pytest.mark.parametrize("count", [OPEN, OPEN + 1])
+def test_many_loadings_are_folded(count: int) -> None:
+    loadings = Rows({"column": [f"c{i}" for i in range(count)], "y1": ["0.5"] * count, "y2": ["0.25"] * count})
+    text = page(contents(loadings=loadings))
+    assert f">c{count - 1}<" in text and (f"<summary>{count} columns</summary>" in text) == (count > OPEN)
+
+
+def test_the_recommendation_is_said_to_its_end() -> None:
+    said = f"Keep 2 axes; {'the others differ, ' * 30}and so on."
+    assert len(said) > 500 and said in page(contents(dimension={"recommendation": {"sentence": said}}))
+
+
+def test_a_covariance_matrix_has_no_section_for_rows() -> None:
+    run = contents(rows=0, loadings=Rows({"column": ["a", "b"], "y1": ["0.5", "-0.9"], "y2": ["1", "0"]}))
+    words = Seen(page(run)).words
+    assert "Embedding" not in words and "rows × columns" not in words and "Loadings" in words
 
 
 def test_what_a_run_does_not_have_is_left_out() -> None:

@@ -3,16 +3,18 @@
 import re
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import f
 
+from mlcli.base.footprint import NOTHING, PLOT, SPARSE
 from mlcli.base.types import Array
 from mlcli.cli.program import run as command
 from mlcli.config.drawing import Ellipses, Hulls, Look, NoOutlines
 from mlcli.methods import METHODS
-from mlcli.report.coloring import coloring, plain
+from mlcli.report.coloring import SHAPED, coloring, plain
 from mlcli.report.contents import Rows
 from mlcli.report.figures import figures
 from mlcli.report.page import page
@@ -22,11 +24,15 @@ from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import place
 from mlcli.report.paper.outlines import ellipse, hull, outline
 from mlcli.report.paper.scatter import Plot, styles
+from mlcli.report.paper.scree import ScreePlot
 from mlcli.report.scatter import Edges, Points
+from mlcli.report.scree import Eigenvalues
 from tests.report.support import contents
-from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen
+from tests.report.test_page import ATTRIBUTES, HOSTILE, TAGS, Seen, some_everyday
 
 pytest.importorskip("adjustText")
+from matplotlib.figure import Figure
+
 RANDOM = np.random.default_rng(5)
 CLOUD = RANDOM.standard_normal((40, 2)) @ [[3.0, 0.0], [1.0, 0.5]]
 LOADINGS = Rows({"column": ["a", "b", "c"], "y1": ["0.9", "-0.1", "0.3"], "y2": ["0.2", "0.8", "-0.1"]})
@@ -122,6 +128,9 @@ def test_groups_are_told_apart_under_every_palette(palette: str) -> None:
     looks = styles(coloring("kind", [f"g{row}" for row in range(30)]), Look.model_validate({"palette": palette}))
     assert len({(str(color), marker) for color, marker in looks}) == 25
     assert len(styles(plain(3), Look.model_validate({"palette": palette}))) == 1
+    many = styles(coloring("kind", [f"g{row % 14}" for row in range(SHAPED + 1)]),
+                  Look.model_validate({"palette": palette}))
+    assert len({(str(color), marker) for color, marker in many}) == 13
 
 
 @pytest.mark.parametrize("scale", ["cividis", "magma", "gray"])
@@ -155,7 +164,23 @@ def test_many_points_are_not_labeled_by_themselves() -> None:
     assert not drawings.plotted(contents(rows=60, report={"point_labels": "none"}))
 
 
-@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+@pytest.mark.parametrize(("rows", "report", "needs"), [
+    (60, {"point_labels": "auto"}, (PLOT, SPARSE)), (61, {"point_labels": "auto"}, ()),
+    (60, {"point_labels": "none"}, ()), (61, {"arrows": 2, "point_labels": "none"}, (PLOT,)),
+    (61, {"figures": ["svg", "pdf"]}, (PLOT,)),
+    (60, {"point_labels": "ids", "outputs": ["embedding", "spectrum"]}, ())])
+def test_what_drawing_takes_is_counted_where_something_is_drawn(rows: int, report: dict[str, Any],
+                                                                needs: tuple[str, ...]) -> None:
+    run = contents(rows=rows, report=report)
+    assert drawings.drawing(run.config.report, run.embedding, unsure=False).needs == needs
+
+
+def test_no_names_stand_over_a_background_that_says_how_unsure_it_is() -> None:
+    run = contents(rows=9, report={"point_labels": "auto"})
+    assert drawings.drawing(run.config.report, run.embedding, unsure=True) == NOTHING
+
+
+@pytest.mark.parametrize("name", some_everyday(HOSTILE), ids=range(len(HOSTILE)))
 def test_names_on_a_plot_stay_text(name: str) -> None:
     run = contents(rows=6, labels={name: [name, "b"] * 3}, ids=[name + str(row) for row in range(6)],
                    loadings=Rows({"column": [name, "b"], "y1": ["1", "0.5"], "y2": ["1", "0"]}),
@@ -175,6 +200,20 @@ def test_edges_lie_under_the_points_each_once() -> None:
     assert drawn.count(edge) == 40 and drawn.rindex(edge) < drawn.index(dot)
 
 
+def test_the_scree_plot_has_the_share_of_the_trace_on_a_scale_whose_zero_is_that_of_the_bars() -> None:
+    spectrum = Eigenvalues([5.0, 4.0, -1.0], [0.625, 1.125, 1.0], 2, 3)
+    figure = Figure()
+    ScreePlot(spectrum, "t")._paint(figure, figure.add_subplot())
+    left, right = figure.axes
+    (line,) = right.lines
+    assert line.get_ydata() == pytest.approx([62.5, 112.5, 100.0]) and list(line.get_xdata()) == [1, 2, 3]
+    places = [axes.transData.transform((1, 0))[1] for axes in (left, right)]
+    assert places[0] == pytest.approx(places[1])
+    assert b">cumulative share<" in ScreePlot(spectrum, "t").drawn("svg")
+    unknown = replace(spectrum, cumulative=[None] * 3)
+    assert b"cumulative" not in ScreePlot(unknown, "t").drawn("svg")
+
+
 def test_what_is_drawn_is_said() -> None:
     run = contents(loadings=LOADINGS, report={"outlines": {"name": "ellipses", "level": 0.9}, "arrows": 2,
                                               "point_labels": "none"})
@@ -185,7 +224,7 @@ def test_what_is_drawn_is_said() -> None:
 
 
 def test_without_matplotlib_the_page_says_how_to_get_the_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mlcli.report.paper.drawings.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
     text = page(contents(report={"point_labels": "auto"}))
     assert "pip install &#x27;manifold-cli[plot]&#x27;" in text and "--ink" not in text
     assert "manifold-cli[plot]" not in page(contents(rows=61, report={"point_labels": "auto"}))
@@ -201,9 +240,9 @@ def test_a_matplotlib_that_cannot_be_loaded_ends_no_run(monkeypatch: pytest.Monk
 
 def test_what_only_matplotlib_draws_is_refused_without_it(monkeypatch: pytest.MonkeyPatch,
                                                           capsys: pytest.CaptureFixture[str]) -> None:
-    monkeypatch.setattr("mlcli.config.build.find_spec", lambda name: None)
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
     assert command(["embed", "absent.csv", "--set", "report.arrows=3"]) == 69
-    assert "E-PLOT" in (told := capsys.readouterr().err) and "arrows needs matplotlib" in told
+    assert "E-EXTRA" in (told := capsys.readouterr().err) and "arrows needs matplotlib" in told
 
 
 def test_axes_have_the_names_of_their_fields_and_shares_where_these_are_of_variance() -> None:

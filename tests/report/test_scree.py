@@ -10,7 +10,7 @@ import pytest
 
 from mlcli.base.scaling import Unit
 from mlcli.report.drawing import Bar, Curve, Figure, Text
-from mlcli.report.scree import Eigenvalues, cumulative, scree
+from mlcli.report.scree import Eigenvalues, bars, cumulative, scree
 from mlcli.report.spectrum_table import spectrum_facts, spectrum_table
 from mlcli.report.svg import document
 from mlcli.stages.eigen.spectrum import Spectrum
@@ -85,6 +85,11 @@ def test_the_picture_is_well_formed_and_has_a_bar_for_each_value(values: list[fl
 def test_bars_are_as_high_as_their_values() -> None:
     heights = [mark.height for mark in scree(shown([4.0, 2.0, 1.0]), "").marks if isinstance(mark, Bar) and mark.tip]
     assert heights[0] == pytest.approx(2 * heights[1]) and heights[0] == pytest.approx(4 * heights[2])
+
+
+def test_what_rounding_leaves_of_zero_is_not_negative() -> None:
+    kinds = [kind for _, kind in bars(shown([28.0, 0.2, -1e-15]))]
+    assert kinds == ["kept", "kept", "rest"] and [kind for _, kind in bars(shown([28.0, -1e-9]))][1] == "negative"
 
 
 def test_a_cut_scree_says_so() -> None:

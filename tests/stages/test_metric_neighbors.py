@@ -5,8 +5,9 @@ import pytest
 
 from mlcli.base.types import Array
 from mlcli.stages.algebra.metrics.blocks import between
-from mlcli.stages.graph import metric_neighbors
-from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, within
+from mlcli.stages.graph import metric_neighbors, radius
+from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new
+from mlcli.stages.graph.radius import within
 from tests.stages.test_metrics import NAMES, metric
 
 OTHERS = [name for name in NAMES if name != "euclidean"]  # which is searched by `nearest`, in bits of its own
@@ -65,10 +66,10 @@ def test_new_points_and_radii(name: str, tied: bool, monkeypatch: pytest.MonkeyP
     lists = nearest_of_new(comparison, new, points, 5)
     assert (lists.indices.reshape(-1, 5).tolist(), lists.lengths.tobytes()) == (indices.tolist(), lengths.tobytes())
     assert lists.lengths[::5][:10].max() == 0  # the first new points are training points
-    monkeypatch.setattr(metric_neighbors, "HELD", 700)
-    radius = float(np.quantile(distances, 0.2))
-    near = within(comparison, new, points, radius, without_self=False)
-    expected = [np.flatnonzero(row <= radius) for row in distances]
+    monkeypatch.setattr(radius, "HELD", 700)
+    far = float(np.quantile(distances, 0.2))
+    near = within(comparison, new, points, far, without_self=False)
+    expected = [np.flatnonzero(row <= far) for row in distances]
     assert near.counts.tolist() == [len(row) for row in expected]
     assert near.indices.tolist() == [int(i) for row, found in zip(distances, expected, strict=True)
                                      for i in found[np.argsort(row[found], kind="stable")]]

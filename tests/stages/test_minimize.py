@@ -57,7 +57,7 @@ def test_it_finds_the_known_minimum(function: Function, start: Array, minimum: A
 
 
 @every_case
-@pytest.mark.parametrize("limit", [4, 1000])
+@pytest.mark.parametrize("limit", [4, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_minimization_that_dies_ends_with_the_same_bytes(function: Function, start: Array, minimum: Array,
                                                            limit: int) -> None:
     """Told again what it was told before, it takes the same steps; nothing is computed twice."""

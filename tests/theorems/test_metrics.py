@@ -12,6 +12,8 @@ from mlcli import pipeline, reuse
 from mlcli.base.compute import Compute
 from mlcli.base.types import Array
 from mlcli.data.input import Input
+from mlcli.data.prepare import Prepare
+from mlcli.data.table import Table
 from mlcli.errors import ConfigError, DataError, GeometryError
 from mlcli.methods import Model
 from mlcli.stages.algebra.metrics import AnyMetric
@@ -96,6 +98,13 @@ def test_principal_coordinates_of_communities_are_those_of_their_bray_curtis_mat
     other = fit("mds", dissimilarities(apart + apart.T), components=4)
     np.testing.assert_allclose(model.ranks.values, other.ranks.values, atol=1e-12)
     np.testing.assert_allclose(model.embedding, other.embedding, atol=1e-12)
+
+
+def test_pca_of_hellinger_transformed_rows_is_mds_of_hellinger_distances() -> None:
+    names = tuple(map(str, range(len(COUNTS))))
+    rows = Prepare(transform=("hellinger",)).apply(Table(COUNTS, names[: COUNTS.shape[1]], names)).table.values
+    pca, mds = fit("pca", rows, components=4), fit("mds", COUNTS, metric={"name": "hellinger"}, components=4)
+    np.testing.assert_allclose(pca.embedding, mds.embedding, atol=1e-13)
 
 
 @pytest.mark.parametrize("power", [-300, 300])
@@ -213,7 +222,7 @@ def test_new_rows_outside_of_the_domain_are_refused_by_name(metric: str, value: 
     write_csv(tmp_path / "new.csv", new)
     with pytest.raises(DataError) as caught:
         reuse.project(tmp_path / "out", Input(path=str(tmp_path / "new.csv"), id_column="id"), Compute())
-    assert caught.value.code == "E-METRIC" and "row 3 ('p2'), column 'x5'" in str(caught.value)
+    assert caught.value.code == "E-METRIC" and "row 3 ('2'), column 'x5'" in str(caught.value)
 
 
 def test_quality_and_dimension_compare_rows_by_the_metric(tmp_path: Path) -> None:

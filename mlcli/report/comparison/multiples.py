@@ -12,7 +12,7 @@ from mlcli.report.scatter import Points, dots
 from mlcli.report.text import shortened
 
 COLUMNS = 3
-SIDE, GAP, TOP = 320.0, 26.0, 30.0
+SIDE, GAP, TOP, LEFT = 320.0, 42.0, 30.0, 20.0
 LOW = 190.0  # pixels of a spectrum's panel
 LEGEND = 216.0
 
@@ -28,7 +28,9 @@ def embeddings(sides: Sequence[Side], placed: Sequence[Points]) -> Figure:
                       Scale(low=-half, high=half, start=top + SIDE, end=top, step=half))
         marks += [Bar(kind="frame", x=left, y=top, width=SIDE, height=SIDE), *panel.rows(texts=False),
                   *panel.columns(texts=False), *dots(points, values, panel, 0.7 * points.radius),
-                  _title(title, left, top)]
+                  _title(title, left, top), Text(left + SIDE / 2, top + SIDE + 16, points.axis(0), "middle", "small")]
+        if points.values.shape[1] > 1:
+            marks.append(Text(left - 7, top + SIDE / 2, points.axis(1), "middle", "small", turned=True))
     width = min(len(placed), COLUMNS) * (SIDE + GAP)
     height = -(-len(placed) // COLUMNS) * (SIDE + TOP + GAP)
     key = placed[0].colors.legend(width + 8, TOP + 8)
@@ -63,7 +65,7 @@ def _shares(values: Sequence[float]) -> list[float]:
 
 
 def _corner(place: int, height: float) -> tuple[float, float]:
-    return (place % COLUMNS) * (SIDE + GAP) + 2, TOP + (place // COLUMNS) * height
+    return (place % COLUMNS) * (SIDE + GAP) + LEFT, TOP + (place // COLUMNS) * height
 
 
 def _titles(sides: Sequence[Side]) -> list[str]:

@@ -88,10 +88,12 @@ def embeddings_section(comparison: Comparison, label: str | None, seed: int, sai
     count = len(comparison.ids)
     colors = plain(count) if name is None else coloring(name, comparison.labels[name])
     most = min(MOST_IN_PAIRS, MOST_ON_PAGE // len(comparison.sides))
-    points = [Points(values, comparison.ids, colors, count).sample(most, seed) for values in comparison.placed]
+    axes = comparison.sides[0].axes
+    points = [Points(values, comparison.ids, colors, count, axes=axes).sample(most, seed)
+              for values in comparison.placed]
     drawn = f" A random sample of {most:,} of {count:,} points is drawn." if count > most else ""
-    caption = ("Each embedding is centered, scaled to the same size, and turned onto the first by Procrustes; two axes "
-               f"are drawn.{drawn} {said}".rstrip())
+    caption = ("Each embedding is centered, scaled to the same size, and turned onto the first by Procrustes, so that "
+               f"all have its axes; two are drawn.{drawn} {said}".rstrip())
     named = all(side.named for side in comparison.sides)
     if named and count <= LABELED and len(points) <= NAMED and installed():
         return section("Embeddings", _labeled(comparison, points), sentence(caption, "soft"))

@@ -33,6 +33,7 @@ class Side:
     options: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # path -> value and default, where they differ
     sha256: str | None = None  # of its input
     named: bool = True  # whether names may stand beside few points
+    axes: Sequence[str] = ()  # what stands beside its first axes
 
 
 @frozen

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from mlcli.base.inputs import Input
-from mlcli.base.stage import note, running, unheard
+from mlcli.base.stage import note, running, unnoted
 from mlcli.errors import ConfigError
 from mlcli.methods import Method
 from mlcli.stages.eigen.axes import AUTO
@@ -25,7 +25,7 @@ def with_recommended_axes(method: Method, data: Input, advise: Callable[[], Mapp
     where = f"{method.axes_options.where}.components"
     if not method.rules:
         raise ConfigError("NO-RULES", f"no rule says how many axes {method.name} should keep", where=where, hint=COUNT)
-    with running("dimension"), unheard():
+    with running("dimension"), unnoted():
         document = advise()
     advice = document["recommendation"]
     if advice["components"] is None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from mlcli.base.blocks import row_blocks
 from mlcli.base.scaling import Unit
+from mlcli.base.scratch import some_of
 from mlcli.base.types import Array, Indices
 from mlcli.report.dimension.spectral import below_chord
 from mlcli.report.dimension.verdict import Evidence, LeftOut, Verdict
@@ -32,7 +33,7 @@ def residual_variance(evidence: Evidence) -> Verdict | LeftOut:
     distances = evidence.distances(sources, targets)
     if not np.isfinite(distances).all():
         return LeftOut("some distances are larger than any double")
-    curve = residual_variances(distances, axes[sources], axes[targets])
+    curve = residual_variances(distances, some_of(axes, sources), some_of(axes, targets))
     if not np.isfinite(curve).all():
         return LeftOut("all distances are equal")
     figures = {"residual_variances": curve.tolist(), "from": len(sources), "to": len(targets),

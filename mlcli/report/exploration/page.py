@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from mlcli.report.comparison.page import embeddings_section
 from mlcli.report.exploration import figures as drawn
-from mlcli.report.exploration.contents import Candidate, Exploration
+from mlcli.report.exploration.contents import Candidate, Entry, Exploration
 from mlcli.report.exploration.heat import heat
 from mlcli.report.exploration.ranking import figures
 from mlcli.report.html import Part, document, figure, joined, section, sentence, table, verbatim
@@ -44,7 +44,7 @@ def _ranking(exploration: Exploration) -> Part:
     head = ("", "method", "mean rank", *(words for _, words in MEASURES), *(words for _, words in shown))
     cells = [[*row[:3], *(row[3][key] for key, _ in (*MEASURES, *shown))] for row in rows]
     counted = f"{exploration.axes} {'axis' if exploration.axes == 1 else 'axes'}"
-    return section(f"Ranking, with {counted}", table(head, cells, range(2, len(head)), (1,)), sentence(
+    return section(f"Ranking, with {counted}", table(head, cells, range(2, len(head)), (0, 1)), sentence(
         f"The setting of each method with the largest R_NX, all cut to {counted} ({exploration.why}), by the mean of "
         "the ranks in R_NX, trustworthiness and continuity; in brackets what nine of ten samples of the points give. "
         "= marks those that are as good as the first within that.", "soft"), sentence(
@@ -79,11 +79,19 @@ def _axes(exploration: Exploration) -> Part:
 
 def _settings(exploration: Exploration) -> Part:
     rows = [(one.name, *(f"{figures(one.judged)[key]:.3f}" for key, _ in MEASURES), f"{one.seconds:.2f}",
-             ", ".join(dict.fromkeys(one.warnings)), one.run) for one in exploration.entries]
+             ", ".join(dict.fromkeys(one.warnings)), one.run) for one in _by_method(exploration)]
     return section("Settings", figure(drawn.of_counts(exploration.candidates, exploration.entries),
                                       "The level line is the linear method, which needs no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
-                         (1, 2, 3, 4), (0, 5)))
+                         (1, 2, 3, 4), (0, 6)))
+
+
+def _by_method(exploration: Exploration) -> list[Entry]:
+    """All settings, methods in the order of their ranks and each by its number of neighbors."""
+    ranked = [one.entry.method for one in exploration.candidates]
+    last = len(ranked)
+    return sorted(exploration.entries, key=lambda one: (
+        ranked.index(one.method) if one.method in ranked else last, one.count or 0, one.name))
 
 
 def _agreement(exploration: Exploration) -> Part:

@@ -5,6 +5,7 @@ and in the embedding. So they do not change where an embedding is rotated, mirro
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -93,7 +94,7 @@ def rank_correlation(source: Indices, embedded: Indices) -> Array:
 def judged(seen: Seen, embeddings: Sequence[Array]) -> list[Judged]:
     """What is measured of every embedding (n x p each), the distances of the input computed once for all."""
     spaces = [Euclidean.of(values, seen.anchors) for values in embeddings]
-    parts: list[list[Judged]] = []
+    totals = [Total(np.zeros(max(seen.size - 2, 0))) for _ in embeddings]
     for group in row_blocks(len(seen.anchors), HELD, seen.size):
         anchors = seen.anchors[group]
         source, graph = seen.input.rows_of(anchors), None if seen.graph is None else seen.graph.rows_of(anchors)
@@ -107,10 +108,29 @@ def judged(seen: Seen, embeddings: Sequence[Array]) -> list[Judged]:
             return [_one(seen, here, near, along, strip(block)) for strip in strips]
 
         blocks = row_blocks(len(anchors), BLOCK, seen.size)
-        for done in in_order(work, blocks):
-            parts.append(done)
-            advance(sum(len(part[0].scores["r_nx"]) for part in parts), len(seen.anchors))
-    return [_joined([part[place] for part in parts]) for place in range(len(embeddings))]
+        for block, found in zip(blocks, in_order(work, blocks), strict=True):
+            for total, one in zip(totals, found, strict=True):
+                total.add(one)
+            advance(group.start + block.stop, len(seen.anchors))
+    return [total.mean() for total in totals]
+
+
+@dataclass
+class Total:
+    """What is measured of one embedding so far; curves of large inputs are long, so only their sum is held."""
+
+    curve: Array
+    scores: list[Scores] = field(default_factory=list)
+
+    def add(self, part: Judged) -> None:
+        """Adds what some points see."""
+        self.scores.append(part.scores)
+        self.curve += part.curve
+
+    def mean(self) -> Judged:
+        """The figures of all points, and the mean of their curves."""
+        scores = {name: np.concatenate([part[name] for part in self.scores]) for name in self.scores[0]}
+        return Judged(scores, self.curve / len(scores["r_nx"]))
 
 
 def _one(seen: Seen, rows: Indices, near: Indices, along: Indices | None, squared: Array) -> Judged:
@@ -131,9 +151,3 @@ def _label_errors(codes: Indices, rows: Indices, ranks: Indices) -> Array:
     others = np.where((codes >= 0) & (ranks > 0), ranks, np.iinfo(np.int64).max)
     wrong = codes[others.argmin(axis=1)] != codes[rows]
     return np.where(codes[rows] >= 0, wrong.astype(np.float64), np.nan)
-
-
-def _joined(parts: Sequence[Judged]) -> Judged:
-    scores = {name: np.concatenate([part.scores[name] for part in parts]) for name in parts[0].scores}
-    count = len(scores["r_nx"])
-    return Judged(scores, np.sum([part.curve for part in parts], axis=0) / count)

@@ -6,6 +6,7 @@ const axes = data.axes.map(axis => new Float64Array(bytes(axis.values)));
 const codes = data.labels.map(label => new Uint32Array(bytes(label.codes)));
 const rows = new Uint32Array(bytes(data.rows));
 const FEW = 1000; /* rows that are drawn as SVG */
+const NARROW = 640; /* pixels of a screen that has no room for a legend beside the points */
 const FLAT = { circle: "circle", square: "square", triangle: "triangle-up", diamond: "diamond" };
 const DEEP = { ...FLAT, triangle: "cross" };
 const darkness = matchMedia("(prefers-color-scheme: dark)");
@@ -32,7 +33,7 @@ function trace(places, marker, name) {
     x: shown(axes[x], places), y: y >= 0 ? shown(axes[y], places) : Array.from(places, place => 1 + rows[place]),
     ...(deep ? { z: shown(axes[z], places) } : {}),
     text: shown(texts, places), hovertemplate: "%{text}<extra></extra>",
-    marker: { size, line: { width: 0 }, ...marker,
+    marker: { size, opacity: small && !deep ? 0.5 : 1, line: { width: 0 }, ...marker, /* none hides all others */
       symbol: deep && small ? "square" : (deep ? DEEP : FLAT)[marker.symbol] }, /* two triangles turn fastest */
   };
 }
@@ -67,7 +68,9 @@ function layout(dark) {
   return {
     paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: ink }, hovermode: "closest",
     margin: { l: 60, r: 20, t: 34, b: 50 }, hoverlabel: { align: "left", namelength: -1 }, uirevision: `${x} ${y} ${z}`,
-    legend: { title: { text: label ? plain(label.name) : "" }, itemsizing: "constant" },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: line, activecolor: ink },
+    legend: { title: { text: label ? plain(label.name) : "" }, itemsizing: "constant",
+      ...(innerWidth < NARROW ? { orientation: "h", y: -0.12, yanchor: "top" } : {}) },
     ...(z >= 0 ? { scene: { xaxis: across, yaxis: up, zaxis: styled(named(z)), aspectmode: "auto" } }
       : { xaxis: across, yaxis: { ...up, ...(alike ? { scaleanchor: "x" } : {}) } }),
   };

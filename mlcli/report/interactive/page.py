@@ -16,7 +16,7 @@ CONTROLS = """<p id="controls">
 <noscript><p>This page draws with JavaScript, which is turned off; report.html needs none.</p></noscript>
 <div id="plot"></div>"""
 STYLE = """
-body{max-width:none} h1{font-size:1.15rem} label{margin-right:1rem}
+body{max-width:none} h1{font-size:1.15rem} label{margin-right:1rem;white-space:nowrap}
 select{font:inherit;color:var(--text);background:var(--tint);border:1px solid var(--line);border-radius:.3rem}
 #plot{width:100%;height:calc(100vh - 11rem);min-height:26rem}
 """

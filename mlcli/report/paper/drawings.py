@@ -1,19 +1,37 @@
 """What Matplotlib draws of a run, and what stands beside its points."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
-from importlib.util import find_spec
+from typing import Protocol
 
-from mlcli.config.drawing import PLOTTING, Ellipses
-from mlcli.config.report_options import LABELED
+from mlcli.base.extras import EXTRAS, lacking
+from mlcli.base.footprint import NOTHING, PLOT, SPARSE, Later
+from mlcli.config.drawing import Ellipses
+from mlcli.config.report_options import LABELED, Report
 from mlcli.report.contents import Contents
 from mlcli.report.html import Part, sentence
 from mlcli.report.paper.arrows import Arrows
-from mlcli.report.paper.scatter import Plot
+from mlcli.report.paper.scatter import SIZE, Plot
 from mlcli.report.paper.scree import ScreePlot
-from mlcli.report.paper.sheet import silenced
+from mlcli.report.paper.sheet import RESOLUTION, inches, silenced
 from mlcli.report.scatter import Edges, Points
 from mlcli.report.scree import Eigenvalues
+
+PIXEL = 8.3  # bytes of a PNG's pixel while it is drawn
+NAMES, NAME = 0.2, 0.012  # starts that placing names takes, and each of them
+UNNAMED = "draw no names, with --set report.point_labels=none"
+
+
+class Named(Protocol):
+    """Rows with names."""
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Of the rows."""
+
+    @property
+    def labels(self) -> Mapping[str, Sequence[str]]:
+        """Texts of the rows, by the name of their column."""
 
 
 def plotted(run: Contents) -> bool:
@@ -21,20 +39,31 @@ def plotted(run: Contents) -> bool:
     return bool(run.config.report.plotting) or (bool(texts(run)) and installed())
 
 
+def drawing(report: Report, table: Named, *, unsure: bool) -> Later:
+    """What Matplotlib will take of a run with these rows, where it draws their figures."""
+    names = texts_of(report, table, unsure=unsure)
+    images = {*report.figures} - {"svg"}
+    if not report.writes("report") or not (report.plotting or names or images) or lacking("plot"):
+        return NOTHING
+    wide, high = inches(report.look, SIZE)
+    return Later((PLOT, SPARSE) if names else (PLOT,), PIXEL * RESOLUTION**2 * wide * high * ("png" in images),
+                 (NAMES + NAME * len(names)) * bool(names), UNNAMED if names and not report.plotting else "")
+
+
 def installed() -> bool:
     """Whether the extra `plot` is there and can be loaded: names that nobody asked for must not end a run."""
-    if any(find_spec(module) is None for module in PLOTTING):
+    if lacking("plot"):
         return False
     silenced()
     try:
-        for module in PLOTTING:
+        for module in EXTRAS["plot"]:
             import_module(module)
     except ImportError:
         return False
     return True
 
 
-def lacking(run: Contents) -> Part:
+def advice(run: Contents) -> Part:
     """How to get the labels that the page would have."""
     if not texts(run) or installed():
         return None
@@ -42,10 +71,18 @@ def lacking(run: Contents) -> Part:
 
 
 def texts(run: Contents) -> Sequence[str]:
-    """What is written beside the points: what was chosen, or by itself the ids of few points."""
-    chosen, table = run.config.report.point_labels, run.embedding
+    """What is written beside the points of a run."""
+    return texts_of(run.config.report, run.embedding,
+                    unsure=run.decoded is not None and run.decoded.deviations is not None)
+
+
+def texts_of(report: Report, table: Named, *, unsure: bool) -> Sequence[str]:
+    """What is written beside points: what was chosen, or by itself the ids of few points.
+
+    By itself nothing where the background shows how `unsure` the decoder is, which says more.
+    """
+    chosen = report.point_labels
     if chosen == "auto":
-        unsure = run.decoded is not None and run.decoded.deviations is not None  # a background that says more
         return table.ids if 0 < len(table.ids) <= LABELED and named(table.ids) and not unsure else ()
     return () if chosen == "none" else table.ids if chosen == "ids" else table.labels[chosen]
 

@@ -8,9 +8,9 @@ import numpy as np
 from mlcli.base.frozen import frozen
 from mlcli.base.types import Array
 from mlcli.config.drawing import Look, NoOutlines, Outlines
-from mlcli.report.coloring import COLORS, Coloring, Groups, Range
+from mlcli.report.coloring import COLORS, SHAPES, Coloring, Groups, Range
 from mlcli.report.decoder.shade import gray, shares_of
-from mlcli.report.palette import GROUND, INKS
+from mlcli.report.palette import CLASSES, GROUND, INKS
 from mlcli.report.paper.arrows import Arrows
 from mlcli.report.paper.labels import place
 from mlcli.report.paper.outlines import outline
@@ -18,6 +18,7 @@ from mlcli.report.paper.sheet import inches, sheet, written
 from mlcli.report.scatter import Edges, Points, equal_units, panel_of, plane
 
 WIDTH, LEGEND, MARGINS = 6.5, 1.4, 0.7  # inches of a figure, of its legend, and around its panel
+SIZE = WIDTH, 0.75 * WIDTH  # of a figure, about
 ROW = 1.4  # letters' heights from one name of the legend to the next
 LOWEST, HIGHEST = 0.45, 1.05  # of the panel's height over its width
 MARKERS = {"circle": "o", "square": "s", "triangle": "^", "diamond": "D"}
@@ -147,8 +148,10 @@ class Plot:
 
 
 def styles(colors: Coloring, look: Look) -> list[tuple[Any, str]]:
-    """The color and the marker of each group."""
-    return [(color, MARKERS[shape]) for color, shape in zip(shades(colors, look), colors.shapes, strict=True)]
+    """The color and the marker of each group; where a palette has too few colors, they come again in other shapes."""
+    looks = list(zip(shades(colors, look), colors.shapes, strict=True))
+    turns = [SHAPES.index(shape) + looks[:i].count((color, shape)) for i, (color, shape) in enumerate(looks)]
+    return [(color, MARKERS[SHAPES[turn % len(SHAPES)]]) for (color, _), turn in zip(looks, turns, strict=True)]
 
 
 def shades(colors: Coloring, look: Look) -> list[Any]:
@@ -159,12 +162,14 @@ def shades(colors: Coloring, look: Look) -> list[Any]:
         steps = len(colors.kinds) - 1
         if look.scale == "viridis":
             return [INKS[kind].light for kind in colors.kinds]
-        return [*matplotlib.colormaps[look.scale](np.linspace(0.05, 0.85, steps)), INKS["other"].light]
+        return [*map(tuple, matplotlib.colormaps[look.scale](np.linspace(0.05, 0.85, steps)).tolist()),
+                INKS["other"].light]
     if look.palette == "okabe-ito":
         return [INKS[kind].light for kind in colors.kinds]
     known = [str(level) for level in np.linspace(0, 0.75, COLORS)] if look.palette == "gray" else matplotlib.colormaps[
         COLORMAPS[look.palette]].colors  # type: ignore[attr-defined]
-    chosen = {"plain": known[0], "other": INKS["other"].light, **{f"c{i}": known[i] for i in range(COLORS)}}
+    chosen = {"plain": known[0], "other": INKS["other"].light,
+              **{f"c{i}": known[i % len(known)] for i in range(len(CLASSES))}}
     return [chosen[kind] for kind in colors.kinds]
 
 

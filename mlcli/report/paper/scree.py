@@ -1,4 +1,4 @@
-"""The scree plot of a paper: eigenvalues as bars, and the line of parallel analysis where there is one."""
+"""The scree plot of a paper: eigenvalues as bars, their cumulative share, and the line of parallel analysis."""
 
 from typing import Any
 
@@ -6,9 +6,10 @@ from mlcli.base.frozen import frozen
 from mlcli.config.drawing import Look
 from mlcli.report.palette import INKS
 from mlcli.report.paper.sheet import inches, sheet, written
-from mlcli.report.scree import KINDS, Eigenvalues, bars
+from mlcli.report.scree import KINDS, Eigenvalues, bars, shares_of
 
 SIZE = (5.0, 3.4)  # inches
+SHARE = "cumulative share"
 
 
 @frozen
@@ -36,10 +37,22 @@ class ScreePlot:
         self._lined(axes, len(heights))
         axes.axhline(0, color=INKS["axis"].light, linewidth=0.8)
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set(xlabel="component", ylabel=written(self.eigenvalues.what))
+        axes.set(xlim=(0.4, max(len(heights), 1) + 0.6), xlabel="component", ylabel=written(self.eigenvalues.what))
         axes.set_title(written(self.title, 120))
-        if len(axes.get_legend_handles_labels()[0]) > 1:
-            axes.legend()
+        self._shared(axes, len(heights))
+        if sum(len(part.get_legend_handles_labels()[0]) for part in figure.axes) > 1:
+            figure.legend(loc="outside lower center", ncols=3)
+
+    def _shared(self, axes: Any, count: int) -> None:
+        """The running share of the trace, where it is known, on a scale of its own whose zero is that of the bars."""
+        shares, (low, high) = shares_of(self.eigenvalues, count), axes.get_ylim()
+        if not shares or high <= 0:
+            return
+        beside, top = axes.twinx(), 105 * max(1.0, *shares)
+        beside.set(ylabel="cumulative share, %", ylim=(top * low / high, top))
+        beside.spines["right"].set_visible(True)
+        beside.plot(range(1, len(shares) + 1), [100 * share for share in shares], "o-", color=INKS["c2"].light,
+                    linewidth=1.2, markersize=3, label="cumulative share")
 
     def _lined(self, axes: Any, count: int) -> None:
         line = self.eigenvalues.line[:count]

@@ -1,15 +1,13 @@
 """The one entry: all measures of an embedding, as quality.json holds them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
-from mlcli.base.anchors import GROUP
-from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Features, Given
-from mlcli.base.stage import advance, note
+from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.report.quality.distances import Distances
 from mlcli.report.quality.labels import Labels
@@ -19,11 +17,11 @@ from mlcli.report.quality.reconstruction import Reconstruction
 from mlcli.report.quality.sampling import Anchors, Sums
 from mlcli.report.quality.scale import FREE
 from mlcli.report.quality.shepard import Shepard
-from mlcli.report.quality.strips import Measure, Observer, Spaces, Strips
+from mlcli.report.quality.strips import Measure, Spaces
+from mlcli.report.quality.walk import walked
 from mlcli.stages.similarities.spaces import Euclidean, Space, input_space
 
 WIDEST = 100  # the largest neighborhood of the Q_NX curve, unless a larger one is asked for
-BLOCK = 2**16  # distances of a block of work: few enough to stay in a cache
 FARTHEST = 2.0**200  # between the units of two kinds of distances
 NAMES = ("trustworthiness", "continuity", "lcmc", "q_nx", "stress_1", "stress_1_scaled", "sammon_stress",
          "sammon_stress_scaled", "residual_variance", "residual_variance_tenenbaum", "shepard_correlation",
@@ -112,28 +110,3 @@ def estimated(measures: Sequence[Measure], anchors: Anchors, parts: Sequence[Sum
     for measure, sums in zip(measures, parts, strict=True):
         estimates |= anchors.estimates(measure.values, measure.pooled(sums))
     return estimates
-
-
-def walked(observers: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> list[Sums]:
-    """What all anchors together add to each observer, from one walk."""
-    parts = list(walk(observers, anchors, spaces))
-    return [{name: np.concatenate([part[place][name] for part in parts]) for name in parts[0][place]}
-            for place in range(len(observers))]
-
-
-def walk(measures: Sequence[Observer], anchors: Anchors, spaces: Spaces) -> Iterator[list[Sums]]:
-    """What each block of anchors adds to every measure; the rows of a group of anchors are held at once."""
-    done, total = 0, len(anchors.rows)
-    for group in row_blocks(total, GROUP, anchors.size):
-        strip_of = spaces.strips(anchors.rows[group])
-
-        def work(part: slice, strip_of: Strips = strip_of) -> list[Sums]:
-            strip = strip_of(part)
-            return [measure.sums(strip) for measure in measures]
-
-        parts = row_blocks(group.stop - group.start, BLOCK, anchors.size)
-        for part, sums in zip(parts, in_order(work, parts), strict=True):
-            yield sums
-            done += part.stop - part.start
-            advance(done, total)
-

@@ -30,6 +30,16 @@ class Spaces:
     kept: Space
     embedded: Space
 
+    @property
+    def work(self) -> float:
+        """Multiplications that the distances of a pair take as long as."""
+        return self.source.work + self.embedded.work + (0.0 if self.kept is self.source else self.kept.work)
+
+    @property
+    def travel(self) -> bool:
+        """Whether all three travel to other machines as less than their distances."""
+        return self.source.travels and self.kept.travels and self.embedded.travels
+
     def strips(self, group: Indices) -> Strips:
         """The strips of a group of anchors, whose rows may be held at once."""
         source, embedded = self.source.rows_of(group), self.embedded.rows_of(group)

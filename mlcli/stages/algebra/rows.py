@@ -48,6 +48,11 @@ def shares(rows: Array) -> Array:
     return found
 
 
+def root_shares(rows: Array) -> Array:
+    """√(x / Σx), whose Euclidean distances are Hellinger's (Legendre and Gallagher, 2001)."""
+    return np.sqrt(shares(rows))
+
+
 @by_blocks
 def unit(rows: Array) -> Array:
     """x / ‖x‖, of numbers that are not all zero."""

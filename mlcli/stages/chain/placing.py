@@ -3,11 +3,10 @@
 from contextlib import closing
 from dataclasses import replace
 
-import numpy as np
-
 from mlcli.base.blocks import row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.rows import Part, Rows
+from mlcli.base.scratch import by_rows, held, let_go, room
 from mlcli.base.signs import leading_signs
 from mlcli.base.types import Array
 from mlcli.engine.executor import results
@@ -48,11 +47,12 @@ def placed(fit: Fitted, rows: Array) -> Fitted:
 
 def placed_rows(fit: Fitted, rows: Rows) -> Fitted:
     """The same of points in a file, by one pass."""
-    embedding = np.empty((len(rows), fit.projector.axes.shape[1]))
+    embedding = room(len(rows), fit.projector.axes.shape[1])
     with closing(results(Placing(rows, fit.projector))) as every:
         for block in every:
             for first, some in block:
                 embedding[first : first + len(some)] = some
+            let_go()
     return _signed(fit, embedding)
 
 
@@ -60,11 +60,11 @@ def placing_memory(rows: Rows | None, points: int, landmarks: int, axes: int, th
     """The bytes that placing so many points takes, in memory, or of rows in a file."""
     if rows is None:
         return 8.0 * 2 * landmarks * points
-    return threads * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes) + 8.0 * COPIES * points * axes
+    return threads * (8.0 * HELD * max(TOGETHER, landmarks) + rows.nbytes) + held(COPIES, points * axes)
 
 
 def _signed(fit: Fitted, embedding: Array) -> Fitted:
     signs = leading_signs(embedding)
-    return replace(fit, embedding=embedding * signs,
+    return replace(fit, embedding=by_rows(lambda some: some * signs, embedding),
                    spectrum=replace(fit.spectrum, vectors=fit.spectrum.vectors * signs),
                    projector=replace(fit.projector, axes=fit.projector.axes * signs))

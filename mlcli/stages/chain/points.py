@@ -5,6 +5,7 @@ from dataclasses import replace
 from mlcli.base.frozen import frozen
 from mlcli.base.rates import rates
 from mlcli.base.rows import rows_of
+from mlcli.base.scratch import by_rows
 from mlcli.base.steps import Step
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import uncentered
@@ -51,7 +52,8 @@ class OfColumns:
         directions, (stretch, shrink) = spectrum.feature_directions(), stretches(chain, spectrum)
         projector = Projector(Columns(), kernel.centering, directions * stretch,
                               Affine(kernel.centering.means, directions * shrink))
-        embedding = spectrum.vectors * chain.coordinates.sizes(spectrum)
+        sizes = chain.coordinates.sizes(spectrum)
+        embedding = by_rows(lambda some: some * sizes, spectrum.vectors)
         # of columns that are not centered there are no variances to say more of
         spectrum = spectrum if chain.centering == "columns" else replace(spectrum, directions=None)
         return Fitted(embedding=embedding, spectrum=spectrum, projector=projector)

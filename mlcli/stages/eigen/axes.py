@@ -10,7 +10,7 @@ from mlcli.base.stage import note
 from mlcli.base.types import Array
 from mlcli.errors import ConfigError, GeometryError
 
-LEAST = 2  # axes by default
+DEFAULT_COUNT = 2  # axes
 AUTO: Literal["auto"] = "auto"  # as many as the rules recommend
 Count = Annotated[int, Field(ge=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -29,20 +29,20 @@ class Axes(Kept):
     """How many axes to keep, where a share of the variance has no meaning."""
 
     components: Count | Literal["auto"] = option(
-        LEAST, "Axes to keep: a count, or as many as the rules recommend (auto).")
+        DEFAULT_COUNT, "Axes to keep: a count, or as many as the rules recommend (auto).")
     report: ClassVar[int | None] = None  # every axis is reported
     where: ClassVar[str] = "method.axes"  # in the configuration
 
     def resolved(self, limit: int, size: int) -> "Axes":
         """With a default count, as of auto, clipped to `limit` axes; raises ConfigError for an explicit one."""
         if self.components == AUTO:
-            return self.replace(components=min(LEAST, max(limit, 1)))
+            return self.replace(components=min(DEFAULT_COUNT, max(limit, 1)))
         return clipped(self, self.count, limit)
 
     @property
     def count(self) -> int:
         """The axes to keep; where the rules are to say that, those of the fit that they are asked of."""
-        return LEAST if self.components == AUTO else self.components
+        return DEFAULT_COUNT if self.components == AUTO else self.components
 
     def kept(self, available: int) -> int:
         """The number of axes to keep of those that there are, one of zeros where there is none.

@@ -7,7 +7,7 @@ from mlcli.base.steps import Step
 from mlcli.errors import ConfigError
 from mlcli.stages.algebra.costs import WHOLE, eigensolve_step
 from mlcli.stages.algebra.krylov import SPARE
-from mlcli.stages.eigen.axes import AUTO, LEAST, Count, Kept, Share, clipped
+from mlcli.stages.eigen.axes import AUTO, DEFAULT_COUNT, Count, Kept, Share, clipped
 
 GUESS = 8  # eigenvalues among which a share of the variance is first searched for
 
@@ -17,8 +17,8 @@ class Demand(Kept):
 
     where: ClassVar[str] = "method.eigensolve"
     components: Count | Share | Literal["all", "auto"] = option(
-        LEAST, "Axes to keep: a count, a share of the variance such as 0.95, all with a positive eigenvalue (all), or "
-        "as many as the rules recommend (auto).", adapts=True)
+        DEFAULT_COUNT, "Axes to keep: a count, a share of the variance such as 0.95, all with a positive eigenvalue "
+        "(all), or as many as the rules recommend (auto).", adapts=True)
     solver: Literal["auto", "dense", "krylov"] = option(
         "auto", "Eigenvalue solver: the whole spectrum (dense), its top only (krylov), or by size (auto).")
     tolerance: float | None = option(
@@ -37,7 +37,7 @@ class Demand(Kept):
             raise ConfigError("REPORT", f"{self.report} eigenvalues were asked for and there are {size}",
                               where=f"{self.where}.report", hint=f"ask for at most {size}")
         if self.components == AUTO:
-            return self.replace(components=min(LEAST, max(limit, 1)))
+            return self.replace(components=min(DEFAULT_COUNT, max(limit, 1)))
         return clipped(self, self.components, limit) if isinstance(self.components, int) else self
 
     def whole(self, size: int) -> bool:
@@ -56,7 +56,7 @@ class Demand(Kept):
         Never fewer than by default: where only one axis has a positive eigenvalue, its run is repeated as it was.
         """
         count = size if self.components == "all" else self.components if isinstance(self.components, int) else GUESS
-        return min(max(count, self.report or 0, LEAST), size)
+        return min(max(count, self.report or 0, DEFAULT_COUNT), size)
 
     def reported(self, computed: int) -> int:
         """How many of the eigenvalues computed are written."""

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from mlcli.base.compute import Compute
+from mlcli.base.scratch import by_rows, extents, parts
 from mlcli.base.signs import canonical_basis, leading_signs
 from mlcli.base.stage import note, stage
 from mlcli.base.types import Array
@@ -163,17 +164,19 @@ def _canonical_axes(kernel: Kernel, solved: Solved, count: int) -> tuple[Array, 
     """The kept axes: zero below the floor, tied ones in their canonical basis, all with signs by the sign rule."""
     groups = _tied_groups(kernel, solved, count)
     vectors, directions = solved.take(max([count, *(last for _, last in groups)]))
-    vectors = np.where(solved.values[: vectors.shape[1]] > solved.floor, vectors, 0.0)
+    positive = solved.values[: vectors.shape[1]] > solved.floor
+    vectors = by_rows(lambda some: np.where(positive, some, 0.0), vectors)
     for first, last in groups:
         rotation = canonical_basis(vectors[:, first:last])
         roots = np.sqrt(solved.values[first:last]) if kernel.by_factor else np.ones(last - first)
-        vectors[:, first:last] = (vectors[:, first:last] * roots) @ rotation / roots
+        for some in parts(vectors):
+            some[:, first:last] = (some[:, first:last] * roots) @ rotation / roots
         if directions is not None:
             directions = np.concatenate([directions[:, :first], directions[:, first:last] @ rotation,
                                          directions[:, last:]], axis=1)
     vectors = vectors[:, :count]
     signs = leading_signs(vectors)
-    return vectors * signs, None if directions is None else directions[:, :count] * signs
+    return by_rows(lambda some: some * signs, vectors), None if directions is None else directions[:, :count] * signs
 
 
 def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, int]]:
@@ -196,7 +199,7 @@ def _tied_groups(kernel: Kernel, solved: Solved, count: int) -> list[tuple[int, 
 
 def _verify(kernel: Kernel, solved: Solved, vectors: Array, directions: Array | None) -> None:
     """Raises NumericalError unless K v = λ v holds for every kept axis to 60 n eps (LAPACK's own line)."""
-    values = np.where(np.any(vectors != 0, axis=0), solved.values[: vectors.shape[1]], 0.0)
+    values = np.where(extents(vectors), solved.values[: vectors.shape[1]], 0.0)
     residuals = kernel.residuals(values, vectors, directions)
     if residuals is None:
         return

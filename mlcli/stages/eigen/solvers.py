@@ -17,7 +17,7 @@ from mlcli.stages.eigen.power import POWER_TOLERANCE, power_iteration
 from mlcli.stages.eigen.solved import Solved, floor_of
 
 STORED = 1e-11  # residual asked of a kernel in memory
-LEAST = 3  # columns of a block beyond the axes wanted, where more of them would cost more than they gain
+SPARE_LEAST = 3  # columns of a block beyond the axes wanted, where more of them would cost more than they gain
 SINGLE = 1e-6  # residual down to which passes in single precision lead
 
 
@@ -87,7 +87,7 @@ def solve_symmetric(kernel: Symmetric, demand: Demand, compute: Compute) -> Solv
         count = demand.wanted(size)
         while count + SPARE <= size // 4:
             cheap = min(kernel.width, size // 8)
-            width = cheap if count + LEAST <= cheap else count + SPARE
+            width = cheap if count + SPARE_LEAST <= cheap else count + SPARE
             with single_threaded_blas():  # so that passes begin alike for any number of threads
                 start = landmark_start(kernel.quick_rows or kernel.rows, size, width, kernel.landmarks,
                                        compute.generator())

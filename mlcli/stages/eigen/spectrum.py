@@ -6,6 +6,7 @@ import numpy as np
 
 from mlcli.base.frozen import frozen
 from mlcli.base.scaling import Unit
+from mlcli.base.scratch import by_rows, extents
 from mlcli.base.stored import result
 from mlcli.base.types import Array
 from mlcli.stages.algebra.centering import Centering, uncentered
@@ -76,7 +77,7 @@ class Spectrum:
     @property
     def kept(self) -> Array:
         """The eigenvalues of the kept axes as solved (p), zero for an axis without extent."""
-        return np.where(np.any(self.vectors != 0, axis=0), self.solved[: self.vectors.shape[1]], 0.0)
+        return np.where(extents(self.vectors), self.solved[: self.vectors.shape[1]], 0.0)
 
     @property
     def proportions(self) -> Array:
@@ -110,7 +111,8 @@ class Spectrum:
 
     def coordinates(self) -> Array:
         """The points on the kept axes, V √λ (n x p), in the units of `solved`."""
-        return self.vectors * np.sqrt(self.kept)
+        roots = np.sqrt(self.kept)
+        return by_rows(lambda some: some * roots, self.vectors)
 
     def inverse_roots(self) -> Array:
         """V / √λ (n x p), which maps centered kernel rows of new points to coordinates."""

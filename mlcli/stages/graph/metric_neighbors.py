@@ -1,20 +1,25 @@
 """The nearest neighbors of points under any metric, exactly: ties broken by (distance, index)."""
 
+from functools import cached_property
+from typing import Any
+
 import numpy as np
 
 from mlcli import native
-from mlcli.base.blocks import each, one_by_one, row_blocks
+from mlcli.base.blocks import each, row_blocks
+from mlcli.base.frozen import frozen
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
+from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.costs import neighbors_cost, pass_cost
-from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.algebra.metrics.base import Comparison
 from mlcli.stages.algebra.metrics.blocks import in_tiles
 from mlcli.stages.algebra.metrics.costs import pairs_cost
 from mlcli.stages.algebra.metrics.sums import squared_at
 from mlcli.stages.graph import nearest as euclidean
-from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, blocks, finder
-from mlcli.stages.graph.nearest import Lists
+from mlcli.stages.graph.candidates import BLOCK, LEAST, SPARE, TREE_COLUMNS, Finder, blocks, finder
+from mlcli.stages.graph.nearest import Lists, joined
+from mlcli.stages.graph.searching import RowSearch
 
 EPS = float(np.finfo(np.float64).eps)
 
@@ -32,29 +37,6 @@ def nearest_of_new(metric: Comparison, new: Array, points: Array, count: int) ->
     if metric.plain:
         return euclidean.nearest_of_new(new, points, count)
     return _select(metric, metric.represented(new), metric.represented(points), min(count, len(points)), None)
-
-
-def within(metric: Comparison, new: Array, points: Array, radius: float, without_self: bool) -> Lists:
-    """All points at most `radius` away; `without_self` leaves out the point itself."""
-    if metric.plain:
-        return euclidean.within(new, points, radius, without_self)
-    left, right, lists = metric.represented(new), metric.represented(points), []
-    for block in one_by_one(row_blocks(len(left), HELD, len(right))):
-        distances = np.empty((block.stop - block.start, len(right)))
-
-        def fill(rows: slice, distances: Array = distances, start: int = block.start) -> None:
-            distances[rows] = in_tiles(metric, left[start + rows.start : start + rows.stop], right)
-
-        each(fill, row_blocks(len(distances), BLOCK, len(right)))
-        near = distances <= radius
-        if without_self:
-            near[np.arange(len(near)), np.arange(block.start, block.stop)] = False
-        rows, columns = np.nonzero(near)
-        lists.append((rows + block.start, columns, distances[rows, columns]))
-    rows, columns, lengths = (np.concatenate(parts) for parts in zip(*lists, strict=True))
-    order = np.lexsort((columns, lengths, rows))
-    return Lists(np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=len(left)))]), columns[order],
-                 lengths[order])
 
 
 def neighbors_step(metric: Comparison, shape: tuple[int, ...], count: int, threads: int) -> Step:
@@ -76,49 +58,91 @@ def neighbors_step(metric: Comparison, shape: tuple[int, ...], count: int, threa
                 8.0 * (rows * (2 * columns + 8 * count) + BLOCK * threads))
 
 
+@frozen
+class Search(RowSearch):
+    """The nearest neighbors of represented rows: by all distances, or where Euclidean ones rank alike by candidates."""
+
+    metric: Comparison
+    points: Array
+    count: int
+    own: Indices | None  # the point that each row is
+
+    @property
+    def seconds(self) -> float:
+        """What the search costs one core."""
+        whole = neighbors_step(self.metric, self.points.shape, self.count, 1).seconds
+        return whole * len(self.new) / len(self.points)
+
+    def work(self, number: int) -> tuple[Indices, Array]:
+        """The neighbors of a block of rows (m x count), and their distances."""
+        return self.among(self.parts[number], self._finder)
+
+    def among(self, rows: slice, finding: tuple[Finder, int] | None) -> tuple[Indices, Array]:
+        """The same of any rows that follow each other, on all threads."""
+        size = rows.stop - rows.start
+        indices, lengths = np.empty((size, self.count), dtype=np.int64), np.empty((size, self.count))
+        left = np.arange(size)
+        if finding is not None:
+            left = self._by_candidates(rows.start, finding, indices, lengths)
+
+        def search(block: slice) -> None:
+            some = left[block]
+            distances = in_tiles(self.metric, self.new[rows][some], self.points)
+            own = None if self.own is None else self.own[rows][some]
+            indices[some], lengths[some] = smallest(distances, self.count, own)
+
+        points = len(self.points)
+        each(search, row_blocks(len(left), min(BLOCK, -(-len(left) // LEAST) * points), points), progress=True)
+        return indices, lengths
+
+    def _by_candidates(self, start: int, finding: tuple[Finder, int], indices: Indices, lengths: Array) -> Indices:
+        """Fills in the rows whose nearest points are certain from Euclidean candidates, and returns the others.
+
+        Squared Euclidean distances, and lengths that follow from them, are right to a few roundings for each column:
+        what is no candidate cannot be nearer than the bound of all others less these.
+        """
+        candidates_of, width = finding
+        slack = 1 - 8 * (self.points.shape[1] + 8) * EPS
+        unsure = np.zeros(len(indices), dtype=bool)
+
+        def work(block: slice) -> None:
+            rows = slice(start + block.start, start + block.stop)
+            candidates, beyond = candidates_of(rows)
+            candidates = np.sort(candidates, axis=1)  # so that equal lengths go by index
+            squared = squared_at(self.new[rows], self.points, candidates)
+            if self.own is not None:
+                squared[candidates == self.own[rows, None]] = np.inf
+            found = self.metric.lengths(squared)
+            order = np.argsort(found, axis=1, kind="stable")[:, : self.count]
+            indices[block] = np.take_along_axis(candidates, order, axis=1)
+            lengths[block] = np.take_along_axis(found, order, axis=1)
+            unsure[block] = ~(lengths[block][:, -1] < self.metric.lengths(np.maximum(beyond, 0.0)) * slack)
+
+        each(work, blocks(len(indices), width), progress=True)
+        return np.flatnonzero(unsure)
+
+    def finder(self, *, pairs: bool) -> tuple[Finder, int] | None:
+        """How candidates are found, with `pairs` perhaps for all rows at once; None where all distances are needed."""
+        if self.metric.embeds and self.count + SPARE < len(self.points) - 1:
+            return finder(self.new, self.points, self.count + SPARE + 1, self.own, pairs=pairs)
+        return None
+
+    @cached_property
+    def _finder(self) -> tuple[Finder, int] | None:
+        return self.finder(pairs=False)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Search, (self.new, self.metric, self.points, self.count, self.own)
+
+
 def _select(metric: Comparison, new: Array, points: Array, count: int, own: Indices | None) -> Lists:
-    """The `count` nearest of represented points, by all distances, or where Euclidean ones rank alike by candidates."""
-    indices, lengths = np.empty((len(new), count), dtype=np.int64), np.empty((len(new), count))
-    left = np.arange(len(new))
-    if metric.embeds and count + SPARE < len(points) - 1:
-        left = _by_candidates(metric, new, points, own, indices, lengths)
-
-    def search(block: slice) -> None:
-        some = left[block]
-        distances = in_tiles(metric, new[some], points)
-        indices[some], lengths[some] = smallest(distances, count, None if own is None else own[some])
-
-    each(search, row_blocks(len(left), min(BLOCK, -(-len(left) // LEAST) * len(points)), len(points)),
-         progress=True)
+    """The neighbors of represented rows, here or, where it is worth that, on the machines where blocks run."""
+    search = Search(new, metric, points, count, own)
+    if sent(search.seconds):
+        indices, lengths = joined(list(results(search)))
+    else:
+        indices, lengths = search.among(slice(0, len(new)), search.finder(pairs=True))
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), lengths.ravel())
-
-
-def _by_candidates(metric: Comparison, new: Array, points: Array, own: Indices | None, indices: Indices,
-                   lengths: Array) -> Indices:
-    """Fills in the rows whose nearest points are certain from Euclidean candidates, and returns the others.
-
-    Squared Euclidean distances, and lengths that follow from them, are right to a few roundings for each column: what
-    is no candidate cannot be nearer than the bound of all others less these.
-    """
-    count = indices.shape[1]
-    candidates_of, width = finder(new, points, count + SPARE + 1, own)
-    slack = 1 - 8 * (points.shape[1] + 8) * EPS
-    unsure = np.zeros(len(new), dtype=bool)
-
-    def work(block: slice) -> None:
-        candidates, beyond = candidates_of(block)
-        candidates = np.sort(candidates, axis=1)  # so that equal lengths go by index
-        squared = squared_at(new[block], points, candidates)
-        if own is not None:
-            squared[candidates == own[block, None]] = np.inf
-        found = metric.lengths(squared)
-        order = np.argsort(found, axis=1, kind="stable")[:, :count]
-        indices[block] = np.take_along_axis(candidates, order, axis=1)
-        lengths[block] = np.take_along_axis(found, order, axis=1)
-        unsure[block] = ~(lengths[block][:, -1] < metric.lengths(np.maximum(beyond, 0.0)) * slack)
-
-    each(work, blocks(len(new), width), progress=True)
-    return np.flatnonzero(unsure)
 
 
 def smallest(distances: Array, count: int, own: Indices | None) -> tuple[Indices, Array]:

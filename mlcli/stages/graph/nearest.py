@@ -10,13 +10,11 @@ from mlcli.base.blocks import in_order, one_by_one, row_blocks
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import result
 from mlcli.base.types import Array, Indices
-from mlcli.engine.executor import elsewhere, results
+from mlcli.engine.executor import results, sent
 from mlcli.stages.algebra.costs import neighbors_cost
-from mlcli.stages.algebra.distances import HELD, pair_distances, squared_distances
+from mlcli.stages.algebra.distances import HELD
 from mlcli.stages.graph.candidates import SPARE, TREE_COLUMNS, Finder, blocks, finder, refined
-
-PARTS = 256  # blocks that a search is divided into for other machines, at most
-WORTH = 10.0  # seconds of a core beyond which it is
+from mlcli.stages.graph.searching import RowSearch
 
 
 @result("lists")
@@ -54,20 +52,6 @@ def nearest_of_new(new: Array, points: Array, count: int) -> Lists:
     return _select(new, points, min(count, len(points)), excluded=None)
 
 
-def within(new: Array, points: Array, radius: float, without_self: bool) -> Lists:
-    """All points at most `radius` away; `without_self` leaves out the point itself."""
-    lists = []
-    for block in one_by_one(row_blocks(len(new), HELD, max(len(points), new.shape[1]))):
-        squared = squared_distances(new[block], points)
-        if without_self:
-            squared[np.arange(len(squared)), np.arange(block.start, block.stop)] = np.inf
-        rows, columns = np.nonzero(squared <= radius**2 * (1 + 1e-9))
-        exact = pair_distances(new[block], points, rows, columns)
-        keep = exact <= radius**2
-        lists.append((rows[keep] + block.start, columns[keep], exact[keep]))
-    return _lists(len(new), *(np.concatenate(parts) for parts in zip(*lists, strict=True)))
-
-
 def nearest_in_matrix(distances: Array, count: int, without_self: bool) -> Lists:
     """The `count` nearest columns of every row of a matrix of dissimilarities."""
     blocks = []
@@ -87,28 +71,23 @@ def within_matrix(distances: Array, radius: float, without_self: bool) -> Lists:
     if without_self:
         np.fill_diagonal(near, False)
     rows, columns = np.nonzero(near)
-    return _lists(len(distances), rows, columns, distances[rows, columns] ** 2)
+    return ordered(len(distances), rows, columns, distances[rows, columns])
 
 
-def _lists(size: int, rows: Indices, columns: Indices, squared: Array) -> Lists:
-    order = np.lexsort((columns, squared, rows))
+def ordered(size: int, rows: Indices, columns: Indices, far: Array) -> Lists:
+    """Lists of entries in any order, each with a distance or its square."""
+    order = np.lexsort((columns, far, rows))
     starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=size))])
-    return Lists(starts, columns[order], np.sqrt(squared[order]))
+    return Lists(starts, columns[order], far[order])
 
 
 @frozen
-class Search:
-    """Neighbors of rows as blocks of work; each process makes its own finder, and blocks take rows by themselves."""
+class Search(RowSearch):
+    """The nearest neighbors of rows; each process makes its own finder."""
 
-    new: Array
     points: Array
     count: int
     excluded: Indices | None
-
-    @property
-    def blocks(self) -> int:
-        """How many blocks there are."""
-        return len(self._parts)
 
     @property
     def seconds(self) -> float:
@@ -120,12 +99,9 @@ class Search:
     def work(self, number: int) -> tuple[Indices, Array]:
         """The neighbors of a block of rows (m x count), and their squared distances."""
         candidates_of, width = self._finder
-        part = self._parts[number]
-        return _joined([self.near(slice(part.start + block.start, part.start + block.stop), candidates_of)
-                        for block in blocks(part.stop - part.start, width)])
-
-    def stop(self) -> None:
-        """A block takes little time."""
+        part = self.parts[number]
+        return joined([self.near(slice(part.start + block.start, part.start + block.stop), candidates_of)
+                       for block in blocks(part.stop - part.start, width)])
 
     def near(self, block: slice, candidates_of: Finder) -> tuple[Indices, Array]:
         """Exact distances among quick candidates, and to all points where candidates may not suffice."""
@@ -139,10 +115,6 @@ class Search:
                                                                         mine))
         return indices, squared
 
-    @property
-    def _parts(self) -> list[slice]:
-        return row_blocks(len(self.new), -(-len(self.new) // PARTS))
-
     @cached_property
     def _finder(self) -> tuple[Finder, int]:
         return finder(self.new, self.points, self.count + SPARE + 1, self.excluded, pairs=False)
@@ -154,15 +126,16 @@ class Search:
 def _select(new: Array, points: Array, count: int, excluded: Indices | None) -> Lists:
     """The neighbors of rows, here or, where it is worth that, on the machines where blocks run."""
     search = Search(new, points, count, excluded)
-    if elsewhere() and search.seconds > WORTH:
-        indices, squared = _joined(list(results(search)))
+    if sent(search.seconds):
+        indices, squared = joined(list(results(search)))
     else:
         candidates_of, width = finder(new, points, count + SPARE + 1, excluded)
-        indices, squared = _joined(list(in_order(lambda block: search.near(block, candidates_of),
-                                                 blocks(len(new), width), progress=True)))
+        indices, squared = joined(list(in_order(lambda block: search.near(block, candidates_of),
+                                                blocks(len(new), width), progress=True)))
     return Lists(np.arange(len(new) + 1) * count, indices.ravel(), np.sqrt(squared).ravel())
 
 
-def _joined(parts: list[tuple[Indices, Array]]) -> tuple[Indices, Array]:
+def joined(parts: list[tuple[Indices, Array]]) -> tuple[Indices, Array]:
+    """The neighbors of blocks of rows that follow each other, and how far they are."""
     indices, squared = zip(*parts, strict=True)
     return np.concatenate(indices), np.concatenate(squared)

@@ -23,8 +23,9 @@ from mlcli.stages.algebra.metrics.domain import FIRST
 from mlcli.stages.algebra.metrics.points import metric_of
 from mlcli.stages.graph.candidates import BLOCK
 from mlcli.stages.graph.connecting import shortest_links
-from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step, within
+from mlcli.stages.graph.metric_neighbors import nearest, nearest_of_new, neighbors_step
 from mlcli.stages.graph.nearest import Lists, nearest_in_matrix, within_matrix
+from mlcli.stages.graph.radius import within
 
 PASSES = 20  # over a matrix of dissimilarities that a search in it takes as long as
 USUAL = 10  # neighbors of a point, where their number is not known before the search

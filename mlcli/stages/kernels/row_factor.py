@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.blocks import AHEAD
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.moments import Moments
 from mlcli.base.rows import Rows, as_array, rows_of
+from mlcli.base.scratch import held, let_go, room
 from mlcli.base.sparse_rows import Moved, entries_of, is_sparse
 from mlcli.base.stage import part, running
 from mlcli.base.steps import Step
@@ -229,13 +231,15 @@ class RowFactor:
             return reduce(lambda above, part: triangle_of(np.vstack([above, part])), (block for _, block in every))
 
     def _products(self, directions: Array, keep: bool = True) -> tuple[Array, Array]:
-        scores = np.empty((len(self.rows), directions.shape[1]) if keep else (0, 0))
+        directions = np.ascontiguousarray(directions)  # as they arrive in another process: products round by layout
+        scores = room(len(self.rows), directions.shape[1]) if keep else np.empty((0, 0))
         total = np.zeros(directions.shape)
         with self._pass(), closing(results(Products(self.rows, self.means, directions))) as every:
             for found, image in every:
                 total += image
                 for first, some in found if keep else ():
                     scores[first : first + len(some)] = some
+                let_go()
         return scores, total
 
     def _pass(self) -> AbstractContextManager[None]:
@@ -256,13 +260,14 @@ def row_steps(rows: Rows, demand: Demand, threads: int) -> list[Step]:
     """What the passes over a file would cost: of one that sums products, reading them is a part."""
     count, columns = rows.shape
     kept = demand.wanted(columns)
-    held = float(rows.nbytes * (threads - 1) + 8 * COPIES * count * kept)
+    block = int(np.diff(rows.source.bounds).max(initial=0))
+    taken = rows.nbytes * (threads - 1) + held(COPIES, count * kept) + 8.0 * (threads + AHEAD + 1) * block * kept
     if columns <= WIDE:
-        whole = demand.step(columns, threads, 8.0 * 3 * columns**2 + held)
+        whole = demand.step(columns, threads, 8.0 * 3 * columns**2 + taken)
         scores = count * columns * (READ + 4e-11 * kept) / threads
         return [Step("covariance", f"from the first pass over {count:,} rows", 0.0, 8.0 * 3 * columns**2 + rows.nbytes),
                 replace(whole, seconds=whole.seconds + scores)]
     seconds = PASSES * count * columns * (READ + 4e-11 * WIDTH) / threads
     return [Step("covariance", "not formed: applied by passes", 0.0, float(rows.nbytes)),
             Step("eigensolve", f"block Krylov: about {PASSES} passes over {count:,} rows", seconds,
-                 held + 8.0 * 2 * WIDEST * WIDTH * columns)]
+                 taken + 8.0 * 2 * WIDEST * WIDTH * columns)]

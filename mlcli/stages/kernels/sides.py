@@ -8,6 +8,7 @@ import numpy as np
 from mlcli.base.compute import Compute
 from mlcli.base.footprint import LINEAR
 from mlcli.base.rates import rates
+from mlcli.base.scratch import by_rows
 from mlcli.base.steps import Step
 from mlcli.base.types import Array, Indices
 from mlcli.stages.algebra.centering import uncentered
@@ -149,7 +150,8 @@ def _from_vectors(kernel: Factor, values: Array, vectors: Array, floor: float) -
 
 def _over_roots(columns: Array, values: Array, floor: float) -> Array:
     above = values > floor
-    return np.divide(columns, np.sqrt(np.where(above, values, 1.0)), out=np.zeros_like(columns), where=above)
+    roots = np.sqrt(np.where(above, values, 1.0))
+    return by_rows(lambda some: np.divide(some, roots, out=np.zeros_like(some), where=above), columns)
 
 
 def _solve_svd(kernel: Factor) -> Solved:

@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.scratch import by_rows
 from mlcli.base.signs import leading_signs
 from mlcli.base.stage import stage
 from mlcli.base.types import Array
@@ -51,7 +52,9 @@ def in_closed_form(points: Array, eigensolve: Eigensolve, limit: int, compute: C
     latent = closed_form(kernel.centering.means, spectrum.feature_directions(), variances, noise)
     shrinkage = np.divide(latent.lengths, variances, out=np.zeros_like(variances), where=variances > 0)  # 1 - σ²/λ
     value = bounded(closed_log_likelihood(variances, noise, rows, columns) if noise > 0 else None)
-    return Fitted(latent, spectrum.vectors * np.sqrt(rows * shrinkage), spectrum, value, points.size)
+    sizes = np.sqrt(rows * shrinkage)
+    means = by_rows(lambda some: some * sizes, spectrum.vectors)
+    return Fitted(latent, means, spectrum, value, points.size)
 
 
 def by_em(points: Array, eigensolve: Eigensolve, iterate: Iterate, limit: int, compute: Compute) -> Fitted:

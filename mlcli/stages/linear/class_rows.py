@@ -9,6 +9,7 @@ import numpy as np
 from mlcli.base.footprint import LINEAR
 from mlcli.base.frozen import frozen
 from mlcli.base.rows import Rows
+from mlcli.base.scratch import held, let_go, room
 from mlcli.base.stage import part
 from mlcli.base.steps import Step
 from mlcli.base.types import AnyArray, Array, Indices
@@ -129,8 +130,8 @@ def class_row_step(rows: Rows, count: int, threads: int) -> Step:
     """What the passes would cost, with so many axes."""
     size, width = rows.shape
     seconds = size * width * (PASSES * READ + 2.0 * (1 + TALL) / TALL * width / product_rate(threads)) / threads
-    held = threads * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + 8.0 * COPIES * size * count
-    return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds, held, needs=LINEAR)
+    taken = threads * (rows.nbytes + 8.0 * (2 + TALL) * width**2) + held(COPIES, size * count)
+    return Step("discriminants", f"by {PASSES} passes over {size:,} rows", seconds, taken, needs=LINEAR)
 
 
 def seen_rows(rows: Rows, classes: Indices, counts: Indices) -> Seen:
@@ -152,7 +153,7 @@ def seen_rows(rows: Rows, classes: Indices, counts: Indices) -> Seen:
 
 def scored_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) -> tuple[Array, int]:
     """Scores of all rows on the first discriminants (n x count), and how many rows all of them assign wrongly."""
-    scores, place, wrong = np.empty((len(rows), count)), 0, 0
+    scores, place, wrong = room(len(rows), count), 0, 0
     with part("scores"), closing(results(
             Scores(rows, classes, found.mean, np.ones(len(found.mean), dtype=bool), found, count))) as every:
         for parts, errors in every:
@@ -160,4 +161,5 @@ def scored_rows(rows: Rows, classes: Indices, found: Discriminants, count: int) 
             for some in parts:
                 scores[place : place + len(some)] = some
                 place += len(some)
+            let_go()
     return scores, wrong

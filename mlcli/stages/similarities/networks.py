@@ -10,6 +10,7 @@ from mlcli.base.blocks import in_order, row_blocks
 from mlcli.base.check import EPS
 from mlcli.base.frozen import frozen
 from mlcli.base.rows import Rows, rows_of
+from mlcli.base.scratch import let_go, room
 from mlcli.base.stage import stage
 from mlcli.base.stored import stored
 from mlcli.base.types import Array
@@ -90,9 +91,9 @@ def placed(encoder: Encoder, decoder: NetworkDecoder, points: Array) -> tuple[Ar
 
     A few rows at a time, on all threads.
     """
-    outputs, count = np.empty((len(points), encoder.network.outputs)), len(decoder.signs)
     if (rows := rows_of(points)) is not None:
-        return _placed_rows(Passing(rows, encoder, decoder), outputs)
+        return _placed_rows(Passing(rows, encoder, decoder), room(len(rows), encoder.network.outputs))
+    outputs, count = np.empty((len(points), encoder.network.outputs)), len(decoder.signs)
 
     def block(rows: slice) -> float:
         outputs[rows] = encoder.rows(points[rows])
@@ -139,6 +140,7 @@ def _placed_rows(source: Passing, outputs: Array) -> tuple[Array, float]:
             for first, some, error in block:
                 outputs[first : first + len(some)] = some
                 total += error
+            let_go()
     return outputs, total
 
 

@@ -111,6 +111,11 @@ class KernelSpace:
         """That of the distances."""
         return self.inner.work
 
+    @property
+    def travels(self) -> bool:
+        """As the distances do."""
+        return self.inner.travels
+
     def rows_of(self, anchors: Indices) -> Rows:
         """2 - 2 k(δ)."""
         squared = self.inner.rows_of(anchors)

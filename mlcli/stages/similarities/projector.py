@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -72,10 +73,7 @@ class Projector:
     @property
     def decode(self) -> Callable[[Array], Array] | None:
         """The map from coordinates back to features in the data's units, where there is one."""
-        decoder = self.decoder
-        if decoder is None:
-            return None
-        return lambda embedding: self.input_unit.plain(decoder(self.output_unit.measured(embedding)))
+        return None if self.decoder is None else partial(_decoded, self.decoder, self.output_unit, self.input_unit)
 
     def deviation(self, places: Array) -> Array | None:
         """How unsure the decoder is at places (m x p): the posterior standard deviation of a feature (m), in the data's
@@ -110,3 +108,7 @@ def require_near(far: AnyArray, first: int = 0) -> None:
         row = first + int(np.flatnonzero(far.any(axis=1))[0])
         raise NumericalError("PROJECTION", "this point is too far from the training points for double precision",
                              hint="check its numbers, or leave it out", row=row)
+
+
+def _decoded(decoder: Decoder, measured: Unit, plain: Unit, embedding: Array) -> Array:
+    return plain.plain(decoder(measured.measured(embedding)))

@@ -1,7 +1,7 @@
 """Spaces: distances from some points to all or to some, on demand; nothing n x n is made."""
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -55,6 +55,10 @@ class Space(Protocol):
     def work(self) -> float:
         """Multiplications that one distance takes as long as."""
 
+    @property
+    def travels(self) -> bool:
+        """Whether it can be pickled, as less than all of its distances."""
+
     def rows_of(self, anchors: Indices) -> Rows:
         """The rows of some anchors, given a few at a time."""
 
@@ -69,6 +73,7 @@ class Euclidean:
     points: Array  # n x d
     unit: Unit = Unit()
     name: str = "euclidean"
+    travels: ClassVar[bool] = True
 
     @classmethod
     def of(cls, points: Array, anchors: Indices) -> "Euclidean":
@@ -119,6 +124,7 @@ class UnderMetric:
 
     data: Compared  # in units in which distances stay in range
     unit: Unit
+    travels: ClassVar[bool] = True
 
     @property
     def name(self) -> str:
@@ -152,6 +158,7 @@ class GivenDissimilarities:
     unit: Unit
     name: str = "given"
     work: float = 1.0
+    travels: ClassVar[bool] = False
 
     def rows_of(self, anchors: Indices) -> Rows:
         """Their squares."""
@@ -170,6 +177,7 @@ class GivenKernel:
     unit: Unit
     name: str = "kernel"
     work: float = 1.0
+    travels: ClassVar[bool] = False
 
     def rows_of(self, anchors: Indices) -> Rows:
         """K_ii + K_jj - 2 K_ij, and zero where rounding or an indefinite kernel makes it negative."""
@@ -189,6 +197,7 @@ class FeatureSpace:
     points: Array  # n x d
     unit: Unit
     name: str = "kernel"
+    travels: ClassVar[bool] = True
 
     @property
     def work(self) -> float:
@@ -215,6 +224,11 @@ class GeodesicSpace:
     kernel: RowsOf | None  # finds rows of -D²/2, where the fit gives them
     compute: Compute
     name: str = "geodesic"
+
+    @property
+    def travels(self) -> bool:
+        """Where there are too many distances to be held at once."""
+        return 8 * self.graph.size**2 > STORED
 
     @property
     def work(self) -> float:

@@ -183,11 +183,11 @@ def test_embeddings_without_a_unit_of_data_in_any_unit() -> None:
 
 
 def test_more_groups_of_anchors_than_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    from mlcli.report.quality import measure
+    from mlcli.report.quality import walk
 
     expected = numbers(measured(MANY, MANY[:, :2], sample=60))
-    monkeypatch.setattr(measure, "GROUP", 2500 * 7)
-    monkeypatch.setattr(measure, "BLOCK", 2500 * 3)
+    monkeypatch.setattr(walk, "GROUP", 2500 * 7)
+    monkeypatch.setattr(walk, "BLOCK", 2500 * 3)
     np.testing.assert_allclose(numbers(measured(MANY, MANY[:, :2], sample=60)), expected, rtol=1e-6)
 
 

@@ -31,7 +31,7 @@ class Hellinger(Metric):
 
     def represented(self, points: Array) -> Array:
         """Square roots of shares."""
-        return np.sqrt(rows.shares(points))
+        return rows.root_shares(points)
 
 
 @stored("jensenshannon-metric")

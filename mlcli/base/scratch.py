@@ -1,0 +1,107 @@
+"""Coordinates too large to be held: arrays in a file without a name, few of whose pages are in memory at a time.
+
+NumPy takes them for arrays. What makes another array of such a one, or looks at all of it, does so a few rows at a time
+(`by_rows`, `parts`), so that pages can leave memory meanwhile. Of an array in memory both take all rows at once.
+"""
+
+import math
+import mmap
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Any
+from weakref import WeakSet
+
+import numpy as np
+
+from mlcli.base.blocks import row_blocks
+from mlcli.base.publish import writing
+from mlcli.base.types import AnyArray, Array, Indices
+
+HELD = 1 << 24  # bytes of an array that is held in memory
+TOGETHER = 1 << 18  # numbers that are looked at together
+SCATTERED = 128  # single rows that are
+
+_folder: ContextVar[Path | None] = ContextVar("folder", default=None)
+_maps: WeakSet[mmap.mmap] = WeakSet()
+
+
+@contextmanager
+def scratch_in(folder: Path) -> Iterator[None]:
+    """For the length of a `with` block, large arrays are made in files of a folder, which nobody sees there."""
+    token = _folder.set(folder)
+    try:
+        yield
+    finally:
+        _folder.reset(token)
+
+
+def room(*shape: int) -> Array:
+    """An array to be filled: a large one in a file, where a folder is known. Raises StorageError for a full disk."""
+    folder, size = _folder.get(), 8 * math.prod(shape)
+    if folder is None or size <= HELD:
+        return np.empty(shape)
+    with writing(folder), TemporaryFile(dir=folder) as file:
+        os.posix_fallocate(file.fileno(), 0, size)  # so that a full disk is an error here and not a crash later
+        pages = mmap.mmap(file.fileno(), size)
+    _maps.add(pages)
+    return np.frombuffer(pages, dtype=np.float64).reshape(shape)
+
+
+def held(copies: int, numbers: int) -> float:
+    """The bytes that so many arrays of this size take of memory."""
+    return 8.0 * copies * (numbers if 8 * numbers <= HELD else TOGETHER)
+
+
+def in_file(values: Any) -> bool:
+    """Whether an array, or what it is a part of, lies in such a file."""
+    while isinstance(values, np.ndarray):
+        values = values.base
+    return isinstance(values, memoryview) and isinstance(values.obj, mmap.mmap)
+
+
+def let_go() -> None:
+    """Takes the pages of all such arrays out of memory; their numbers stay in the files."""
+    for pages in list(_maps):
+        pages.madvise(mmap.MADV_DONTNEED)
+
+
+def parts(values: Array) -> Iterator[Array]:
+    """The rows of an array, all at once or a few at a time."""
+    if not in_file(values):
+        yield values
+        return
+    for rows in row_blocks(len(values), TOGETHER, math.prod(values.shape[1:])):
+        yield values[rows]
+        let_go()
+
+
+def some_of(values: Array, rows: Indices) -> Array:
+    """Some rows, in memory; few at a time, for the system reads many pages around each."""
+    if not in_file(values):
+        return values[rows]
+    found = np.empty((len(rows), *values.shape[1:]))
+    for chosen in row_blocks(len(rows), SCATTERED):
+        found[chosen] = values[rows[chosen]]
+        let_go()
+    return found
+
+
+def by_rows(work: Callable[[Array], Array], values: Array) -> Array:
+    """What is made of an array's rows, each by itself."""
+    if not in_file(values):
+        return work(values)
+    found, place = np.empty(0), 0
+    for some in map(work, parts(values)):
+        found = found if place else room(len(values), *some.shape[1:])
+        found[place : place + len(some)] = some
+        place += len(some)
+    return found
+
+
+def extents(values: Array) -> AnyArray:
+    """Which columns hold a number that is not zero."""
+    return np.asarray(np.any([np.any(some != 0, axis=0) for some in parts(values)], axis=0))

@@ -1,0 +1,79 @@
+"""All points within a radius, under any metric, exactly: ties broken by (distance, index)."""
+
+import numpy as np
+
+from mlcli.base.blocks import each, one_by_one, row_blocks
+from mlcli.base.frozen import frozen
+from mlcli.base.types import Array, Indices
+from mlcli.engine.executor import results, sent
+from mlcli.stages.algebra.distances import BLOCK, HELD, pair_distances, squared_distances
+from mlcli.stages.algebra.metrics.base import Comparison
+from mlcli.stages.algebra.metrics.blocks import in_tiles
+from mlcli.stages.algebra.metrics.costs import pairs_cost
+from mlcli.stages.graph.nearest import Lists, ordered
+from mlcli.stages.graph.searching import RowSearch
+
+Near = tuple[Indices, Indices, Array]  # rows, points, and how far: lengths, or of a plain metric their squares
+
+
+@frozen
+class Surroundings(RowSearch):
+    """The points within a radius of represented rows."""
+
+    metric: Comparison
+    points: Array  # represented
+    radius: float
+    without_self: bool
+
+    @property
+    def seconds(self) -> float:
+        """What the search costs one core."""
+        size, columns = self.points.shape
+        return pairs_cost(self.metric, size, columns, threads=1) * len(self.new) / size
+
+    def work(self, number: int) -> Near:
+        """What is near a block of rows."""
+        return self.near(self.parts[number])
+
+    def near(self, rows: slice) -> Near:
+        """What is near some rows, on all threads, as many of them at once as may be held."""
+        blocks = row_blocks(rows.stop - rows.start, HELD, max(self.points.shape))
+        of_some = self._by_products if self.metric.plain else self._by_metric
+        found = [of_some(slice(rows.start + some.start, rows.start + some.stop)) for some in one_by_one(blocks)]
+        return _joined(found)
+
+    def _by_products(self, some: slice) -> Near:
+        squared = squared_distances(self.new[some], self.points)
+        if self.without_self:
+            squared[np.arange(len(squared)), np.arange(some.start, some.stop)] = np.inf
+        rows, columns = np.nonzero(squared <= self.radius**2 * (1 + 1e-9))
+        exact = pair_distances(self.new[some], self.points, rows, columns)
+        keep = exact <= self.radius**2
+        return rows[keep] + some.start, columns[keep], exact[keep]
+
+    def _by_metric(self, some: slice) -> Near:
+        new, size = self.new[some], len(self.points)
+        distances = np.empty((len(new), size))
+
+        def fill(rows: slice) -> None:
+            distances[rows] = in_tiles(self.metric, new[rows], self.points)
+
+        each(fill, row_blocks(len(new), BLOCK, size))
+        near = distances <= self.radius
+        if self.without_self:
+            near[np.arange(len(near)), np.arange(some.start, some.stop)] = False
+        rows, columns = np.nonzero(near)
+        return rows + some.start, columns, distances[rows, columns]
+
+
+def within(metric: Comparison, new: Array, points: Array, radius: float, without_self: bool) -> Lists:
+    """All points at most `radius` away; `without_self` leaves out the point itself."""
+    search = Surroundings(metric.represented(new), metric, metric.represented(points), radius, without_self)
+    found = _joined(list(results(search))) if sent(search.seconds) else search.near(slice(0, len(new)))
+    lists = ordered(len(new), *found)
+    return Lists(lists.starts, lists.indices, np.sqrt(lists.lengths)) if metric.plain else lists
+
+
+def _joined(parts: list[Near]) -> Near:
+    rows, columns, far = (np.concatenate(some) for some in zip(*parts, strict=True))
+    return rows, columns, far

@@ -1,0 +1,40 @@
+"""The extras: the modules that the code knows are those that the distribution's requirements bring."""
+
+import re
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from mlcli.base.extras import EXTRAS, lacking, loaded, require
+from mlcli.errors import DependencyMissing
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DECLARED = {name: {re.match(r"[\w.-]+", text)[0].lower() for text in texts}  # type: ignore[index]
+            for name, texts in PROJECT["optional-dependencies"].items() if name != "test"}
+
+
+def test_the_modules_of_every_extra_come_from_what_it_requires() -> None:
+    assert EXTRAS.keys() == DECLARED.keys()
+    known = packages_distributions()
+    for extra, modules in EXTRAS.items():
+        assert len(modules) == len(DECLARED[extra]), extra
+        for module in modules:
+            assert module not in known or {name.lower() for name in known[module]} & DECLARED[extra], module
+
+
+def test_what_is_missing_is_named_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXTRAS, "plot", ("json", "not_there"))  # type: ignore[index]
+    assert lacking("plot") == "not_there"
+    for ask in (lambda: require("plot", "a biplot", "--arrows"), lambda: loaded("plot", "a biplot", "not_there")):
+        with pytest.raises(DependencyMissing, match="a biplot needs not_there") as caught:
+            ask()
+        assert (caught.value.code, caught.value.hint) == ("E-EXTRA", "pip install 'manifold-cli[plot]'")
+
+
+def test_what_is_there_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EXTRAS, "plot", ("json",))  # type: ignore[index]
+    require("plot", "a biplot")
+    assert loaded("plot", "a biplot").loads("[1]") == [1]
+    assert loaded("plot", "a biplot", "json.decoder").__name__ == "json.decoder"

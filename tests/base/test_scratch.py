@@ -1,0 +1,71 @@
+"""Large arrays in a file without a name: the same numbers as in memory, and few of their pages there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from mlcli.base import scratch
+from mlcli.base.scratch import by_rows, extents, in_file, parts, room, scratch_in, some_of
+from mlcli.base.signs import leading_signs
+from mlcli.base.types import Array
+from mlcli.errors import StorageError
+
+ROWS = 200_000
+
+
+def shared() -> int:
+    """The bytes of files that are in this process's memory."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * sum(int(line.split()[1]) for line in lines if line.startswith("RssFile:"))
+
+
+@pytest.fixture
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Array, Array]]:
+    """An array in memory, and the same in a file."""
+    monkeypatch.setattr(scratch, "HELD", 1 << 20)
+    values = np.random.default_rng(0).standard_normal((ROWS, 3)) * [1, 0, 5]
+    with scratch_in(tmp_path):
+        filed = room(ROWS, 3)
+        filed[:] = values
+        yield values, filed
+
+
+def test_only_large_arrays_lie_in_a_file_and_none_is_seen(pair: tuple[Array, Array], tmp_path: Path) -> None:
+    values, filed = pair
+    assert in_file(filed) and in_file(filed[5:, :2]) and not in_file(values) and not in_file(filed[[1, 2]])
+    assert not in_file(room(10, 3)) and list(tmp_path.iterdir()) == []
+
+
+def test_the_same_numbers_follow_from_both(pair: tuple[Array, Array]) -> None:
+    values, filed = pair
+    doubled = by_rows(lambda some: 2 * some, filed)
+    assert in_file(doubled) and np.array_equal(doubled, 2 * values)
+    assert extents(filed).tolist() == extents(values).tolist() == [True, False, True]
+    rows = np.array([ROWS - 1, 0, 77, 77, *range(500)])
+    assert np.array_equal(some_of(filed, rows), values[rows])
+
+
+def test_signs_do_not_depend_on_where_the_largest_numbers_lie(pair: tuple[Array, Array]) -> None:
+    values, filed = pair
+    for row, sign in ((5, -1), (ROWS // 2, 1), (ROWS - 1, -1)):
+        values[row] = filed[row] = sign * (100.0 + row)
+        values[row - 1] = filed[row - 1] = -sign * (100.0 + row) * (1 - 1e-7)  # as large, and before it
+        assert leading_signs(filed).tolist() == leading_signs(values).tolist() == [-sign] * 3
+
+
+def test_few_pages_are_in_memory_at_a_time(pair: tuple[Array, Array]) -> None:
+    _, filed = pair
+    scratch.let_go()
+    before = shared()
+    most = max(shared() for some in parts(filed) if some.sum() is not None)
+    assert most - before < filed.nbytes / 2
+    assert filed.sum() and shared() - before > 0.9 * filed.nbytes  # as it would be otherwise
+    scratch.let_go()
+    assert shared() - before < filed.nbytes / 10
+
+
+def test_a_disk_that_is_full_is_an_error_and_no_crash(tmp_path: Path) -> None:
+    with scratch_in(tmp_path), pytest.raises(StorageError, match="could not write"):
+        room(1 << 50, 2)
