@@ -7,7 +7,7 @@ from dataclasses import replace
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
-from mlcli.data.formats import format_of
+from mlcli.data.formats import TEXTS, format_of
 from mlcli.data.input import AllTexts, Input
 from mlcli.data.label_file import LabelFile
 from mlcli.data.layout import features_layout
@@ -15,6 +15,7 @@ from mlcli.data.npy import broken, read_header, read_values, require_size
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.sheets import read_sheet
 from mlcli.data.source import Opened, opened
+from mlcli.data.streams import text_stream
 from mlcli.data.table import Source, Table
 from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
@@ -53,16 +54,22 @@ def labeled(table: Table, input: Input, compute: Compute) -> Table:
 
 
 def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | None = None) -> Labels:
-    """The columns of a file of labels, in the conventions of text that the table's input has."""
+    """The columns of a file of labels, in the conventions of text that the table's input has where they fit."""
     given, compute = input or Input(path=str(file.path)), compute or Compute()
-    separator = given.separator if given.format == file.format else "auto"
-    own = AllTexts(path=str(file.path), format=file.format, separator=separator, decimal=given.decimal,
-                   encoding=given.encoding, decompress_ratio=given.decompress_ratio,
-                   decompress_limit=given.decompress_limit)
+    own = AllTexts(path=str(file.path), format=file.format, encoding=given.encoding,
+                   decompress_ratio=given.decompress_ratio, decompress_limit=given.decompress_limit)
     with opened(own.path, compute) as there:
         format = format_of(there, own)
+        if format in TEXTS and given.format == file.format and _separates(given.separator, there, own):
+            own = own.replace(separator=given.separator, decimal=given.decimal)
         columns = _of_array(there) if format == "npy" else _of_table(there, own, format, compute)
         return Labels(columns, file, Source(own.path, there.digest, there.size, format))
+
+
+def _separates(separator: str, there: Opened, own: Input) -> bool:
+    """Whether the first line of a file has a separator."""
+    with text_stream(there, own) as stream:
+        return separator.encode() in stream.readline()
 
 
 def _of_table(there: Opened, own: Input, format: str, compute: Compute) -> Texts:

@@ -73,9 +73,10 @@ def with_gaps() -> Rows:
     return records
 
 
-def accented() -> Rows:
-    """Points whose names are no ASCII."""
-    return [[str(cell).replace("p", "é") if str(cell) in NAMES else cell for cell in row] for row in table(ids=True)]
+def accented(records: Rows) -> bytes:
+    """Records as text of another encoding, with names that are no ASCII."""
+    renamed = [[str(cell).replace("p", "é") if str(cell) in NAMES else cell for cell in row] for row in records]
+    return text(renamed, encoding="latin-1")
 
 
 def as_r(values: np.ndarray) -> bytes:
@@ -163,8 +164,8 @@ FILES: Mapping[str, Mapping[str, Maker]] = MappingProxyType({  # by what they ho
         "tabs.csv": said(text(table(ids=True), "\t")), "tabs.txt": said(text(table(), "\t")),
         "blanks.txt": said(text(table(header=False), " ")),
         "packed.csv.gz": said(gzip.compress(text(table(ids=True)), mtime=0)),
-        "latin.csv": said(text(accented(), encoding="latin-1")), "excel.csv": said(text(table(ids=True), end="\r\n",
-                                                                                        encoding="utf-8-sig")),
+        "latin.csv": said(accented(table(ids=True))),
+        "excel.csv": said(text(table(ids=True), end="\r\n", encoding="utf-8-sig")),
         "excel-european.csv": said(text(as_floats(table(ids=True)), ";", ",", "\r\n", "utf-8-sig")),
         "table.tsv": said(text(table(ids=True), "\t")),
         "table.parquet": lambda path: parquet.write_table(arrow(), path),

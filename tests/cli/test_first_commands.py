@@ -28,6 +28,7 @@ from tests.cli.first_files import (
     ROWS,
     WORDS,
     Rows,
+    accented,
     text,
     words_of,
 )
@@ -157,7 +158,7 @@ def prepared(mlcli: Caller, name: str, command: str) -> list[str]:
     """The words of a command on a file, with all that it needs beside it."""
     make(name)
     labels: Rows = [["name", "kind"], *([*pair] for pair in zip(NAMES, GROUPS, strict=True))]
-    Path("names.csv").write_bytes(text(labels))
+    Path("names.csv").write_bytes(accented(labels) if name == "latin.csv" else text(labels))
     Path("job.yaml").write_text(f"input: {{path: {name}}}\nmethod: {{name: pca}}\n", encoding="utf-8")
     if command == "project":
         known = name if HOLDS[name] in NATURAL else "header.csv"

@@ -138,6 +138,14 @@ def test_what_is_not_there_is_named(store: fs.FileSystem, path: str) -> None:
     assert caught.value.code == "E-INPUT-MISSING" and path in str(caught.value)
 
 
+@pytest.mark.parametrize("path", ["s3://bucket/faces", "s3://bucket/faces/"])
+def test_images_are_read_from_this_machine_alone(store: fs.FileSystem, path: str) -> None:
+    with store.open_output_stream("bucket/faces/a.png") as out:
+        out.write(b"\x89PNG\r\n")
+    with pytest.raises(InputMissing, match="copy their folder here"):
+        read(Input(path=path))
+
+
 def test_what_is_wrong_in_a_file_is_said_as_of_a_local_one(store: fs.FileSystem) -> None:
     with store.open_output_stream("bucket/wrong.csv") as out:
         out.write(b"x,y\n1,2\n3,oops\n5,6\n")

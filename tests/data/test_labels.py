@@ -87,3 +87,12 @@ def test_columns_of_a_covariance_have_no_labels(tmp_path: Path) -> None:
     path = written(tmp_path, META, "labels.csv")
     with pytest.raises(ConfigError):
         read(Input(path=path, kind="covariance", labels={"path": path}))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("labels", ["site,kind\na,x\nb,y\n", "site;kind\na;x\nb;y\n"])
+def test_a_file_of_labels_may_have_a_separator_of_its_own(tmp_path: Path, labels: str) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(labels)
+    table = read(Input(path=written(tmp_path, "site;u\na;1,5\nb;2\n"), separator=";", decimal=",",
+                       labels={"path": str(path)}))
+    assert table.labels == {"kind": ("x", "y")}

@@ -57,3 +57,33 @@ def test_a_correlation_has_ones_and_nothing_beyond(tmp_path: Path) -> None:
     for values, part in ((np.cov(POINTS.T), "with itself"), (beyond, "between 'p0' and 'p1'")):
         error = refused(written(tmp_path, content(values)), DataError, "NOT-CORRELATION", kind="correlation")
         assert part in error.what
+
+
+@pytest.mark.parametrize(("head", "rows", "said"), [
+    ("source,target,weight", "a,b,1\na,c,2\n", "give --kind graph,"),
+    ("length,target,source", "1,2,3\n2,3,1\n", "give --kind graph,"),
+    ("source,target,affinity", "a,b,1\nc,d,2\n", "give --kind graph --set input.edges=affinities,")])
+def test_a_list_of_edges_is_recognized_by_its_columns(tmp_path: Path, head: str, rows: str, said: str) -> None:
+    error = refused(written(tmp_path, f"{head}\n{rows}"), DataError, "LOOKS-LIKE-MATRIX")
+    assert error.hint.startswith(said) and error.kind == "graph"
+
+
+@pytest.mark.parametrize("head", ["source,target,weight,age", "source,weight,age", "source,target,age"])
+def test_other_tables_with_such_columns_are_points(tmp_path: Path, head: str) -> None:
+    columns = len(head.split(","))
+    rows = "".join(",".join(str(row + place) for place in range(columns)) + "\n" for row in range(4))
+    assert table_of(tmp_path, f"{head}\n{rows}").values.shape == (4, columns)
+
+
+@pytest.mark.parametrize(("count", "code"), [(780, "LOOKS-LIKE-MATRIX"), (781, "ARRAY"), (1, "ARRAY")])
+def test_one_number_for_every_two_points_is_recognized(tmp_path: Path, count: int, code: str) -> None:
+    path = tmp_path / "data.npy"
+    np.save(path, np.arange(1.0, count + 1))
+    assert ("--kind dissimilarities" in refused(str(path), DataError, code).hint) == (count == 780)
+
+
+def test_labels_of_other_rows_do_not_hide_what_a_table_is(tmp_path: Path) -> None:
+    labels = written(tmp_path, "group\n" + "a\n" * 12, "labels.csv")
+    path = written(tmp_path, content(np.corrcoef(POINTS.T)))
+    error = refused(path, DataError, "LOOKS-LIKE-MATRIX", labels={"path": labels})
+    assert "--kind correlation and no labels" in error.hint

@@ -1,0 +1,53 @@
+"""What the line of an error says to do can be done: in the options of the command, with a method that takes it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.support import Caller
+
+APART = "a,b,c\n0,3,4\n3,0,5\n4,5,0\n"
+JOB = "input: {path: data.csv}\nmethod: {name: pca}\n"
+
+
+@pytest.fixture(autouse=True)
+def files() -> None:
+    Path("apart.csv").write_text(APART, encoding="utf-8")
+    Path("words.csv").write_text("id,color\np,red\nq,blue\nr,red\n", encoding="utf-8")
+    Path("commas.csv").write_text("a;b\n1,5;2\n3;4\n", encoding="utf-8")
+    Path("job.yaml").write_text(JOB, encoding="utf-8")
+    np.savez("several.npz", first=np.eye(3)[:2], second=np.eye(3)[:2])
+
+
+@pytest.mark.parametrize(("command", "remedy"), [
+    ("embed apart.csv", "give --kind dissimilarities --method mds, or --kind features"),
+    ("embed -m isomap apart.csv", "give --kind dissimilarities, or --kind features"),
+    ("plan -m fa apart.csv", "give --kind dissimilarities --method mds, or"),
+    ("explore apart.csv -o out", "give --kind dissimilarities, or --kind features"),
+    ("run job.yaml --set input.path=apart.csv",
+     "give --set input.kind=dissimilarities --set method.name=mds, or --set input.kind=features"),
+    ("embed words.csv", "--metric gower --method mds --columns NAME"),
+    ("embed -m isomap words.csv", ": --metric gower --columns NAME"),
+    ("check words.csv", ": --metric gower --columns NAME"),
+    ("run job.yaml --set input.path=words.csv",
+     "--set method.metric.name=gower --set method.name=mds --set input.columns=[NAME]"),
+    ("embed commas.csv", "--set input.separator=';' --set input.decimal=',', or"),
+    ("embed commas.csv --set input.separator=;", "decimal commas? give --set input.decimal=','"),
+    ("embed several.npz", "--key first"), ("run job.yaml --set input.path=several.npz", "--set input.key=first"),
+    ("embed data.csv --dissimilarities -m mds", "leave out --kind or --dissimilarities"),
+    ("run job.yaml --set input.kind=dissimilarities --set method.name=mds",
+     "leave out input.kind or --set input.kind=dissimilarities"),
+    ("report data.csv", "mlcli embed data.csv"), ("verify .", "`mlcli run` wrote; a run of data there is made by")])
+def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, remedy: str) -> None:
+    called = mlcli(*command.split())
+    assert called.code not in (0, 1, 2) and remedy in called.err, called.err
+
+
+def test_a_matrix_of_the_columns_is_not_projected(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-q", "-o", "run").code == 0
+    spread = np.cov(np.genfromtxt("data.csv", delimiter=",", skip_header=1)[:, 1:].T)
+    rows = [",".join([name, *map(repr, row)]) for name, row in zip("xyz", spread.tolist(), strict=True)]
+    Path("spread.csv").write_text("\n".join([",x,y,z", *rows, ""]), encoding="utf-8")
+    called = mlcli("project", "run", "spread.csv")
+    assert called.code == 65 and "mlcli embed --kind covariance --method pca spread.csv" in called.err
