@@ -107,7 +107,8 @@ def test_a_path_that_no_system_takes_is_a_missing_input(run: Path, mlcli: Caller
     assert "; the input is missing" in mlcli("verify", "copy").out
 
 
-@pytest.mark.parametrize("name", ["run.json", "model.npz", "config.yaml", "embedding.csv"])
+@pytest.mark.parametrize("name", ["run.json", "model.npz", *(
+    pytest.param(name, marks=pytest.mark.slow) for name in ("config.yaml", "embedding.csv"))])
 def test_a_pipe_in_the_place_of_a_file_is_refused(run: Path, name: str) -> None:
     (run / name).unlink()
     os.mkfifo(run / name)

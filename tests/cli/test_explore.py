@@ -133,6 +133,7 @@ def test_what_is_there_is_kept_for_another_number_of_axes(rolled: Path, mlcli: C
     assert after == before
 
 
+@pytest.mark.slow
 def test_dissimilarities_are_given_to_the_methods_that_take_them(mlcli: Caller) -> None:
     apart = distances(plane(30))
     names = [f"p{i}" for i in range(30)]
@@ -144,6 +145,7 @@ def test_dissimilarities_are_given_to_the_methods_that_take_them(mlcli: Caller) 
     assert "MDS is enough" in found["recommendation"]["sentences"][0]
 
 
+@pytest.mark.slow
 def test_a_metric_is_that_of_every_method_that_has_one(mlcli: Caller) -> None:
     counts = np.random.default_rng(0).poisson(np.exp(plane() @ np.random.default_rng(1).random((3, 8))))
     written("counts.csv", counts.astype(float) + 1)

@@ -147,7 +147,8 @@ def sweep(*more: str, pause: float = 0.0) -> subprocess.Popen[bytes]:
                             stderr=subprocess.PIPE, env=neutral(MLCLI_THREADS="2"))
 
 
-@pytest.mark.parametrize("limit", [(), pytest.param(("--time-limit", "20s"), marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("limit", [(), ("--time-limit", "20s")])
 def test_each_of_several_runs_keeps_a_checkpoint_before_it_ends(limit: tuple[str, ...]) -> None:
     child = sweep(*limit, pause=2.0 if limit else 0.1)
     while child.poll() is None and len({path.parent for path in Path("out").glob(".*.claim/*.stage")}) < 2:

@@ -81,6 +81,7 @@ def test_numbers_as_large_as_there_are(mlcli: Caller) -> None:
     ends(mlcli("check", "largest.npy"), 0)
 
 
+@pytest.mark.slow
 def test_runs_of_hostile_data_side_by_side(mlcli: Caller) -> None:
     runs = {"constant": np.ones((30, 3)), "repeated": np.repeat(POINTS[:6], 5, axis=0), "plain": POINTS,
             "small": POINTS * 1e-300, "large": POINTS * 1e300, "two rows": POINTS[:2]}

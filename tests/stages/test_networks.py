@@ -48,7 +48,7 @@ def start(objective: Any, sizes: list[int]) -> Any:
                         objective.start(sizes, generator))
 
 
-EVERYDAY = ("rarely active", "linear bound")  # of the others only when there is time
+EVERYDAY = ("linear bound",)  # of the others only when there is time
 
 
 @pytest.mark.parametrize("name", [pytest.param(name, marks=[] if name in EVERYDAY else [pytest.mark.slow])
