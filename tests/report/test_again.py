@@ -7,7 +7,6 @@ import pytest
 from mlcli.cli.program import run
 from tests.fuzz.directories import RUNS, made
 
-
 EVERYDAY = ("pca", "factors", "kpca", "landmarks", "stable", "reduced")  # of the others only when there is time
 
 
