@@ -395,8 +395,9 @@ def test_memory_does_not_grow_with_the_rows() -> None:
     assert used[1] <= used[0] + 20
 
 
-@pytest.mark.parametrize("method", [("pca",), ("ppca",), ("fa",), ("lda",), ("kpca", "--set", "method.landmarks=60"),
-                                    ("autoencoder",)], ids=lambda method: method[0])
+@pytest.mark.parametrize("method", [("pca",), *(pytest.param(options, marks=pytest.mark.slow) for options in (
+    ("ppca",), ("fa",), ("lda",), ("kpca", "--set", "method.landmarks=60"), ("autoencoder",)))],
+    ids=lambda method: method[0])
 def test_coordinates_that_lie_in_a_file_are_the_same(mlcli: Caller, monkeypatch: pytest.MonkeyPatch,
                                                      method: tuple[str, ...]) -> None:
     made(mlcli, "t.parquet", "memory", *BLOCKS, "-m", *method)

@@ -53,6 +53,7 @@ def finished(mlcli: Caller) -> Path:
     return Path("run")
 
 
+@pytest.mark.slow
 def test_every_command_refuses_a_closed_standard_output(finished: Path) -> None:
     Path("config.yaml").write_text("input: {path: data.csv}\noutput: new\n", encoding="utf-8")
     page = (finished / "report.html").stat().st_mtime_ns

@@ -32,6 +32,7 @@ print(json.dumps(codes))
 """
 
 
+@pytest.mark.slow
 def test_all_but_training_works_without_the_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "data.csv", POINTS)

@@ -114,7 +114,7 @@ SUBJECTS: dict[str, Callable[[str, int, Path], str]] = {
     **dict.fromkeys(KINDS, of_input), **dict.fromkeys(CONFIGS, of_configuration), **dict.fromkeys(RUNS, of_run),
     "cache": of_cache}
 EACH = -(-10_000 // len(SUBJECTS))  # cases of every subject in the long suite: 10,000 in all
-QUICK, FEW = (*KINDS, "pca-iris", "pca", "fa", "cache"), 3  # subjects of the everyday suite, and cases of each
+QUICK, FEW = (*KINDS, "pca-iris", "pca", "fa", "cache"), 1  # subjects of the everyday suite, and cases of each
 
 
 def faults_of(keys: Iterable[Key], folder: Path) -> list[str]:

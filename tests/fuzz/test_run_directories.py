@@ -37,7 +37,7 @@ def faults(folder: Path, name: str, count: int, seed: int) -> list[str]:
 @pytest.mark.parametrize("name", QUICK)
 def test_damage_is_refused_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    assert faults(tmp_path, name, 14, seed=0) == []
+    assert faults(tmp_path, name, 6, seed=0) == []
 
 
 @pytest.mark.slow

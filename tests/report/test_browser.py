@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import zlib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,7 +73,12 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {name: folder / name / "report.html" for name in made}
 
 
-@pytest.mark.parametrize("name", ["plain", "hostile", "images", "sites"])
+def only_slow(*names: str) -> list[Any]:
+    """Pages that are opened only when there is time."""
+    return [pytest.param(name, marks=pytest.mark.slow) for name in names]
+
+
+@pytest.mark.parametrize("name", ["plain", "hostile", *only_slow("images", "sites")])
 def test_the_console_stays_empty_and_nothing_is_active(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     told = browse(pages[name], tmp_path, "--dump-dom")
     assert not CONSOLE.search(told.stderr), told.stderr
@@ -125,7 +131,7 @@ def test_what_is_folded_is_named_on_paper_and_printed_where_it_is_open(pages: di
     assert "folded" not in whole and "eigensolve:" in whole
 
 
-@pytest.mark.parametrize("name", ["sites", "plain", "hostile", "images"])
+@pytest.mark.parametrize("name", ["sites", *only_slow("plain", "hostile", "images")])
 def test_nothing_is_cut_off_on_a_phone(pages: dict[str, Path], name: str, tmp_path: Path) -> None:
     """Wide tables scroll in boxes of their own, so that the page is as wide as its screen of 375 pixels."""
     frame = tmp_path / "frame.html"
