@@ -17,7 +17,7 @@ extras = project["optional-dependencies"]
 wanted = [line for lines in (project["dependencies"], *extras.values()) for line in lines]
 for line in wanted:
     if not line.startswith(project["name"]):
-        print(re.sub(r">=([^,;]+)(,[^;]+)?", r"==\1", line))
+        print(re.sub(r">=([^,;]+)(,[^;]+)?", r"==\1", re.sub(r"\[[^]]*\]", "", line)))  # constraints name no extras
 PY
 cat "$work/oldest"
 "$python" -m venv "$work/venv"

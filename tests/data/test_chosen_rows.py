@@ -130,7 +130,7 @@ def test_chosen_rows_of_a_directory_of_files(tmp_path: Path) -> None:
 
 
 def sparse_table(folder: Path, streams: bool, **options: Any) -> Table:
-    matrix = sparse.random_array((200, 30), density=0.2, rng=np.random.default_rng(1), format="csr")
+    matrix = sparse.random_array((200, 30), density=0.2, random_state=np.random.default_rng(1), format="csr")
     sparse.save_npz(folder / "x.npz", matrix)
     found = read(Input(path=str(folder / "x.npz"), **options), streams=streams)
     rows = np.arange(200) if found.places is None else found.places

@@ -47,7 +47,8 @@ def test_same_seed_same_points_other_seed_others(name: str) -> None:
 @pytest.mark.parametrize("noise", [None, 0.0, 0.3])
 @pytest.mark.parametrize("name", NAMES)
 def test_a_smaller_sample_is_the_start_of_a_larger(name: str, noise: float | None) -> None:
-    assert np.array_equal(sample(name, 20, 1, noise).values, sample(name, 900, 1, noise).values[:20])
+    few, many = (sample(name, rows, 1, noise).values for rows in (20, 900))
+    np.testing.assert_allclose(few, many[:20], rtol=1e-14)  # powers of longer arrays may round in another way
 
 
 @pytest.mark.parametrize("name", NAMES)

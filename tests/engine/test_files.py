@@ -50,7 +50,7 @@ FILES: Mapping[str, Callable[[str], object]] = {
     "wide.npy": lambda path: np.save(path, WIDE), "condensed.npy": lambda path: np.save(path, pdist(VALUES)),
     "square.npy": lambda path: np.save(path, squareform(pdist(VALUES))),
     "t.npz": lambda path: sparse.save_npz(path, sparse.random_array((400, 1200), density=0.05, format="csr",
-                                                                    rng=np.random.default_rng(0)))}
+                                                                    random_state=np.random.default_rng(0)))}
 
 
 def run(path: str, *options: str) -> Run:
