@@ -1,7 +1,7 @@
 """What comes ahead of a method: the table of a file or of a finished run, prepared, and PCA where it is asked for."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from mlcli.base.assigned import assigned
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import Note, note, running, stage, tell
@@ -160,17 +161,12 @@ def source_of(config: RunConfig, reader: Reader) -> tuple[Table, Finished | None
     return remembered(config, reader), None
 
 
-@contextmanager
-def reading_once() -> Iterator[None]:
+def reading_once() -> AbstractContextManager[None]:
     """For the length of a `with` block, a file that was read is not read again while it stays the same.
 
     For runs of one input; what is remembered is one table, which nothing changes.
     """
-    token = _last.set([])
-    try:
-        yield
-    finally:
-        _last.reset(token)
+    return assigned(_last, [])
 
 
 def remembered(config: RunConfig, reader: Reader) -> Table:

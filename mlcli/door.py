@@ -1,6 +1,6 @@
 """The Python door: a finished run opened, and a run of an array without files. `mlcli` exports what is public."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from os import PathLike
@@ -21,6 +21,7 @@ from mlcli.config.layers import Layer, assignment
 from mlcli.data.arrays import HERE, new_rows, table_of
 from mlcli.data.table import Table, axis_names
 from mlcli.errors import UsageError
+from mlcli.report.contents import Rows
 from mlcli.rundir import names
 from mlcli.rundir.embedding import intact_embedding
 from mlcli.rundir.finished import Finished, finished
@@ -90,8 +91,7 @@ def open_run(path: str | PathLike[str]) -> Run:
     folder = Path(path)
     manifest = read_manifest(folder)
     table = intact_embedding(folder, manifest)[1]
-    said = tuple(f"{item['code']}: {item['message']}" for item in manifest.get("warnings", ()))
-    return _run(table, _spectrum_of(folder, manifest), said, folder)
+    return _run(table, _spectrum_of(folder, manifest), manifest.get("warnings", ()), folder)
 
 
 def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequence[Any] | None = None,
@@ -115,13 +115,14 @@ def embed(array: Any, method: str = "pca", *, kind: str | None = None, ids: Sequ
     rows = result.config.method.axes_options.report
     spectrum = None if model.spectrum is None else Spectrum(model.spectrum.eigenvalues[:rows],
                                                             model.spectrum.proportions[:rows])
-    said = tuple(f"{item['code']}: {item['message']}" for item in journal.noted("W-"))
     model_of_run = result.start.finished(config.input, result.embedding, model.projector)
-    return _run(result.embedding, spectrum, said, model_of_run)
+    return _run(result.embedding, spectrum, journal.noted("W-"), model_of_run)
 
 
-def _run(table: Table, spectrum: Spectrum | None, warnings: tuple[str, ...], source: Path | Finished) -> Run:
-    return Run(np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, warnings, source=source)
+def _run(table: Table, spectrum: Spectrum | None, warnings: Iterable[Mapping[str, Any]],
+         source: Path | Finished) -> Run:
+    said = tuple(f"{item['code']}: {item['message']}" for item in warnings)
+    return Run(np.array(table.values), tuple(table.ids), dict(table.labels), spectrum, said, source=source)
 
 
 def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
@@ -129,9 +130,8 @@ def _spectrum_of(folder: Path, manifest: Mapping[str, Any]) -> Spectrum | None:
     if names.SPECTRUM not in manifest["files"]:
         return None
     require_intact(folder, dict(manifest), (names.SPECTRUM,))
-    columns = csv_of(folder / names.SPECTRUM, ("eigenvalue", "proportion"))
-    return Spectrum(*(np.array([float(cell or "nan") for cell in columns[name]])
-                      for name in ("eigenvalue", "proportion")))
+    rows = Rows(csv_of(folder / names.SPECTRUM, ("eigenvalue", "proportion")))
+    return Spectrum(*(np.array(rows.numbers(name)) for name in ("eigenvalue", "proportion")))
 
 
 def _layer(method: str, kind: str | None, others: Mapping[str, Any], options: Mapping[str, Any]) -> Layer:

@@ -1,9 +1,10 @@
 """Memory among processes that share a limit: a fit begins once there is room for what it is predicted to take."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 
+from mlcli.base.assigned import assigned
 from mlcli.base.stopping import at_once
 
 Gate = Callable[[float, float], None]  # waits until so many bytes are free of a limit
@@ -11,14 +12,9 @@ Gate = Callable[[float, float], None]  # waits until so many bytes are free of a
 _gate: ContextVar[Gate | None] = ContextVar("gate", default=None)
 
 
-@contextmanager
-def admitted_by(gate: Gate) -> Iterator[None]:
+def admitted_by(gate: Gate) -> AbstractContextManager[None]:
     """For the length of a `with` block, fits wait at a gate."""
-    token = _gate.set(gate)
-    try:
-        yield
-    finally:
-        _gate.reset(token)
+    return assigned(_gate, gate)
 
 
 def admit(needed: float, limit: Callable[[], float]) -> None:

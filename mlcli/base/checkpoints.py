@@ -5,9 +5,11 @@ from leads to the same bytes. A loop inside of another one offers none: the oute
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import Any, Generic, Protocol, TypeVar
+
+from mlcli.base.assigned import assigned
 
 C = TypeVar("C")
 
@@ -31,14 +33,9 @@ class Keeper(Protocol):
 _keeper: ContextVar[Keeper | None] = ContextVar("keeper", default=None)
 
 
-@contextmanager
-def keeping(keeper: Keeper | None) -> Iterator[None]:
+def keeping(keeper: Keeper | None) -> AbstractContextManager[None]:
     """Has a keeper offered the checkpoints of the loops in a block; or nobody."""
-    token = _keeper.set(keeper)
-    try:
-        yield
-    finally:
-        _keeper.reset(token)
+    return assigned(_keeper, keeper)
 
 
 @contextmanager

@@ -4,10 +4,12 @@ Sizes are resident memory, measured in fresh processes (`benchmarks/plan.py`).
 """
 
 import sys
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import dataclass
+
+from mlcli.base.assigned import assigned
 
 MIB = 2**20
 PROGRAM = 64 * MIB  # the interpreter, NumPy, the options and the stages
@@ -35,14 +37,9 @@ NOTHING = Later()
 _later: ContextVar[Later] = ContextVar("later", default=NOTHING)
 
 
-@contextmanager
-def followed_by(later: Later) -> Iterator[None]:
+def followed_by(later: Later) -> AbstractContextManager[None]:
     """Within the block, what follows the fit counts as part of what a run takes."""
-    token = _later.set(later)
-    try:
-        yield
-    finally:
-        _later.reset(token)
+    return assigned(_later, later)
 
 
 def later() -> Later:

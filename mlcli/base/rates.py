@@ -7,14 +7,15 @@ the reference, so that no file with rates changes a result.
 
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import asdict, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mlcli.base.assigned import assigned
 from mlcli.base.frozen import frozen
 from mlcli.base.machine import instruction_set
 from mlcli.errors import ConfigError
@@ -68,14 +69,9 @@ def rates() -> Rates:
     return _rates.get() or reference()
 
 
-@contextmanager
-def going_by(chosen: Rates | None) -> Iterator[None]:
+def going_by(chosen: Rates | None) -> AbstractContextManager[None]:
     """For the length of a `with` block, predictions go by other rates; by the reference for None."""
-    token = _rates.set(chosen)
-    try:
-        yield
-    finally:
-        _rates.reset(token)
+    return assigned(_rates, chosen)
 
 
 def chosen_file(path: str | None, environment: Mapping[str, str] = os.environ) -> Path | None:

@@ -8,7 +8,7 @@ import math
 import mmap
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -17,6 +17,7 @@ from weakref import WeakSet
 
 import numpy as np
 
+from mlcli.base.assigned import assigned
 from mlcli.base.blocks import row_blocks
 from mlcli.base.publish import writing
 from mlcli.base.types import AnyArray, Array, Indices
@@ -29,14 +30,9 @@ _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 _maps: WeakSet[mmap.mmap] = WeakSet()
 
 
-@contextmanager
-def scratch_in(folder: Path) -> Iterator[None]:
+def scratch_in(folder: Path) -> AbstractContextManager[None]:
     """For the length of a `with` block, large arrays are made in files of a folder, which nobody sees there."""
-    token = _folder.set(folder)
-    try:
-        yield
-    finally:
-        _folder.reset(token)
+    return assigned(_folder, folder)
 
 
 def room(*shape: int) -> Array:

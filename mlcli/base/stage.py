@@ -9,11 +9,12 @@ in its place. Stages do not lie inside one another: what runs inside a stage, an
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import field
 from typing import Any, ParamSpec, Protocol, TypeVar
 
+from mlcli.base.assigned import assigned
 from mlcli.base.frozen import frozen
 from mlcli.base.stored import result
 
@@ -109,35 +110,20 @@ _listeners: ContextVar[tuple[Listener, ...]] = ContextVar("listeners", default=(
 _running: ContextVar[tuple[str, str]] = ContextVar("stage", default=("", ""))  # and the part of it, where it has any
 
 
-@contextmanager
-def listening(listener: Listener) -> Iterator[None]:
+def listening(listener: Listener) -> AbstractContextManager[None]:
     """Installs a listener for the length of a `with` block."""
-    token = _listeners.set((*_listeners.get(), listener))
-    try:
-        yield
-    finally:
-        _listeners.reset(token)
+    return assigned(_listeners, (*_listeners.get(), listener))
 
 
-@contextmanager
-def unheard() -> Iterator[None]:
+def unheard() -> AbstractContextManager[None]:
     """Nothing in a block reaches listeners: for work that only checks other work."""
-    token = _listeners.set(())
-    try:
-        yield
-    finally:
-        _listeners.reset(token)
+    return assigned(_listeners, ())
 
 
-@contextmanager
-def unnoted() -> Iterator[None]:
+def unnoted() -> AbstractContextManager[None]:
     """Notes in a block reach only those who keep them with results: for a fit that another one follows."""
-    token = _listeners.set(tuple(listener if listener.keeps_notes else WithoutNotes(listener)
-                                 for listener in _listeners.get()))
-    try:
-        yield
-    finally:
-        _listeners.reset(token)
+    return assigned(_listeners, tuple(listener if listener.keeps_notes else WithoutNotes(listener)
+                                      for listener in _listeners.get()))
 
 
 @contextmanager
@@ -158,17 +144,12 @@ def running(name: str) -> Iterator[None]:
             listener.end(name)
 
 
-@contextmanager
-def part(name: str) -> Iterator[None]:
+def part(name: str) -> AbstractContextManager[None]:
     """Names a part of the stage that is running, which is told with its progress.
 
     After a comma it says how it stands, which does not make it another part.
     """
-    token = _running.set((_running.get()[0], name))
-    try:
-        yield
-    finally:
-        _running.reset(token)
+    return assigned(_running, (_running.get()[0], name))
 
 
 def stage(name: str, version: int | None = None, *, composed: bool = False,

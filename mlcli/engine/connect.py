@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mlcli.base.assigned import assigned
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
@@ -46,12 +47,8 @@ _staying: ContextVar[Staying | None] = ContextVar("staying", default=None)
 @contextmanager
 def staying_connected() -> Iterator[None]:
     """For the length of a `with` block, runs on the same cluster share a connection, and workers of this machine."""
-    with ExitStack() as stack:
-        token = _staying.set(Staying({}, stack))
-        try:
-            yield
-        finally:
-            _staying.reset(token)
+    with ExitStack() as stack, assigned(_staying, Staying({}, stack)):
+        yield
 
 
 @contextmanager

@@ -1,11 +1,12 @@
 """The executor: runs the blocks of a source on this process's threads, or on any other executor."""
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import TypeVar
 
+from mlcli.base.assigned import assigned
 from mlcli.base.blocks import Workers, in_order
 from mlcli.engine.block import Block, Source
 
@@ -15,17 +16,12 @@ WORTH = 10.0  # seconds of a core beyond which work goes elsewhere that would be
 _elsewhere: ContextVar[Workers | None] = ContextVar("workers", default=None)
 
 
-@contextmanager
-def running_on(executor: Executor, workers: int | Callable[[], int]) -> Iterator[None]:
+def running_on(executor: Executor, workers: int | Callable[[], int]) -> AbstractContextManager[None]:
     """For the length of a `with` block, blocks run on another executor, such as processes, so many at once.
 
     Where workers come and go, a function says how many.
     """
-    token = _elsewhere.set(Workers(executor, workers if callable(workers) else lambda: workers))
-    try:
-        yield
-    finally:
-        _elsewhere.reset(token)
+    return assigned(_elsewhere, Workers(executor, workers if callable(workers) else lambda: workers))
 
 
 def sent(seconds: float) -> bool:

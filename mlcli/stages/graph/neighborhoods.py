@@ -1,13 +1,14 @@
 """Neighborhoods: the nearest few of a point, or everyone within a radius; the same rule for training and new points."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from decimal import ROUND_UP, Context, Decimal
 from typing import ClassVar
 
 import numpy as np
 
+from mlcli.base.assigned import assigned
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.inputs import Dissimilarities, Spatial
@@ -159,17 +160,12 @@ def require_apart(data: Spatial) -> None:
                             hint="check that the right columns were read")
 
 
-@contextmanager
-def searching_for(count: int) -> Iterator[None]:
+def searching_for(count: int) -> AbstractContextManager[None]:
     """Makes every search in the block find at least `count` neighbors; a smaller count takes the first of them.
 
     For work that will ask for several counts, where a cache keeps the one search.
     """
-    token = _largest.set(count)
-    try:
-        yield
-    finally:
-        _largest.reset(token)
+    return assigned(_largest, count)
 
 
 def nearest_lists(data: Spatial, count: int) -> Lists:
