@@ -190,7 +190,7 @@ def write(found: "Exploration", folder: Path, layer: Layer) -> None:
 
 def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
     """The ranking as a table, the recommendation and its command on standard output."""
-    from mlcli.cli.compare import aligned
+    from mlcli.cli.compared import aligned
     from mlcli.report.exploration.ranking import MEASURES, figures
 
     rows: list[tuple[str, ...]] = [("", "method", "mean rank", *MEASURES)]

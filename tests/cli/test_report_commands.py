@@ -176,12 +176,43 @@ def test_the_table_and_the_page(mlcli: Caller) -> None:
         assert mlcli("embed", "data.csv", "-q", "-o", method, "-m", method).code == 0
     called = mlcli("compare", "pca", "mds", "isomap", "-o", "page.html", "-k", "5")
     assert called.code == 0 and called.err.endswith("mlcli: wrote page.html\n")
-    lines = called.out.splitlines()
-    assert lines[0].split()[:3] == ["run", "with", "m2"] and lines[1].split()[:2] == ["pca", "mds"]
-    assert len([line for line in lines if line.startswith("isomap")]) == 1 and lines[-1] == "30 rows"
+    assert called.out.splitlines()[-1] == "30 rows in common"
     assert "Small" not in Path("page.html").read_text() and "<h2>Embeddings</h2>" in Path("page.html").read_text()
     assert mlcli("compare", "pca", "mds", "-o", "page.html").code == 73
     assert mlcli("compare", "pca", "mds", "-o", "page.html", "--force", "-q").err == ""
+
+
+def test_the_terminal_has_what_the_document_has_of_every_run(mlcli: Caller) -> None:
+    """Figures and options that differ, each under the number of its run, within 80 columns."""
+    folder = "runs/" + "a-long-name-of-a-run-" * 4
+    runs = [f"{folder}{k}" for k in (4, 5, 6, 7, 8, 9)]
+    for k, run in zip((4, 5, 6, 7, 8, 9), runs, strict=True):
+        assert mlcli("embed", "data.csv", "-q", "-o", run, "-m", "isomap", "-k", k, "-p", 3).code == 0
+    lines = mlcli("compare", *runs).out.splitlines()
+    document = json.loads(mlcli("compare", *runs, "--json").out)
+    assert max(map(len, lines)) <= 80
+    listed = [line.split() for line in lines[1:7]]
+    assert [(line[0], line[2]) for line in listed] == [(str(place), "isomap") for place in range(1, 7)]
+    assert all(line[1].endswith(f"run-{k}") for line, k in zip(listed, (4, 5, 6, 7, 8, 9), strict=True))
+    cells: dict[str, list[str]] = {}  # of all blocks, by the name of the row
+    for line in lines[7:]:
+        name, *values = re.split(r"  +", line)
+        cells.setdefault(name, []).extend(values)
+    assert cells["figure"] == list("123456") and cells["option that differs"] == list("123456")
+    assert cells["method.neighbors.count"] == ["4", "5", "6", "7", "8", "9"]
+    for name, key in (("seconds", lambda run: run["seconds"]), ("continuity", lambda run: run["quality"]["continuity"]),
+                      ("stress-1", lambda run: run["quality"]["stress_1"]),
+                      ("eigenvalue 2", lambda run: run["eigenvalues"][1]),
+                      ("share of axis 3", lambda run: run["proportions"][2])):
+        assert [float(cell) for cell in cells[name]] == pytest.approx([key(run) for run in document["runs"]], rel=1e-3)
+    pairs = [line.split()[:2] for line in lines[lines.index("") + 1:] if re.match(r"\d +\d +[\d.]", line)]
+    assert len(pairs) == len(document["pairs"]) == 15 and pairs[-1] == ["5", "6"]
+
+
+def test_a_run_may_be_compared_with_itself(mlcli: Caller) -> None:
+    assert mlcli("embed", "data.csv", "-q", "-o", "one").code == 0
+    called = mlcli("compare", "one", "one")
+    assert called.code == 0 and "figure               " in called.out and "option that differs" not in called.out
 
 
 def test_rows_are_matched_by_id_and_the_others_left_out(mlcli: Caller) -> None:
