@@ -7,6 +7,7 @@ import typer
 
 from mlcli.base.publish import write_whole
 from mlcli.cli import behavior
+from mlcli.cli.columns import tell
 from mlcli.cli.failure import escaped, say
 from mlcli.cli.output import print_json, refuse_existing
 from mlcli.cli.progress import mode_of, watching
@@ -60,6 +61,6 @@ def compare(runs: Runs, *, output: Output = None, neighbors: Neighbors = 12, lab
     else:
         from mlcli.cli.compared import table
 
-        typer.echo("\n".join(table(document)))
+        tell(table(document))
     if output is not None and not (quiet or json):
         say(escaped(f"mlcli: wrote {output}"))

@@ -4,20 +4,16 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import Any
 
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import GAP, WIDTH, Cells, aligned
 from mlcli.report.measured import MEASURES
 from mlcli.report.text import number, shortened
 
 LEADING = 3  # eigenvalues of each run
 ANGLES = 3  # of two spans
-WIDTH = 80  # columns of a terminal
-GAP = 2  # between two columns
 PATH = 56  # characters of a run's name
 SIZES = {"rows": "rows", "axes": "components", "seconds": "seconds"}  # words for keys of a run
 RANKS = {"eigenvalue": "eigenvalues", "share of axis": "proportions"}
 PAIRS = ("run", "with", "m2", "angles (degrees)", "shared", "jaccard")
-
-Cells = tuple[str, ...]
 
 
 def table(document: dict[str, Any]) -> list[str]:
@@ -32,7 +28,7 @@ def table(document: dict[str, Any]) -> list[str]:
     parts = [aligned(listed), in_blocks([("figure", *places), *figures(runs)]),
              in_blocks([("option that differs", *places), *differing]) if differing else [],
              aligned([PAIRS, *pairs]), [f"{document['rows']:,} rows in common"]]
-    return [escaped(line) for part in parts if part for line in (*part, "")][:-1]
+    return [line for part in parts if part for line in (*part, "")][:-1]
 
 
 def figures(runs: Sequence[dict[str, Any]]) -> list[Cells]:
@@ -80,10 +76,3 @@ def in_blocks(rows: Sequence[Cells]) -> list[str]:
         lines += [*([""] if lines else []), *aligned(list(zip(names, *left[:count], strict=True)))]
         left = left[count:]
     return lines
-
-
-def aligned(rows: Sequence[Cells]) -> list[str]:
-    """Cells in columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [(" " * GAP).join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows]

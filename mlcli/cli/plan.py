@@ -8,7 +8,7 @@ import typer
 
 from mlcli.base.units import duration, memory
 from mlcli.cli import behavior
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import tell
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
 from mlcli.config.build import build, from_outside, variants_of
@@ -54,8 +54,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     if json:
         print_json(document)
     else:
-        for line in _told(document):
-            typer.echo(escaped(line))
+        tell(_told(document))
     raise typer.Exit(0 if document["fits"] else 82)
 
 
