@@ -25,10 +25,11 @@ def labeled(mlcli: Caller) -> Path:
 
 
 def test_a_report_is_the_same_from_files_as_from_memory(mlcli: Caller, labeled: Path) -> None:
-    before = (labeled / "report.html").read_text()
-    assert "colored by kind" in before and "colored by size" in before
-    assert mlcli("report", labeled).err == f"mlcli: wrote {labeled}/report.html\n"
-    assert (labeled / "report.html").read_text() == before
+    written = [labeled / name for name in ("report.html", "scree.svg", "scatter.svg")]
+    before = [path.read_text() for path in written]
+    assert "colored by kind" in before[0] and "colored by size" in before[0]
+    assert mlcli("report", labeled).err.splitlines() == [f"mlcli: wrote {path}" for path in written]
+    assert [path.read_text() for path in written] == before
 
 
 def test_tables_of_a_run_go_to_standard_output(mlcli: Caller, labeled: Path) -> None:
@@ -62,7 +63,7 @@ def test_the_same_for_other_formats(mlcli: Caller, format: str) -> None:
 def test_a_title_and_a_label_are_chosen_and_the_run_stays_whole(mlcli: Caller, labeled: Path) -> None:
     called = mlcli("report", labeled, "--label-column", "size", "--title", "<Mine>", "--json")
     assert json.loads(called.out) == {"run": "labeled", "report": "labeled/report.html",
-                                      "figures": ["labeled/scree.svg", "labeled/scatter.svg"]}
+                                      "figures": ["labeled/scree.svg", "labeled/scatter.svg"], "removed": []}
     text = (labeled / "report.html").read_text()
     assert "<h1>&lt;Mine&gt;</h1>" in text and "colored by size" in text and "colored by kind" not in text
     assert mlcli("report", labeled).code == 0  # its hashes are right
@@ -95,6 +96,42 @@ def test_figures_are_drawn_again_for_a_paper_and_belong_to_the_run(mlcli: Caller
                  "ellipses", "--level", "0.8", "--point-labels", "none").code == 0
     assert {name: Path(name).read_bytes() for name in names} == first
     assert mlcli("report", "run", "--title", "data").code == 0 and Path("run/scree.svg").read_bytes() != plain
+
+
+def drawings() -> dict[str, bytes]:
+    """The figures of the run, by name."""
+    return {path.name: path.read_bytes() for path in Path("run").iterdir() if path.stem in ("scree", "scatter")}
+
+
+def test_no_figure_of_a_former_drawing_stays(mlcli: Caller, labeled: Path) -> None:
+    """Each kind is drawn again; formats that are not named any more are removed, as is what a killed process left."""
+    labeled.rename("run")
+    made = drawings()
+    assert mlcli("report", "run", "--figures", "svg,png,pdf", "--title", "A title").code == 0
+    titled = drawings()
+    assert titled.keys() == {f"{name}.{format}" for name in ("scree", "scatter") for format in ("svg", "png", "pdf")}
+    assert mlcli("report", "run", "--label-column", "kind").code == 0
+    colored = drawings()
+    assert colored.keys() == titled.keys() and not {*titled.values()} & {*colored.values()}
+    assert b"A title" in titled["scatter.svg"] and b"A title" not in colored["scatter.svg"]
+    record = json.loads(Path("run/run.json").read_text())
+    del record["files"]["scree.pdf"]
+    Path("run/run.json").write_text(json.dumps({**record, "pending": ["scree.pdf"]}))
+    called = mlcli("report", "run", "--figures", "svg", "--json")
+    assert json.loads(called.out)["removed"] == ["run/scree.png", "run/scree.pdf", "run/scatter.png", "run/scatter.pdf"]
+    assert drawings().keys() == made.keys() and mlcli("verify", "run").code == 0
+    Path("run/scatter.png").write_text("of somebody else")
+    assert mlcli("report", "run").code == 0 and drawings() == {**made, "scatter.png": b"of somebody else"}
+
+
+def test_figures_that_cannot_be_drawn_here_are_no_dead_end(
+        mlcli: Caller, labeled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert mlcli("report", labeled, "--figures", "png").code == 0
+    monkeypatch.setattr("mlcli.base.extras.find_spec", lambda name: None)
+    called = mlcli("report", labeled)
+    assert called.code == 69 and "--figures svg" in called.err
+    assert mlcli("report", labeled, "--figures", "svg").code == 0
+    assert {path.name for path in labeled.glob("sc*.*")} == {"scree.svg", "scatter.svg"}
 
 
 @pytest.mark.parametrize(("arguments", "said"), [
