@@ -119,7 +119,7 @@ def scree_plot(run: Contents, eigenvalues: Eigenvalues, title: str) -> ScreePlot
 def caption(run: Contents) -> str:
     """What labels, outlines and arrows of the scatter plot are."""
     outlines, found, count = run.config.report.outlines, arrows(run), len(texts(run))
-    beside = f" {count:,} labels find no room apart from each other, and stand where their points are." * (count > MOVED)
+    beside = f" {count:,} labels find no room apart, and stand where their points are." * (count > MOVED)
     around = (f" Ellipses hold {100 * outlines.level:.4g}% of a normal distribution with a group's mean and covariance."
               if isinstance(outlines, Ellipses) else " Groups stand in their convex hulls."
               if outlines.name == "hulls" else "")
