@@ -28,4 +28,4 @@ mlcli report runs/factors --table loadings --cutoff 0.3
 
 mlcli sample spots --rows 600 --noise 0.02 -o spots.parquet
 mlcli embed spots.parquet --method isomap -k 8 --set report.image=[16,16] -o runs/spots --quiet
-mlcli report runs/spots --figures png
+mlcli report runs/spots --figures png --title "Pictures of a spot: Isomap"

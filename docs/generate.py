@@ -1,7 +1,7 @@
 """Writes the generated pages from the declarations they describe; `--check` only compares.
 
-Made here: docs/methods/*.md, docs/gallery.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md, docs/stages.md, docs/metrics.md,
-docs/mlcli.1, configs/mlcli.schema.json, and the table of methods in the README.
+Made here: docs/methods/*.md, docs/gallery.sh, docs/tutorials/*.sh, docs/config.md, docs/errors.md, docs/stages.md,
+docs/metrics.md, docs/mlcli.1, configs/mlcli.schema.json, and the table of methods in the README.
 """
 
 import ast

@@ -26,7 +26,7 @@ def figures(run: Contents) -> dict[str, Drawing]:
     if run.embedding.values.size:
         drawn["scatter"] = lambda format: (main_drawing(run, format) if papers or format != "svg" else
                                            _svg(main_scatter(run, title)))
-    rows = rows_drawn(run)
+    rows = rows_drawn(run, title)
     if rows is not None:
         drawn["images"] = lambda format: drawn_as(rows, format)
     return drawn

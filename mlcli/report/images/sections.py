@@ -21,12 +21,13 @@ def over_plane(run: Contents) -> Part:
                    "for its image. The other points are gray."))
 
 
-def rows_drawn(run: Contents) -> Figure | None:
+def rows_drawn(run: Contents, title: str = figures.TITLE) -> Figure | None:
     """The figure of these pictures; None where rows are no images."""
     image = run.config.report.picture
     if run.thumbnails is None or image is None:
         return None
-    return figures.over_plane(run.embedding.values, run.thumbnails, image, int(run.manifest.get("seed") or 0), run.axes)
+    seed = int(run.manifest.get("seed") or 0)
+    return figures.over_plane(run.embedding.values, run.thumbnails, image, seed, run.axes, title)
 
 
 def axes(run: Contents, image: Image | None) -> Part:
