@@ -93,7 +93,8 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
     Raises RefusedByPlan with the remedy of the step that takes most.
     """
     needed = peak(steps, data, method, compute)
-    compute.require(needed, f"{method.name} of {len(data.values):,} rows", remedy(steps, data, method, compute))
+    hint = remedy(steps, data, method, compute) if needed > compute.memory_bytes() else ""
+    compute.require(needed, f"{method.name} of {len(data.values):,} rows", hint)
     admit(needed, compute.memory_bytes)
 
 

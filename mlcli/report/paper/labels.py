@@ -7,6 +7,7 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.report.palette import INKS
+from mlcli.report.paper.sheet import laid_out
 
 ROUNDS = 100  # of moving labels apart, whatever the time: the same input gives the same places
 FEW = 60  # labels up to which so many rounds take a second or two; each takes time by the square of their number
@@ -15,9 +16,9 @@ NEAR = 3.0  # points between a mark and its label up to which they need no line
 
 
 def place(figure: Any, texts: Sequence[Any], places: Array, marker: float) -> None:
-    """Fixes the axes' limits and moves texts apart from each other and from the marks at places (m x 2)."""
+    """Fixes the axes' place and limits, and moves texts apart from each other and from the marks at places (m x 2)."""
     (axes, *_) = figure.axes
-    figure.draw_without_rendering()
+    laid_out(figure)
     axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
     if not 0 < len(texts) <= MOVED:
         return
