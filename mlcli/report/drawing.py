@@ -81,6 +81,17 @@ class Picture:
     levels: AnyArray  # rows x columns x 2 or 4, from 0 to 255
 
 
+@frozen
+class Part:
+    """A rectangle of a figure that a page sets by itself: beside the others where there is room, else below them."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    key: bool = False  # a legend, which is never drawn smaller
+
+
 Mark = Line | Bar | Curve | Segments | Dots | Text | Picture
 
 
@@ -92,8 +103,24 @@ class Figure:
     width: float
     height: float
     marks: Sequence[Mark] = field(default_factory=tuple)
+    parts: Sequence[Part] = ()  # that hold all marks; none: it is one piece
 
     @property
     def kinds(self) -> set[str]:
         """The kinds of marks that it holds."""
         return {mark.kind for mark in self.marks}
+
+    def within(self, part: Part) -> list[Mark]:
+        """The marks that begin in a part."""
+        return [mark for mark in self.marks if 0 <= (place := corner(mark))[0] - part.x < part.width
+                and 0 <= place[1] - part.y < part.height]
+
+
+def corner(mark: Mark) -> tuple[float, float]:
+    """Where a mark begins; one without points at the figure's corner."""
+    if isinstance(mark, Line):
+        return mark.x1, mark.y1
+    if isinstance(mark, Segments | Curve | Dots):
+        points = mark.ends if isinstance(mark, Segments) else mark.points
+        return (float(points[0][0]), float(points[0][1])) if len(points) else (0.0, 0.0)
+    return mark.x, mark.y

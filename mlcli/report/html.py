@@ -70,10 +70,10 @@ def framed(picture: Html, caption: str = "") -> Html:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequence[int] = (),
-          whole: Sequence[int] = ()) -> Html | None:
+          whole: Sequence[int] = (), *, said: bool = False) -> Html | None:
     """A table whose columns of numbers are set to the right, some of words never broken; None without rows.
 
-    Columns that say nothing are left out.
+    Columns that say nothing are left out. With `said` the last column is a sentence, which a narrow screen sets below.
     """
     if not rows:
         return None
@@ -82,7 +82,8 @@ def table(head: Sequence[str], rows: Sequence[Sequence[object]], numeric: Sequen
     top = "".join(f"<th{side}>{safe(head[i])}</th>" for i, side in sides.items())
     lines = ["".join(f"<td{side}>{safe(row[i], LONG)}</td>" for i, side in sides.items()) for row in rows]
     body = "\n".join(f"<tr>{line}</tr>" for line in lines)
-    return Html(f'<div class="wide"><table>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>')
+    kind = ' class="said"' if said else ""
+    return Html(f'<div class="wide"><table{kind}>\n<thead><tr>{top}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>')
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> Html:
@@ -127,6 +128,7 @@ h2{{font-size:1.1rem;margin:2.2rem 0 .6rem;padding-bottom:.25rem;border-bottom:1
 p{{margin:.5rem 0;overflow-wrap:anywhere}} .lead{{font-size:1.02rem}} .soft,figcaption{{color:var(--soft)}}
 figure{{margin:1rem 0}} figcaption{{font-size:.87rem;margin-top:.3rem;max-width:46rem}}
 svg{{display:block;max-width:100%;height:auto}}
+.parts{{display:grid;align-items:start}} .parts>svg{{overflow:visible}} .key{{margin-top:var(--down)}}
 .badge{{display:inline-block;border-radius:.7rem;padding:.1rem .6rem;margin:0 .4rem .3rem 0;font-size:.85rem;
   background:var(--tint);border:1px solid var(--line)}}
 .good{{color:var(--good);background:var(--good-tint)}} .bad{{color:var(--bad);background:var(--bad-tint)}}
@@ -152,8 +154,15 @@ pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;pad
   line-height:1.4;overflow-x:auto;white-space:pre-wrap;overflow-wrap:anywhere}}
 @media screen and (max-width:40rem){{table{{font-size:.8rem}} th,td{{padding-right:.5rem}}
   td:not(.n,.w){{min-width:5.2rem}} td:first-child:not(.n,.w){{min-width:7.6rem}}
-  svg .small{{font-size:13px}} svg .text{{font-size:14px}}
-  dl{{grid-template-columns:1fr}} dd{{margin-bottom:.4rem}}}}
+  svg .small,svg .text{{font-size:var(--letters)}} svg .title{{font-size:calc(1.12*var(--letters))}}
+  .parts{{grid-template-columns:1fr 1fr!important}} .parts>svg{{grid-area:auto!important;width:100%}}
+  .parts>.broad,.parts>.key{{grid-column:1/-1!important}} .parts>.key{{width:auto;margin-top:0}}
+  .dense{{width:38rem;max-width:none}}
+  .said,.said>*{{display:block}} .said tr{{display:flex;flex-wrap:wrap;gap:0 .6rem;padding:.3rem 0;
+  border-bottom:1px solid var(--line)}} .said td,.said th{{border:0;padding:0;flex:1}}
+  .said .n{{flex:0 0 4.6rem}} .said tr>:last-child{{flex:0 0 100%}}
+  .said thead tr>:last-child{{display:none}}
+  dl{{grid-template-columns:minmax(4rem,8rem) 1fr;gap:.3rem .7rem}}}}
 ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
 @page{{margin:14mm}}
 @media print{{body{{max-width:none;padding:0;font-size:9pt;line-height:1.4}} figure,tr,li{{break-inside:avoid}}
@@ -161,8 +170,9 @@ ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
   .columns{{display:block}} figure .columns,section>.columns{{display:grid;grid-template-columns:1fr 1fr;gap:0 1rem}}
   details:not([open])>summary{{list-style:none;font-weight:400;font-size:8pt;color:var(--soft);margin:.2rem 0}}
   details:not([open])>summary::after{{content:" (folded; printed where it is open)"}} .advice{{display:none}}
-  .lead{{font-size:9.5pt}} table,dl{{font-size:.75rem}}
+  .columns .columns .parts{{grid-template-columns:1fr!important}} .columns .columns .parts>svg{{grid-area:auto!important}}
+  .columns .columns .key{{margin-top:0}} .lead{{font-size:9.5pt}} table,dl{{font-size:.75rem}}
   dl{{gap:.05rem 1rem}} td,th{{padding-top:.1rem;padding-bottom:.1rem}}
   .badge{{print-color-adjust:exact}} figcaption{{font-size:8pt}}
-  svg{{zoom:.52;max-height:250mm}}}}
+  .parts,:not(.parts)>svg{{zoom:.68}} svg{{max-height:250mm}}}}
 """

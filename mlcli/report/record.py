@@ -110,7 +110,7 @@ def timings(run: Contents) -> Part:
              STAGES.get(stage["stage"], "")) for stage in stages]
     whole = sentence(f"{run.manifest.get('seconds', 0):.3f} s in all; memory is the most so far.", "soft")
     head = ("stage", "seconds", "peak memory, MiB", "what it does")
-    return section("Timings", whole, folded("by stage", table(head, rows, (1, 2), (0,)))) if rows else None
+    return section("Timings", whole, folded("by stage", table(head, rows, (1, 2), (0,), said=True))) if rows else None
 
 
 def repeating(run: Contents) -> Part:

@@ -79,7 +79,7 @@ def dimension(run: Contents) -> Part:
             for name, rule in document.get("rules", {}).items()]
     left = [(words(name), reason) for name, reason in document.get("left_out", {}).items()]
     return section("How many dimensions", sentence(document["recommendation"]["sentence"], "lead"),
-                   table(("rule", "axes", "found", "what it says"), rows, (1,)), residuals(run),
+                   table(("rule", "axes", "found", "what it says"), rows, (1,), said=True), residuals(run),
                    folded(_inapplicable(len(left)), table(("rule", "why"), left)))
 
 

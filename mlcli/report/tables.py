@@ -31,6 +31,7 @@ class Table:
     cutoff: float = 0.0  # numbers of the columns `cut` that are smaller in size are left blank, for people
     cut: int = 0  # how many columns, from the second
     words: Sequence[int] = (0,)  # the columns of texts
+    keys: Sequence[str] = ()  # the head of a CSV file, where the files of a run call columns otherwise
 
     def shown(self, row: Row, *, blank: bool) -> list[str]:
         """The cells of a row for people; `blank` leaves small numbers out."""
@@ -63,7 +64,7 @@ def as_csv(table: Table) -> str:
     """All rows with all digits."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(table.head)
+    writer.writerow(table.keys or table.head)
     writer.writerows([_exact(cell) for cell in row] for row in table.rows)
     return out.getvalue()
 
