@@ -91,6 +91,10 @@ class Part:
     height: float
     key: bool = False  # a legend, which is never drawn smaller
 
+    def holds(self, x: float, y: float) -> bool:
+        """Whether a place lies in it."""
+        return 0 <= x - self.x < self.width and 0 <= y - self.y < self.height
+
 
 Mark = Line | Bar | Curve | Segments | Dots | Text | Picture
 
@@ -110,10 +114,14 @@ class Figure:
         """The kinds of marks that it holds."""
         return {mark.kind for mark in self.marks}
 
-    def within(self, part: Part) -> list[Mark]:
-        """The marks that begin in a part."""
-        return [mark for mark in self.marks if 0 <= (place := corner(mark))[0] - part.x < part.width
-                and 0 <= place[1] - part.y < part.height]
+    @property
+    def pieces(self) -> list[tuple[Part, list[Mark]]]:
+        """The parts with the marks that begin in them; one that begins in none is in the first."""
+        pieces: list[tuple[Part, list[Mark]]] = [(part, []) for part in self.parts]
+        for mark in self.marks:
+            place = corner(mark)
+            next((marks for part, marks in pieces if part.holds(*place)), pieces[0][1]).append(mark)
+        return pieces
 
 
 def corner(mark: Mark) -> tuple[float, float]:

@@ -34,12 +34,13 @@ def embedding(run: Contents, label: str | None) -> Part:
         first = i == 0 and label is None
         parts.append(_by_matplotlib(run, some, None if i else edges, said, first) if drawings.plotted(run) else figure(
             scatter(some, _colored(some.colors), edges if i == 0 else None, unsure), _caption(some, i == 0) + said))
+    shown = [side_by_side(*parts)]
     if values.shape[1] > 2:
         few = len(values) <= MOST
         some = points[0].sample(MOST_IN_PAIRS, int(run.manifest.get("seed") or 0)) if few else points[0]
-        parts.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
+        shown.append(figure(pairs(some), f"Pairs of the first {min(values.shape[1], 4)} axes; each "
                             f"panel has scales of its own.{_sampled(some)}{_clouded(some)}"))
-    return section("Embedding", drawings.advice(run), side_by_side(*parts), _turned(run))
+    return section("Embedding", drawings.advice(run), *shown, _turned(run))
 
 
 def _turned(run: Contents) -> Part:

@@ -84,8 +84,8 @@ def loaded(run: Contents) -> Loaded | None:
         variances = np.sign(variances)
     elif variances is None:
         variances = _scaled(run, values)
-    axes = run.config.method.axis_names((), len(columns))
-    found = Loaded(names=names, columns=tuple(columns), axes=tuple(axes), values=values, head=head, correlations=correlations,
+    axes = tuple(run.config.method.axis_names((), len(columns)))
+    found = Loaded(names=names, columns=tuple(columns), axes=axes, values=values, head=head, correlations=correlations,
                    standardized=standardized, adequacy=_each(fit, "sampling_adequacy", names))
     return _with_shares(run, found, variances, _each(fit, "uniquenesses", names))
 

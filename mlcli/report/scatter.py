@@ -141,10 +141,13 @@ def pairs(points: Points) -> Figure:
                   Text(left - 42, top + side / 2, points.axis(second), "middle", "small", turned=True)]
         parts.append(Part(left - 60, top - 14, side + gap, side + gap))
     step, whole = side + gap, (count - 1) * (side + gap)
-    key = points.colors.legend(whole - step + 12, 30)  # in the upper right corner, where there is no pair
+    low = _legend_end(points.colors.legend(0, 30))
+    right = whole - step if low < (count - 2) * step else whole  # in the corner without pairs, or beside them
+    key = points.colors.legend(right + 12, 30)
     if key:
-        parts.append(Part(whole - step, 0, step, _legend_end(key), key=True))
-    return Figure("Scatter plots of pairs of axes", whole, max(whole, _legend_end(key)), [*marks, *key], parts)
+        parts.append(Part(right, 0, step, low, key=True))
+    wide, high = max(whole + 6, right + step), max(whole, low)
+    return Figure("Scatter plots of pairs of axes", wide, high, [*marks, *key], parts)
 
 
 def panel_of(values: Array, rows: Indices | None = None) -> Panel:

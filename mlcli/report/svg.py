@@ -1,5 +1,6 @@
 """Figures as SVG: inside a page, whose style sheet they share, or as documents of their own."""
 
+import math
 from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -31,16 +32,18 @@ def inline(figure: Figure) -> str:
     lefts, tops = sorted({part.x for part in figure.parts}), _rows(figure.parts)
     columns = [max(part.width for part in figure.parts if part.x == left) for left in lefts]
     shares = " ".join(f"minmax(0,{width:g}fr)" for width in columns)
-    cells = "\n".join(f"{_cell(part, lefts, tops)}{_drawn(figure.within(part))}</svg>" for part in figure.parts)
-    return (f'<div class="parts" role="img" aria-label="{safe(figure.title, 200)}" '
+    cells = "\n".join(f"{_cell(part, lefts, tops)}{_drawn(marks)}</svg>" for part, marks in figure.pieces)
+    kind = "parts pile" if any(part.width > BROAD for part in figure.parts) else "parts"
+    return (f'<div class="{kind}" role="img" aria-label="{safe(figure.title, 200)}" '
             f'style="max-width:{sum(columns):g}px;grid-template-columns:{shares}">\n{cells}\n</div>')
 
 
 def _rows(parts: Sequence[Part]) -> list[float]:
     """Where the rows of a grid begin: below all that came before."""
     tops: list[float] = []
+    end = -math.inf
     for part in sorted(parts, key=lambda part: part.y):
-        if not tops or part.y >= end:
+        if part.y >= end:
             tops, end = [*tops, part.y], part.y + part.height
     return tops
 
@@ -55,7 +58,7 @@ def _cell(part: Part, lefts: Sequence[float], tops: Sequence[float]) -> str:
 
 def _piece(part: Part, kind: str, style: str = "") -> str:
     """The beginning of an element, with the size of its letters on a narrow screen."""
-    shown = PHONE if kind else min(PHONE / 2, part.width)
+    shown = part.width if kind == "dense" else PHONE if kind else min(PHONE / 2, part.width)
     least, most = LETTERS
     letters = least if part.key else min(max(LEGIBLE * part.width / shown, least), most)
     named = f' class="{kind}"' if kind else ""

@@ -15,6 +15,7 @@ Row = Sequence[Cell]
 LATEX = {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}",
          ">": r"\textgreater{}", "²": r"\textsuperscript{2}", "≥": r"$\geq$", "–": "--", "−": "$-$",
          **{sign: f"\\{sign}" for sign in "&%$#_{}"}}
+NAME = 26  # characters of a row's name that is never broken
 LONG = 400  # characters of a caption
 MARKDOWN = {sign: f"\\{sign}" for sign in "\\|*_`<>[]"}
 
@@ -101,8 +102,9 @@ def as_latex(table: Table) -> str:
 
 def as_html(table: Table) -> html.Part:
     """The rows of a page, their footers below."""
-    places = range(len(table.head))
-    return html.table(table.head, table.lines, [place for place in places if place not in table.words])
+    places, lines = range(len(table.head)), table.lines
+    short = all(len(line[0]) <= NAME for line in lines)
+    return html.table(table.head, lines, [place for place in places if place not in table.words], [0] if short else [])
 
 
 FORMS: Mapping[Form, Callable[[Table], str]] = {"markdown": as_markdown, "latex": as_latex, "csv": as_csv}

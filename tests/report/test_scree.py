@@ -95,7 +95,7 @@ def test_what_rounding_leaves_of_zero_is_not_negative() -> None:
 def test_a_cut_scree_says_so() -> None:
     texts = [mark.text for mark in scree(Eigenvalues([2.0, 1.0], [0.5, 0.75], 1, 500), "").marks
              if isinstance(mark, Text)]
-    assert "first 2 of 500 computed" in texts
+    assert "component, the first 2 of 500 computed" in texts
 
 
 def test_lower_bounds_are_drawn_as_such_after_the_computed_ones() -> None:
@@ -115,7 +115,7 @@ def test_the_cumulative_curve_goes_as_far_as_axes_were_kept() -> None:
     whole = shown(values, kept=50)
     figure = cumulative(whole, "")
     assert figure is not None and f"50 kept: {sum(values[:50]) / sum(values):.1%}" in texts(figure)
-    assert "first 30 of 80 computed, 50 kept" in texts(scree(whole, ""))
+    assert "component, the first 30 of 80 computed, 50 kept" in texts(scree(whole, ""))
     cut = cumulative(Eigenvalues(values[:3], whole.cumulative[:3], 50, 80), "")
     assert cut is not None and not any("kept:" in text for text in texts(cut))
 

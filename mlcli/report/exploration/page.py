@@ -83,7 +83,7 @@ def _settings(exploration: Exploration) -> Part:
     return section("Settings", figure(drawn.of_counts(exploration.candidates, exploration.entries),
                                       "The level line is the linear method, which needs no neighbors."),
                    table(("setting", *(words for _, words in MEASURES), "seconds", "warnings", "run"), rows,
-                         (1, 2, 3, 4), (0, 6)))
+                         (1, 2, 3, 4), (0, 5)))
 
 
 def _by_method(exploration: Exploration) -> list[Entry]:
@@ -99,8 +99,8 @@ def _agreement(exploration: Exploration) -> Part:
     near = next((pair.agreement.neighbors for pair in exploration.comparison.pairs if pair.agreement), 0)
     return section("Where methods agree", figure(heat(names, exploration.comparison.pairs), (
         "Shape: what one embedding explains of another's, once moved, turned and scaled onto it; 1 is the same. "
-        f"Neighbors in common: of the {near} nearest points in one, the share among the {near} nearest in the other. What "
-        "methods agree on is less likely to be made by one of them.")))
+        f"Neighbors in common: of the {near} nearest points in one, the share among the {near} nearest in the other. "
+        "What methods agree on is less likely to be made by one of them.")))
 
 
 def _stability(candidates: Sequence[Candidate]) -> Part:
