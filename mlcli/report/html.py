@@ -179,7 +179,8 @@ pre{{background:var(--tint);border:1px solid var(--line);border-radius:.3rem;pad
 ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
 @page{{margin:14mm}}
 @media print{{body{{max-width:none;padding:0;font-size:9pt;line-height:1.4}} figure,tr,li{{break-inside:avoid}}
-  h2,pre{{break-after:avoid}} h2{{margin-top:.9rem;font-size:1rem}} .wide,figure{{overflow:visible}} figure{{margin:.5rem 0}}
+  h2,pre{{break-after:avoid}} h2{{margin:.7rem 0 .3rem;font-size:1rem}} p{{margin:.25rem 0}}
+  .wide,figure{{overflow:visible}} figure{{margin:.5rem 0}}
   .columns{{display:block}} figure .columns,section>.columns{{display:grid;grid-template-columns:1fr 1fr;gap:0 1rem}}
   details:not([open])>summary{{list-style:none;font-weight:400;font-size:8pt;color:var(--soft);margin:.2rem 0}}
   details:not([open])>summary::after{{content:" (folded; printed where it is open)"}} .advice{{display:none}}
@@ -188,5 +189,5 @@ ul{{padding-left:1.1rem}} li{{margin:.25rem 0}}
   .lead{{font-size:9.5pt}} table,dl{{font-size:.75rem}}
   dl{{gap:.05rem 1rem}} td,th{{padding-top:.1rem;padding-bottom:.1rem}}
   .badge{{print-color-adjust:exact}} figcaption{{font-size:8pt}}
-  .parts,:not(.parts)>svg{{zoom:.68}} svg{{max-height:250mm}}}}
+  .parts,:not(.parts)>svg{{zoom:.66}} svg{{max-height:140mm}}}}
 """
