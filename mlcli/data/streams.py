@@ -29,6 +29,12 @@ def text_stream(opened: Opened, input: Input) -> BinaryIO:
     return cast(BinaryIO, io.BufferedReader(Chunks(utf8(chunks, opened.path, input.encoding)), CHUNK))
 
 
+def in_encoding(opened: Opened, input: Input) -> Input:
+    """The input with the encoding that a mark at the beginning of the text tells."""
+    marked = codecs.lookup(input.encoding).name == "utf-8" and next(raw_chunks(opened), b"").startswith(WIDE)
+    return input.replace(encoding="utf-16") if marked else input
+
+
 def compression(path: str) -> str:
     """How a file is compressed, by its name; empty where it is not."""
     return COMPRESSED.get(PurePath(path).suffix.lower(), "") if path != "-" else ""

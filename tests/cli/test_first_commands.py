@@ -45,9 +45,7 @@ COMMANDS = {
     "report": "report FILE"}
 NATURAL = {"distances": "--kind dissimilarities -m mds", "correlations": "--kind correlation",
            "covariances": "--kind covariance", "graph": "--kind graph -m isomap"}  # how the run to project on is made
-OPTION = {  # files of points that are read with an option
-    "semicolons.csv", "commas.csv", "tabs.csv", "tabs.txt", "blanks.txt", "latin.csv", "excel-european.csv",
-    "several.npz"}
+OPTION = {"latin.csv"}  # files of points that are read with an option: its bytes are text in any of many encodings
 UNMARKED = {"tree.phy", "pdist.npy"}  # distances that are no table, which `check` would take for what it looks like
 MATRICES = {"tree.phy": "distances.csv", "pdist.npy": "distances.npy"}  # the same with a row for every point
 WHOLE = np.setdiff1d(np.arange(ROWS), [row for row, _ in GAPS])

@@ -15,7 +15,8 @@ JOB = "input: {path: data.csv}\nmethod: {name: pca}\n"
 def files() -> None:
     Path("apart.csv").write_text(APART, encoding="utf-8")
     Path("words.csv").write_text("id,color\np,red\nq,blue\nr,red\n", encoding="utf-8")
-    Path("commas.csv").write_text("a;b\n1,5;2\n3;4\n", encoding="utf-8")
+    Path("uneven.csv").write_text("a;b\n1,5;2\n3\n", encoding="utf-8")
+    Path("commas.csv").write_text("a;b\n1,500;2\n3;4\n", encoding="utf-8")
     Path("job.yaml").write_text(JOB, encoding="utf-8")
     np.savez("several.npz", first=np.eye(3)[:2], second=np.eye(3)[:2])
 
@@ -32,8 +33,8 @@ def files() -> None:
     ("check words.csv", ": --metric gower --columns NAME"),
     ("run job.yaml --set input.path=words.csv",
      "--set method.metric.name=gower --set method.name=mds --set input.columns=[NAME]"),
-    ("embed commas.csv", "--set input.separator=';' --set input.decimal=',', or"),
-    ("embed commas.csv --set input.separator=;", "decimal commas? give --set input.decimal=','"),
+    ("embed uneven.csv", "--set input.separator=';' --set input.decimal=',', or"),
+    ("embed commas.csv", "decimal commas? give --set input.decimal=','"),
     ("embed several.npz", "--key first"), ("run job.yaml --set input.path=several.npz", "--set input.key=first"),
     ("embed data.csv --dissimilarities -m mds", "leave out --kind or --dissimilarities"),
     ("run job.yaml --set input.kind=dissimilarities --set method.name=mds",
