@@ -8,10 +8,11 @@ import typer
 
 from mlcli.base.units import duration, memory
 from mlcli.cli import behavior
+from mlcli.cli.built import built
 from mlcli.cli.failure import escaped
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
-from mlcli.config.build import build, from_outside, variants_of
+from mlcli.config.build import from_outside, variants_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
 from mlcli.errors import UsageError
@@ -48,7 +49,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     from mlcli.planning import plan as planned
 
     layer = _layer(what, assignments or [], flags)
-    config = build(layer)
+    config = built(layer)
     with located(layer):
         document = planned(config, measure, rates, cluster)
     if json:

@@ -1,6 +1,6 @@
-"""Every kind of file under the first commands that come to mind: the right result, or first lines that lead to it.
+"""Every kind of file under the first commands that come to mind: the right result, or a first line that leads to it.
 
-Each fault of the command and each fault of the file costs one line, and what a line says to do is done as it says.
+Whatever is wrong with the command and with the file, one line says it, and what it says to do is done as it says.
 """
 
 import json
@@ -59,17 +59,16 @@ def hopeless(name: str, command: str) -> bool:
         command == "project" and HOLDS[name] in ("words", "correlations", "covariances", "graph"))
 
 
-def faults(name: str, command: str) -> int:
-    """How many things are wrong with a command and a file."""
+def faulty(name: str, command: str) -> bool:
+    """Whether anything is wrong with a command and a file."""
     holds = HOLDS[name]
-    count = (command in ("umap", "report")) + (name in OPTION) + (holds == "elsewhere")
-    count += (holds == "words" and command != "project") + (holds == "gaps" and command != "check")
-    if command == "dissimilarities":  # which a workbook and R's file may hold
-        known = holds in ("distances", "nothing") or name in ("sheet.xlsx", "saved.rds")
-        return count + (not known) + (holds == "graph")
-    if command in ("check", "project"):
-        return count + (name in UNMARKED)
-    return count + (holds in NATURAL)
+    if command in ("umap", "report") or name in OPTION or holds in ("elsewhere", "nothing"):
+        return True
+    if (holds == "words" and command != "project") or (holds == "gaps" and command != "check"):
+        return True
+    if command == "dissimilarities":
+        return holds != "distances"
+    return name in UNMARKED if command in ("check", "project") else holds in NATURAL
 
 
 @cache
@@ -135,7 +134,15 @@ def with_file(command: Sequence[str], name: str, other: str) -> list[str]:
 
 
 def led(command: Sequence[str], line: str, name: str) -> list[str]:
-    """The command that a first line leads to, whose words are taken as they stand there."""
+    """The command that a first line leads to: all that is said there is done, one after the other."""
+    words = list(command)
+    for part in line.split("; besides, "):
+        words = changed(words, part, name)
+    return words
+
+
+def changed(command: Sequence[str], line: str, name: str) -> list[str]:
+    """The command after one remedy, whose words are taken as they stand there."""
     if whole := re.search(r"mlcli (embed [^,;]+)", line):
         return shlex.split(whole[1])
     if method := re.search(r"nearest in meaning is (\w+)", line):
@@ -179,16 +186,16 @@ def test_first_lines_lead_to_the_right_result(mlcli: Caller, name: str, command:
     while (done := called(mlcli, words, output)).code:
         lines.append(done.err.splitlines()[-1])
         assert not output.exists() and done.code not in (1, 2), done.err
-        if hopeless(name, command) and len(lines) > faults(name, command):
-            assert re.search("holds no rows|has no points|all columns are text|points have no features", lines[-1])
+        assert len(lines) == 1, "\n".join(lines)
+        if hopeless(name, command):
+            assert re.search("holds no rows|has no points|all columns are text|points have no features", lines[0])
             return
-        assert len(lines) <= faults(name, command), "\n".join(lines)
         if "a run that was made with" in lines[-1]:
             remade = mlcli(*shlex.split(f"embed header.csv -q --force -o known {flags_in(lines[-1])}"))
             assert remade.code == 0, remade.err
         else:
             words = led(words, lines[-1], name)
-    assert len(lines) == faults(name, command) and not hopeless(name, command), lines
+    assert bool(lines) == faulty(name, command) and not hopeless(name, command), lines
     right(mlcli, words, done, output, name)
 
 
