@@ -39,7 +39,9 @@ def files() -> None:
     ("embed data.csv --dissimilarities -m mds", "leave out --kind or --dissimilarities"),
     ("run job.yaml --set input.kind=dissimilarities --set method.name=mds",
      "leave out input.kind or --set input.kind=dissimilarities"),
-    ("report data.csv", "mlcli embed data.csv"), ("verify .", "`mlcli run` wrote; a run of data there is made by")])
+    ("report data.csv", "mlcli embed data.csv"), ("run data.csv", "data there are run by mlcli embed data.csv"),
+    ("embed job.yaml", "mlcli run job.yaml"), ("check job.yaml", "mlcli run job.yaml"),
+    ("verify .", "`mlcli run` wrote; a run of data there is made by")])
 def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, remedy: str) -> None:
     called = mlcli(*command.split())
     assert called.code not in (0, 1, 2) and remedy in called.err, called.err
@@ -51,6 +53,7 @@ def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, rem
     ("plan -m umap words.csv", "nearest in meaning is laplacian", "--metric gower --columns NAME"),
     ("embed -m umap -k 3 --set method.least=1 data.csv", "is laplacian", "unknown key 'method.least'"),
     ("report apart.csv", "by mlcli embed apart.csv", "give --kind dissimilarities --method mds, or"),
+    ("run apart.csv", "by mlcli embed apart.csv", "give --kind dissimilarities --method mds, or"),
     ("project latin.csv data.csv", "by mlcli embed latin.csv", "--set input.encoding=latin-1"),
     ("embed --dissimilarities -m mds gaps.csv", "leave out --kind or --dissimilarities", "prepare.missing=drop"),
     ("embed --dissimilarities -m mds latin.csv", "input.encoding=latin-1", "leave out --kind or --dissimilarities")])
