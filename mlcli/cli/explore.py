@@ -205,7 +205,7 @@ def write(found: "Exploration", folder: Path, layer: Layer) -> None:
 
 def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
     """The ranking as a table, the recommendation and its command on standard output."""
-    from mlcli.cli.compare import aligned
+    from mlcli.cli import columns
     from mlcli.report.exploration.ranking import MEASURES, figures
 
     rows: list[tuple[str, ...]] = [("", "method", "mean rank", *MEASURES)]
@@ -214,8 +214,8 @@ def tell(found: "Exploration", folder: Path, *, quiet: bool) -> None:
         mark = "->" if place == found.recommendation.chosen else "=" if one.place.tied else ""
         rows.append((mark, escaped(one.entry.name), f"{one.place.mean_rank:.1f}",
                      *(f"{known[name]:.3f}" for name in MEASURES)))
-    typer.echo("\n".join([f"{found.axes} axes: {found.why}", *aligned(rows), "",
-                          *map(escaped, found.recommendation.sentences), "", found.command]))
+    columns.tell([f"{found.axes} axes: {found.why}", *columns.aligned(rows), "", *found.recommendation.sentences, ""])
+    typer.echo(found.command)
     if not quiet:
         counted = f"; {len(found.left)} left out" if found.left else ""
         tried = f"{len(found.entries)} setting{'s' * (len(found.entries) > 1)}"

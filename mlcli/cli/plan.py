@@ -10,7 +10,7 @@ from mlcli.base.limits import as_set
 from mlcli.base.units import duration, memory
 from mlcli.cli import behavior
 from mlcli.cli.built import built
-from mlcli.cli.failure import escaped
+from mlcli.cli.columns import tell
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
 from mlcli.config.build import from_outside, variants_of
@@ -57,8 +57,7 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     if json:
         print_json(document)
     else:
-        for line in _told(document) if not quiet else [] if document["fits"] else _room(document):
-            typer.echo(escaped(line))
+        tell(_told(document) if not quiet else [] if document["fits"] else _room(document))
     raise typer.Exit(0 if document["fits"] else 82)
 
 
