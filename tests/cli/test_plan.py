@@ -12,6 +12,8 @@ from mlcli.base import footprint
 from mlcli.base.extras import lacking
 from mlcli.base.footprint import resident
 from mlcli.base.rates import Rates, document, reference
+from mlcli.config.report_options import LABELED
+from mlcli.report.paper import drawings
 from mlcli.rundir import room
 from tests.cli.support import Caller
 
@@ -105,6 +107,7 @@ def test_as_many_rows_as_a_refusal_says_fit(mlcli: Caller, roll: str, given: tup
 def test_names_that_do_not_fit_are_refused_with_how_to_do_without(mlcli: Caller,
                                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(footprint, "sys", SimpleNamespace(modules={}))  # as in a process that has drawn nothing yet
+    monkeypatch.setattr(drawings, "LABELED", LABELED)
     lines = [f"site{row},{row * row},{row % 7}" for row in range(40)]
     Path("named.csv").write_text("\n".join([",x,y", *lines]), encoding="utf-8")
     plain, named = (json.loads(mlcli("plan", "named.csv", *more, "--json").out)["memory"]
