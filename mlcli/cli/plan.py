@@ -11,9 +11,11 @@ from mlcli.cli import behavior
 from mlcli.cli.failure import escaped
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
+from mlcli.cli.progress import watching
 from mlcli.config.build import build, from_outside, variants_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
+from mlcli.engine.unused import note_here
 from mlcli.errors import UsageError
 
 What = Annotated[str, typer.Argument(metavar="DATA|CONFIG", show_default=False,
@@ -49,6 +51,8 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
 
     layer = _layer(what, assignments or [], flags)
     config = build(layer)
+    with watching("none", quiet=False, tell=not json):
+        note_here(config.compute.cluster)
     with located(layer):
         document = planned(config, measure, rates, cluster)
     if json:

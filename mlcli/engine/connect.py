@@ -170,7 +170,7 @@ def _examine(client: "distributed.Client", where: str) -> None:
     if others:
         note("W-CLUSTER-KINDS", f"workers compute with {' and '.join(others)}, this machine with {kinds()}: the last "
              "digits of results depend on where a block is computed")
-    note("F-CLUSTER", f"blocks run on a cluster of {len(answers)} workers", workers=len(answers))
+    note("F-CLUSTER", f"blocks can run on {len(answers)} workers of a cluster", workers=len(answers))
 
 
 async def _asked(client: "distributed.Client") -> Any:
