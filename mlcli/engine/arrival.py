@@ -21,6 +21,8 @@ PACKAGES = ("numpy", "scipy", "pyarrow", "dask", "distributed")
 ALIKE = "start scheduler and workers in the environment of this command, as from one container image"
 OWN_READING = "workers read its blocks themselves: put it on storage that all machines share, under the same path, " \
               "and give workers the same access; or leave --cluster out"
+OWN_ACCESS = "workers read its blocks themselves: give them the same access to the store, by its variables in their " \
+             "environment; or leave --cluster out"
 Versions = Mapping[str, str]
 
 
@@ -83,17 +85,30 @@ def work(task: Task, number: int, *arrays: AnyArray) -> Any:
 
 @contextmanager
 def reading_here() -> Iterator[None]:
-    """Says of an input that a worker does not find, or finds to be another one, that workers read it themselves."""
+    """Says of an input that this worker cannot read, or finds to be another one, which worker that is."""
     try:
         yield
-    except InputMissing as error:
-        raise InputMissing("CLUSTER-INPUT", f"a worker fails to read the input: {error.found}", where=error.where,
-                           hint=OWN_READING) from None
-    except StorageError as error:
-        if error.code != "E-CHANGED":
+    except (InputMissing, DependencyMissing, StorageError) as error:
+        if error.code.startswith("E-CLUSTER"):
             raise
-        raise StorageError("CLUSTER-INPUT", "a worker reads another input: its size or times are different",
-                           where=error.where, hint=OWN_READING) from None
+        if error.code == "E-CHANGED":
+            raise StorageError("CLUSTER-INPUT", f"a worker, {_address()}, reads another input: its size or times are "
+                               "different", where=error.where, hint=OWN_READING) from None
+        if isinstance(error, DependencyMissing) and error.code != "E-REMOTE":
+            raise error.changed(where=f"a worker, {_address()}") from None
+        kind = StorageError if isinstance(error, StorageError) else InputMissing
+        raise kind("CLUSTER-INPUT", f"a worker, {_address()}, fails to read the input: {error.found}",
+                   where=error.where, hint=OWN_ACCESS if error.code.startswith("E-REMOTE") else OWN_READING) from None
+
+
+def _address() -> str:
+    """Where this worker is: its address, or outside of Dask the machine's name."""
+    from distributed import get_worker
+
+    try:
+        return str(get_worker().address)
+    except ValueError:
+        return platform.node()
 
 
 def hold(array: AnyArray) -> AnyArray:

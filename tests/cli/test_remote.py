@@ -130,7 +130,8 @@ def test_a_file_that_changes_is_refused(store: fs.FileSystem) -> None:
         store.move("bucket/t.parquet", "bucket/t.npy")
 
 
-@pytest.mark.parametrize("path", ["s3://bucket/none.csv", "s3://no-bucket/t.csv", "s3://bucket/folder"])
+@pytest.mark.parametrize("path", ["s3://bucket/none.csv", "s3://no-bucket/t.csv", "s3://bucket/folder",
+                                  "s3://no-bucket/parts/", "s3://no-bucket/", "s3://bucket/no-parts/"])
 def test_what_is_not_there_is_named(store: fs.FileSystem, path: str) -> None:
     saved(store, "folder/t.csv")
     with pytest.raises(InputMissing) as caught:
