@@ -15,14 +15,14 @@ from mlcli.base.threads import loaded
 from mlcli.base.types import AnyArray
 from mlcli.engine.block import Block
 from mlcli.engine.travel import one_thread_each, opened, read_array
-from mlcli.errors import DependencyMissing, InputMissing, StorageError
+from mlcli.errors import DependencyMissing, InputMissing, MlcliError, StorageError
 
 PACKAGES = ("numpy", "scipy", "pyarrow", "dask", "distributed")
 ALIKE = "start scheduler and workers in the environment of this command, as from one container image"
 OWN_READING = "workers read its blocks themselves: put it on storage that all machines share, under the same path, " \
-              "and give workers the same access; or leave --cluster out"
-OWN_ACCESS = "workers read its blocks themselves: give them the same access to the store, by its variables in their " \
-             "environment; or leave --cluster out"
+              "where workers may read it; or leave --cluster out"
+OWN_STORE = "workers read its blocks themselves: start them with the store's variables that this command has, as " \
+            "AWS_ENDPOINT_URL and AWS_PROFILE; or leave --cluster out"
 Versions = Mapping[str, str]
 
 
@@ -85,30 +85,29 @@ def work(task: Task, number: int, *arrays: AnyArray) -> Any:
 
 @contextmanager
 def reading_here() -> Iterator[None]:
-    """Says of an input that this worker cannot read, or finds to be another one, which worker that is."""
+    """Says of an input that a worker does not reach, or finds to be another one, that workers read it themselves."""
+    worker = f"a worker on {platform.node()}"
     try:
         yield
-    except (InputMissing, DependencyMissing, StorageError) as error:
-        if error.code.startswith("E-CLUSTER"):
+    except InputMissing as error:
+        raise InputMissing("CLUSTER-INPUT", f"{worker} fails to read the input: {error.found}", where=error.where,
+                           hint=_own(error)) from None
+    except DependencyMissing as error:
+        if error.code != "E-REMOTE":  # what this worker lacks
+            raise error.changed(where=worker) from None
+        raise DependencyMissing("CLUSTER-INPUT", f"{worker} fails to read the input: {error.found}", where=error.where,
+                                hint=_own(error)) from None
+    except StorageError as error:
+        if error.code not in ("E-CHANGED", "E-READ"):
             raise
-        if error.code == "E-CHANGED":
-            raise StorageError("CLUSTER-INPUT", f"a worker, {_address()}, reads another input: its size or times are "
-                               "different", where=error.where, hint=OWN_READING) from None
-        if isinstance(error, DependencyMissing) and error.code != "E-REMOTE":
-            raise error.changed(where=f"a worker, {_address()}") from None
-        kind = StorageError if isinstance(error, StorageError) else InputMissing
-        raise kind("CLUSTER-INPUT", f"a worker, {_address()}, fails to read the input: {error.found}",
-                   where=error.where, hint=OWN_ACCESS if error.code.startswith("E-REMOTE") else OWN_READING) from None
+        what = ("reads another input: its size or times are different" if error.code == "E-CHANGED"
+                else f"fails to read the input: {error.found}")
+        raise StorageError("CLUSTER-INPUT", f"{worker} {what}", where=error.where, hint=_own(error)) from None
 
 
-def _address() -> str:
-    """Where this worker is: its address, or outside of Dask the machine's name."""
-    from distributed import get_worker
-
-    try:
-        return str(get_worker().address)
-    except ValueError:
-        return platform.node()
+def _own(error: MlcliError) -> str:
+    """What to do so that workers can read an input."""
+    return OWN_STORE if "://" in error.where else OWN_READING
 
 
 def hold(array: AnyArray) -> AnyArray:

@@ -105,15 +105,16 @@ def test_a_worker_that_does_not_see_the_file(change: Callable[[Path], object], k
         id = FileId(str(path), state(file.fileno()))
     there = pickle.loads(pickle.dumps(id))
     change(path)
-    with pytest.raises(kind, match=r"a worker, .* storage that all machines share") as raised, reading_here():
+    with pytest.raises(kind, match=r"a worker .* storage that all machines share") as raised, reading_here():
         there.opened(plain_stream)
     assert raised.value.code == "E-CLUSTER-INPUT"
 
 
 @pytest.mark.parametrize(("error", "code", "exit_code", "said"), [
     (DependencyMissing("REMOTE", "the store cannot be used", where="s3://b/t.npy", hint="check the network"),
-     "E-CLUSTER-INPUT", 66, "fails to read the input: the store cannot be used; s3://b/t.npy"),
-    (InputMissing("REMOTE-DENIED", "the store denies access"), "E-CLUSTER-INPUT", 66, "access to the store"),
+     "E-CLUSTER-INPUT", 69, "fails to read the input: the store cannot be used; s3://b/t.npy"),
+    (InputMissing("REMOTE-DENIED", "the store denies access", where="s3://b/t.npy"), "E-CLUSTER-INPUT", 66,
+     "the store's variables"),
     (StorageError("READ", "stale handle"), "E-CLUSTER-INPUT", 74, "fails to read the input: stale handle"),
     (DependencyMissing("EXTRA", "HDF5 needs h5py", hint="install it"), "E-EXTRA", 69, "install it"),
     (StorageError("CLUSTER-FOLDER", "a worker reads something else"), "E-CLUSTER-FOLDER", 74, "something else")])
@@ -124,4 +125,4 @@ def test_what_fails_on_a_worker_is_not_said_of_the_command(error: MlcliError, co
     told = str(raised.value)
     assert (raised.value.code, raised.value.exit_code) == (code, exit_code)
     assert said in told and "check the network" not in told
-    assert f"a worker, {platform.node()}" in told or code == "E-CLUSTER-FOLDER"
+    assert f"a worker on {platform.node()}" in told or code == "E-CLUSTER-FOLDER"
