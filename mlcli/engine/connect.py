@@ -224,6 +224,6 @@ def _folder(parent: Path) -> Iterator[Path]:
                 raise OutputRefused("OUTPUT", "there is no such folder")
             draft = stack.enter_context(drafted(parent.absolute() / "mlcli-cluster", "folder"))
         except OutputRefused as error:
-            raise OutputRefused("CLUSTER-FOLDER", error.found, where=str(parent),
+            raise OutputRefused("CLUSTER-FOLDER", f"no folder can be made there: {error.found}", where=str(parent),
                                 hint="name a folder that this machine can write and all workers can read") from None
         yield draft.path

@@ -2,7 +2,6 @@
 
 import os
 import pickle
-import platform
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor
 from pathlib import Path
@@ -24,7 +23,7 @@ from mlcli.data.file_id import FileId, plain_stream
 from mlcli.engine.arrival import reading_here
 from mlcli.engine.executor import running_on
 from mlcli.engine.travel import Packing
-from mlcli.errors import DependencyMissing, InputMissing, MlcliError, StorageError
+from mlcli.errors import InputMissing, MlcliError, StorageError
 from mlcli.pipeline import certified_run
 from mlcli.result import Run
 from mlcli.stages.algebra.gathering import Gathering
@@ -108,21 +107,3 @@ def test_a_worker_that_does_not_see_the_file(change: Callable[[Path], object], k
     with pytest.raises(kind, match=r"a worker .* storage that all machines share") as raised, reading_here():
         there.opened(plain_stream)
     assert raised.value.code == "E-CLUSTER-INPUT"
-
-
-@pytest.mark.parametrize(("error", "code", "exit_code", "said"), [
-    (DependencyMissing("REMOTE", "the store cannot be used", where="s3://b/t.npy", hint="check the network"),
-     "E-CLUSTER-INPUT", 69, "fails to read the input: the store cannot be used; s3://b/t.npy"),
-    (InputMissing("REMOTE-DENIED", "the store denies access", where="s3://b/t.npy"), "E-CLUSTER-INPUT", 66,
-     "the store's variables"),
-    (StorageError("READ", "stale handle"), "E-CLUSTER-INPUT", 74, "fails to read the input: stale handle"),
-    (DependencyMissing("EXTRA", "HDF5 needs h5py", hint="install it"), "E-EXTRA", 69, "install it"),
-    (StorageError("CLUSTER-FOLDER", "a worker reads something else"), "E-CLUSTER-FOLDER", 74, "something else")])
-def test_what_fails_on_a_worker_is_not_said_of_the_command(error: MlcliError, code: str, exit_code: int,
-                                                           said: str) -> None:
-    with pytest.raises(MlcliError) as raised, reading_here():
-        raise error
-    told = str(raised.value)
-    assert (raised.value.code, raised.value.exit_code) == (code, exit_code)
-    assert said in told and "check the network" not in told
-    assert f"a worker on {platform.node()}" in told or code == "E-CLUSTER-FOLDER"
