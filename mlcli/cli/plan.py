@@ -30,6 +30,9 @@ At = Annotated[Path | None, typer.Option("--rates", metavar="FILE", show_default
                                          help="Rates of `mlcli doctor --calibrate FILE` (default: MLCLI_RATES, else "
                                          "those of a reference machine).")]
 
+OTHERWISE = ("stages without workers are predicted as of this machine, even ids and labels of a table in blocks, "
+             "scores of a network and PCA ahead of a method, which workers compute")
+
 
 @with_flags(*(name for name in FLAGS if name != "cluster"))
 def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Workers = None,
@@ -89,7 +92,7 @@ def _told(document: dict[str, Any]) -> list[str]:
         size = memory(step["memory"])
         each = "" if step["each"] is None else f" ({duration(step['each'])} per iteration)"
         lines.append(f"  {step['stage']}: {duration(step['seconds'])}{each}{measured}, {size}: {step['how']}")
-    return [*lines, _time(document), *_room(document)]
+    return [*lines, *([] if document["workers"] is None else [OTHERWISE]), _time(document), *_room(document)]
 
 
 def _time(document: dict[str, Any]) -> str:

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.errors import ConfigError
 
@@ -32,6 +33,12 @@ def address_of(text: str, where: str = "compute.cluster") -> Address:
         return Address(file=Path(text.removeprefix("file:")))
     raise ConfigError("CLUSTER", f"{text[:80]!r} is not a cluster", where=where,
                       hint="write local, local:4, tcp://host:8786, tls://host:8786 or file:scheduler.json")
+
+
+def own_workers(compute: Compute) -> int:
+    """How many workers a run starts on this machine; 0 where it has no such cluster."""
+    workers = None if compute.cluster is None else address_of(compute.cluster).workers
+    return 0 if workers is None else workers or compute.thread_count()
 
 
 def is_scheduler(text: str) -> bool:

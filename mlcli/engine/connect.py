@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 from mlcli.base.assigned import assigned
 from mlcli.base.compute import Compute
 from mlcli.base.drafts import collect, drafted
+from mlcli.base.footprint import DASK, WORKER, accompanied_by, resident, workers_fitting
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
-from mlcli.engine.address import Address, address_of, is_open, is_scheduler
+from mlcli.engine.address import Address, address_of, is_open, is_scheduler, own_workers
 from mlcli.engine.arrival import ALIKE, examined, kinds, refuse_unlike, versions
 from mlcli.engine.executor import running_on
 from mlcli.errors import DependencyMissing, OutputRefused
@@ -65,7 +66,8 @@ def clustered(compute: Compute) -> Iterator["Cluster | None"]:
     from mlcli.engine.cluster import Cluster
 
     address = address_of(compute.cluster)
-    with ExitStack() as stack:
+    _require_room(compute)
+    with accompanied_by(own_workers(compute)), ExitStack() as stack:
         client = _client(address, compute, stack)
         with _reached(compute.cluster):
             _examine(client, compute.cluster)
@@ -104,8 +106,8 @@ def _connected(address: Address, compute: Compute) -> Iterator["distributed.Clie
     where = compute.cluster or ""
     with dask.config.set(SETTINGS), ExitStack() as stack:
         with _reached(where):
-            place: Any = (_scheduler(address) if address.workers is None
-                          else stack.enter_context(_own(address.workers or compute.thread_count())))
+            own = own_workers(compute)
+            place: Any = stack.enter_context(_own(own)) if own else _scheduler(address)
             client = distributed.Client(place, timeout=CONNECT, direct_to_workers=True, set_as_default=False)
         try:
             yield client
@@ -130,6 +132,14 @@ def _silence() -> None:
     for name in ("asyncio", "tornado", *logging.root.manager.loggerDict):
         if name.partition(".")[0] in ("asyncio", "tornado", "distributed"):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _require_room(compute: Compute) -> None:
+    """Refuses more workers of this machine than fit into the memory, before any is started; raises RefusedByPlan."""
+    count, alone = own_workers(compute), resident(compute.thread_count())
+    if count:
+        compute.require(alone + DASK + count * WORKER, f"a cluster of {count} workers",
+                        workers_fitting(compute.memory_bytes() - alone, WORKER))
 
 
 @contextmanager

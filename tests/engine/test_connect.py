@@ -14,9 +14,10 @@ pytest.importorskip("distributed", reason="needs mlcli[dask]")
 
 import distributed
 
+from mlcli.base import footprint
 from mlcli.base.compute import Compute
 from mlcli.engine import connect
-from mlcli.errors import DependencyMissing, OutputRefused
+from mlcli.errors import DependencyMissing, OutputRefused, RefusedByPlan
 from tests.support import Notes
 
 
@@ -81,6 +82,15 @@ def test_workers_of_this_machine_serve_this_process_alone_and_leave_nothing(temp
             urlopen(f"http://127.0.0.1:{own.scheduler.http_server.port}/info/main/workers.html", timeout=5)
         assert [path.name.startswith(".mlcli-cluster.") for path in temporary.iterdir()] == [True, True]
     assert not any(temporary.iterdir())
+
+
+def test_more_workers_than_fit_are_not_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connect, "_connected", lambda *_: pytest.fail("a cluster was started"))
+    for fitting, said in {2: "--cluster local:2 fits", 0: "leave --cluster out"}.items():
+        limit = footprint.resident(1) + footprint.DASK + footprint.WORKER * fitting + 1000
+        with (pytest.raises(RefusedByPlan, match=f"a cluster of 9 workers needs about .*{said}"),
+              connect.clustered(Compute(cluster="local:9", threads=1, memory_limit=limit))):
+            pass
 
 
 def test_what_a_killed_process_left_goes_when_the_next_one_starts(temporary: Path) -> None:
