@@ -224,6 +224,22 @@ def test_a_lost_scheduler_ends_the_run_with_75_and_the_same_command_goes_on(roll
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+def test_a_killed_command_leaves_nothing_after_the_next(roll: Path, here: Path, tmp_path: Path) -> None:
+    (temporary := tmp_path / "tmp").mkdir()
+    environment = neutral(TMPDIR=str(temporary))
+    run = begun(roll, output := tmp_path / "there", "local:1", env=environment)
+    until = time.monotonic() + 300
+    while not list(temporary.glob("*/*.npy")):  # the eliminated graph
+        assert time.monotonic() < until and run.poll() is None
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    ended(begun(roll, output, "local:1", env=environment))
+    assert same(here, output) and not any(temporary.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_other_versions_are_refused(roll: Path, loopback: Loopback, tmp_path: Path) -> None:
     loopback.worker(OTHER)
     said = ended(begun(roll, tmp_path / "there", loopback.cluster), 69)
