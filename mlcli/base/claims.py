@@ -125,8 +125,12 @@ def _held(descriptor: int, path: Path) -> bool:
     except OSError:  # no locks here
         locks = False
     owner = _owner(path)
-    here = owner.get("system") == running_kernel() or mount_of(path).local
-    return bool(owner) and not (locks and here) and _age(path) < STALE
+    return bool(owner) and not (locks and _decides(owner, path)) and _age(path) < STALE
+
+
+def _decides(owner: dict[str, Any], path: Path) -> bool:
+    """Whether a lock on the folder says all: its owner is, or can only have been, a process of this machine."""
+    return owner.get("system") == running_kernel() or mount_of(path).local
 
 
 def _age(path: Path) -> float:

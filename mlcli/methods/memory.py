@@ -113,8 +113,8 @@ def require_memory(steps: Sequence[Step], data: Given, method: Planned, compute:
     """
     needed = peak(steps, data, method, compute)
     workers = f" by {workers_beside()} workers" if workers_beside() else ""
-    what = f"{method.name} of {len(data.values):,} rows{workers}"
-    compute.require(needed, what, remedy(steps, data, method, compute))
+    hint = remedy(steps, data, method, compute) if needed > compute.memory_bytes() else ""
+    compute.require(needed, f"{method.name} of {len(data.values):,} rows{workers}", hint)
     admit(needed, compute.memory_bytes)
 
 

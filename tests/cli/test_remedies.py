@@ -45,7 +45,7 @@ def test_a_remedy_is_one_that_the_command_takes(mlcli: Caller, command: str, rem
 
 
 def test_a_matrix_of_the_columns_is_not_projected(mlcli: Caller) -> None:
-    assert mlcli("embed", "data.csv", "-q", "-o", "run").code == 0
+    mlcli.finished("embed", "data.csv", "-q", "-o", "run")
     spread = np.cov(np.genfromtxt("data.csv", delimiter=",", skip_header=1)[:, 1:].T)
     rows = [",".join([name, *map(repr, row)]) for name, row in zip("xyz", spread.tolist(), strict=True)]
     Path("spread.csv").write_text("\n".join([",x,y,z", *rows, ""]), encoding="utf-8")

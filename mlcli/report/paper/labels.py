@@ -7,25 +7,33 @@ import numpy as np
 
 from mlcli.base.types import Array
 from mlcli.report.palette import INKS
+from mlcli.report.paper.sheet import laid_out
 
 ROUNDS = 100  # of moving labels apart, whatever the time: the same input gives the same places
+FEW = 60  # labels up to which so many rounds take a second or two; each takes time by the square of their number
+MOVED = 200  # labels up to which they are moved: more find no room
 NEAR = 3.0  # points between a mark and its label up to which they need no line
 
 
 def place(figure: Any, texts: Sequence[Any], places: Array, marker: float) -> None:
-    """Fixes the axes' limits and moves texts apart from each other and from the marks at places (m x 2)."""
+    """Fixes the axes' place and limits, and moves texts apart from each other and from the marks at places (m x 2)."""
     (axes, *_) = figure.axes
-    figure.draw_without_rendering()
+    laid_out(figure)
     axes.set(xlim=axes.get_xlim(), ylim=axes.get_ylim())
-    if not texts:
+    if not 0 < len(texts) <= MOVED:
         return
     from adjustText import adjust_text
 
     anchors = [text.get_position() for text in texts]
-    adjust_text(list(texts), objects=_boxes(axes, places, marker), ax=axes, iter_lim=ROUNDS, expand=(1.05, 1.1),
-                force_text=(0.15, 0.25), force_static=(0.1, 0.25), prevent_crossings=False)
+    adjust_text(list(texts), objects=_boxes(axes, places, marker), ax=axes, iter_lim=_rounds(len(texts)),
+                expand=(1.05, 1.1), force_text=(0.15, 0.25), force_static=(0.1, 0.25), prevent_crossings=False)
     for text, anchor in zip(texts, anchors, strict=True):
         _joined(axes, text, anchor, marker)
+
+
+def _rounds(count: int) -> int:
+    """How often so many labels are moved."""
+    return ROUNDS * FEW**2 // max(count, FEW) ** 2
 
 
 def _boxes(axes: Any, places: Array, marker: float) -> list[Any]:
