@@ -11,7 +11,7 @@ from mlcli.methods import METHODS
 
 PACKAGE = Path(mlcli.__file__).parent
 LAYERS = [{"door"}, {"cli", "__main__"}, {"routing", "collecting", "exploring"},
-          {"reuse", "comparing", "verification", "exporting"},
+          {"reuse", "comparing", "redrawing", "verification", "exporting"},
           {"pipeline", "assessed", "result", "planning", "calibration", "checkup", "readback"}, {"certify"}, {"ahead"},
           {"rundir", "report"}, {"config"}, {"methods", "data"}, {"stages"}, {"engine"}, {"native"}, {"storage"},
           {"base"}, {"errors"}]
