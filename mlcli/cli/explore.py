@@ -28,9 +28,10 @@ from mlcli.cli.streams import require_standard_output
 from mlcli.cli.workers import Lost, in_processes
 from mlcli.config.build import from_outside
 from mlcli.config.layers import Layer, assignment
-from mlcli.config.run_names import directory_names, file_name
-from mlcli.config.sweep import Variant
+from mlcli.config.run_names import directory_names, file_name, flattened
+from mlcli.config.sweep import Variant, without
 from mlcli.engine.cache import Folder
+from mlcli.engine.unused import note_here
 from mlcli.errors import MlcliError, OutputRefused, RefusedByPlan, UsageError
 from mlcli.rundir.runs_table import NAME as TABLE
 
@@ -73,6 +74,8 @@ def explore(data: Data, *, output: Output = None, budget: Budget = "5m", compone
     """
     begun = time.monotonic()
     layer = checked(data, from_outside(os.environ, assignments or [], layer_of({**flags, "output": output})))
+    with watching("none", quiet, tell=not json):
+        layer = here(layer)
     folder = Path(layer.values.get("output") or f"runs/{file_name(data)}-explore")
     refuse_existing(folder, replaces=force or skip_existing)
     require_standard_output()
@@ -103,6 +106,12 @@ def checked(data: str, outside: Layer) -> Layer:
                          hint="write it to a file")
     require_explorable(outside)
     return assignment("input.path", data, "DATA").over(outside)
+
+
+def here(layer: Layer) -> Layer:
+    """The layer without a cluster: trials are short, and their times are predicted for this machine."""
+    note_here(dict(flattened(layer.values)).get("compute.cluster"))
+    return without(layer, "compute.cluster")
 
 
 def refuse_existing(folder: Path, *, replaces: bool) -> None:
