@@ -15,7 +15,7 @@ from mlcli.base.publish import writing
 from mlcli.base.recall import recalling
 from mlcli.base.rows import rows_of
 from mlcli.base.scratch import scratch_in
-from mlcli.base.stage import note, running, stage
+from mlcli.base.stage import note, running, stage, unheard
 from mlcli.base.threads import threads_limited
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
@@ -169,6 +169,9 @@ def write(folder: Path, result: Run, findings: Findings) -> dict[str, dict[str, 
         (folder / names.THUMBNAILS).write_bytes(findings.thumbnails.npz())
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8", errors="surrogateescape")
+    if model.spreads is not None:
+        with unheard():  # ids were written already, with their notes
+            write_table(posterior_table(result.embedding, model.spreads), folder / names.POSTERIOR, "csv")
     if result.dropped:
         write_dropped(folder / names.DROPPED, result.dropped)
     if result.start.reduced is not None:
@@ -213,14 +216,12 @@ def certificate_text(result: Run, certificate: Certificate, files: dict[str, dic
 
 
 def fit_texts(result: Run) -> dict[str, str]:
-    """The tables that this method's fit has: trace, loadings, posterior covariances, forecast."""
+    """The small tables that this method's fit has: trace, loadings, forecast."""
     model, texts = result.model, {}
     if model.trace is not None:
         texts[names.TRACE] = trace_table(model.trace, model.curves)
     if model.loadings is not None:
         texts[names.LOADINGS] = loadings_table(model.loadings.columns, model.loadings.values)
-    if model.spreads is not None:
-        texts[names.POSTERIOR] = posterior_table(text_names(result.embedding)[0], result.embedding.ids, model.spreads)
     if model.forecast is not None:
         means, bounds = model.forecast.means, (model.forecast.deviations, -model.forecast.deviations)
         above, below = (result.start.undone(means + bound) for bound in bounds)

@@ -22,7 +22,7 @@ from mlcli.stages.neural.feeding import fed
 from mlcli.stages.neural.learning import Learning
 from mlcli.stages.neural.network import Hidden, Units, linear
 from mlcli.stages.neural.standard import Standard
-from mlcli.stages.similarities.networks import pair, placed
+from mlcli.stages.similarities.networks import Errors, pair, placed
 
 
 class Autoencoder(OfNetworks):
@@ -70,10 +70,6 @@ class Autoencoder(OfNetworks):
         """Fewer axes than rows; of a closed form, no more than columns."""
         return min(len(data.values) - 1, data.values.shape[1] if self.closed else len(data.values))
 
-    def streams(self, kind: str) -> bool:
-        """Features: batches are drawn from blocks, or the closed form follows from sums."""
-        return kind == "features"
-
     def resolved_stages(self, data: Input) -> dict[str, Any]:
         """No defaults; but options of training are refused where there is none, and those of hidden units likewise."""
         if self.closed:
@@ -105,8 +101,9 @@ class Autoencoder(OfNetworks):
         start = objective.start(self.sizes(data), np.random.default_rng(rows.seed))
         found = training.trained(objective, rows, start, self.learning)
         networks = objective.networks(found.weights)
-        outputs, error = placed(*pair(standard, networks), data.values)
-        left = error / (len(outputs) * standard.varying)
+        encoder, decoder = pair(standard, networks)
+        outputs, errors = placed(encoder, data.values, Errors(encoder, decoder))
+        left = float(errors[0]) / (len(outputs) * standard.varying)
         if left >= 1:
             note("W-NOT-LEARNED", "the mean of all rows has a smaller error than what the network gives back: choose a "
                  "lower method.learning.rate, or more epochs")
