@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from mlcli import native
-from mlcli.ahead import Start, begin
+from mlcli.ahead import Start
 from mlcli.assessed import assess, drawing_of, rules_of
 from mlcli.base.footprint import followed_by
 from mlcli.base.publish import writing
@@ -17,6 +17,7 @@ from mlcli.base.rows import rows_of
 from mlcli.base.scratch import scratch_in
 from mlcli.base.stage import note, running, stage, unheard
 from mlcli.base.threads import threads_limited
+from mlcli.begun import begun
 from mlcli.certify.certificate import Certificate
 from mlcli.certify.record import Record, certify
 from mlcli.config import build
@@ -109,7 +110,7 @@ def compute(config: RunConfig, resume: Resuming | None = None, given: Table | No
     config.require_fitting()
     if native.absence():
         note("N-NO-KERNELS", f"the computation takes longer, up to tenfold: {native.absence()}")
-    start = begin(config, given)
+    start = begun(config, given)
     config = config.with_image(start.source.image, start.features)
     if is_asked(config.method):
         config = config.replace(method=with_recommended_axes(

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.ahead import Reduced, Start, begin
+from mlcli.ahead import Reduced, Start
 from mlcli.assessed import drawing_of
 from mlcli.base.anchors import automatic
 from mlcli.base.compute import Compute
@@ -17,6 +17,7 @@ from mlcli.base.rows import rows_of
 from mlcli.base.steps import Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
+from mlcli.begun import begun
 from mlcli.config.report_options import Stability
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
@@ -56,7 +57,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 
 def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """The same, by the rates at hand."""
-    start = begin(config)
+    start = begun(config)
     with followed_by(drawing_of(config, start)):
         return of_rows(config, start, measure, workers)
 

@@ -371,14 +371,35 @@ def test_what_needs_a_large_table_in_memory_is_refused_before_it_is_read(mlcli: 
     assert never.code == 82 and "E-MEMORY" in never.err
 
 
+def test_a_table_that_memory_holds_is_read_in_blocks_where_its_fit_does_not_fit(mlcli: Caller) -> None:
+    values = np.random.default_rng(0).standard_normal((200_000, 20))  # 32 MB, which are centered in another array
+    np.save("t.npy", values)
+    quick = ("-q", "--set", "report.quality=null", "--set", "report.outputs=[embedding,spectrum]", "--set",
+             "report.formats=[npy]")
+    limit = ("--memory-limit", str(round(0.99 * planned(mlcli, "t.npy", "--set", "input.stream=never")["memory"])))
+    assert planned(mlcli, "t.npy", *limit)["fits"]
+    assert mlcli("embed", "t.npy", "-o", "run", *quick, *limit).code == 0
+    assert "N-STREAMED" in Path("run/run.json").read_text()
+    never = mlcli("embed", "t.npy", "-o", "none", *limit, "--set", "input.stream=never")
+    assert never.code == 82 and "input.stream" in never.err
+    np.save("t.npy", np.asfortranarray(values))  # whose rows do not lie side by side
+    refused = mlcli("embed", "t.npy", "-o", "none", *limit)
+    assert refused.code == 82 and "is read in blocks" in refused.err and "rows fit" in refused.err
+
+
+def planned(mlcli: Caller, *arguments: str) -> dict[str, float]:
+    """What a run is predicted to take."""
+    return json.loads(mlcli("plan", *arguments, "--json").out)
+
+
 @pytest.mark.slow
 def test_memory_decides_where_nothing_is_said() -> None:
     values = np.random.default_rng(0).standard_normal((150_000, 100), dtype=np.float32).astype(np.float16)
     np.save("large.npy", values)  # 120 MB in memory
     limit = ("--memory-limit", "300M")
     used = peak("large.npy", *limit)
-    planned = call("plan", "large.npy", *limit, "--threads", "2", "--json")
-    predicted = json.loads(planned.stdout)["memory"] / 2**20
+    plan = call("plan", "large.npy", *limit, "--threads", "2", "--json")
+    predicted = json.loads(plan.stdout)["memory"] / 2**20
     assert used <= 300 and 0.75 * predicted <= used <= 1.3 * predicted
     numbers = values.astype(np.float64) - values.mean(axis=0, dtype=np.float64)
     exact = np.linalg.eigvalsh(numbers.T @ numbers / len(numbers))[::-1]
