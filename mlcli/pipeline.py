@@ -2,7 +2,6 @@
 
 from contextlib import nullcontext
 from pathlib import Path
-from tempfile import gettempdir
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -49,7 +48,7 @@ from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.resumed import owning, resumed_by, resuming
-from mlcli.rundir.room import require_disk
+from mlcli.rundir.room import LARGER, require_disk, temporary
 
 
 def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: Folder | None = None) -> dict[str, Any]:
@@ -61,7 +60,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
     with (recalling(), recording() as journal, clustered(config.compute) as cluster,
           owning(output, force=force) as claim, draft(output, force=force) as folder,
           threads_limited(config.compute.thread_count()), caching(cache, config.compute.thread_count()) as cached,
-          resuming(claim, config.compute, results=cached is None) as resume, scratch_in(folder)):
+          resuming(claim, config.compute, results=cached is None) as resume, scratch_in(folder, output, LARGER)):
         result = compute(config, resume)
         findings = assess(result)
         with writing(output):
@@ -88,7 +87,8 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with (recalling(), recording() as journal, clustered(config.compute),
-          threads_limited(config.compute.thread_count()), scratch_in(Path(gettempdir()))):
+          threads_limited(config.compute.thread_count()),
+          scratch_in(temporary(), temporary(), "set TMPDIR to a larger disk, or keep fewer axes")):
         result, certificate = certified_run(config)
         if strict:
             refuse_warnings(journal)

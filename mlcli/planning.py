@@ -27,7 +27,7 @@ from mlcli.methods.memory import checks_memory, peak, remedy
 from mlcli.native import available
 from mlcli.report.dimension.choose import is_asked
 from mlcli.rundir.kept import free_bytes, kept_step
-from mlcli.rundir.room import fits_on_disk, numbers_written, output_bytes
+from mlcli.rundir.room import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
 
 BINARY = ("npy", "npz", "parquet", "arrow")  # formats whose numbers need not be parsed
@@ -84,7 +84,7 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
         memory = max(memory + wide.bytes, peak(ahead, wide.data(), first.method, config.compute))
     steps = with_loading([*before(config, start, ahead), *fit, *after(config, method, start, fit)])
     disk = output_bytes(config, method, table)
-    free = free_bytes(Path(config.output or ""))
+    free = free_bytes(disk_of(config))
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     on_disk = fits_on_disk(config, method, table)
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand

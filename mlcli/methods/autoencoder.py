@@ -9,6 +9,7 @@ from mlcli.base.compute import Compute
 from mlcli.base.inputs import Features, Input
 from mlcli.base.options import option
 from mlcli.base.quantity import Quantity
+from mlcli.base.scratch import by_rows
 from mlcli.base.stage import note
 from mlcli.methods.identities.forward_passes import passes
 from mlcli.methods.model import Model
@@ -84,7 +85,7 @@ class Autoencoder(OfNetworks):
         spectrum = ForAxes.of(self.axes)(kernel, self.limit(data), compute)
         standard, total, directions = Standard.of(data.values), spectrum.solved_trace, spectrum.feature_directions()
         left = 1 - float(spectrum.solved[: directions.shape[1]].sum()) / total if total > 0 else 0.0
-        return self.model(data, standard, spectrum.coordinates() / standard.scale,
+        return self.model(data, standard, by_rows(lambda some: some / standard.scale, spectrum.coordinates()),
                           (linear(directions), linear(directions.T)),
                           fit=self.figures(data, standard, max(left, 0.0)))
 

@@ -1,8 +1,10 @@
 """A table that is read in blocks of rows gives what it gives in memory, and nothing holds it whole."""
 
 import csv
+import errno
 import gzip
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from mlcli.base import scratch
 from mlcli.base.types import AnyArray, Array
 from mlcli.data.digest import Digest
 from mlcli.report import scatter
+from mlcli.rundir import room as rundir_room
 from mlcli.stages.algebra import gathering
 from tests.cli.support import Caller
 from tests.cli.test_going_on import KEEPING, after_steps
@@ -429,6 +432,33 @@ def test_coordinates_that_lie_in_a_file_are_the_same(mlcli: Caller, monkeypatch:
     assert told["certificate"] == "pass"
     for name in ("embedding.csv", "quality.json", "dimension.json"):
         assert Path("memory", name).read_bytes() == Path("file", name).read_bytes()
+
+
+def test_coordinates_in_files_count_as_room_on_the_disk(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two arrays of coordinates lie there while the embedding is written."""
+    least = 8 * ROWS * 3  # what a row has in the embedding: its name and two coordinates
+    before = planned(mlcli, "t.npy", *BLOCKS)["disk"]
+    monkeypatch.setattr(scratch, "HELD", 1 << 10)
+    monkeypatch.setattr(rundir_room, "TRIED", 0)
+    assert planned(mlcli, "t.npy", *BLOCKS)["disk"] == before + 2 * 8 * ROWS * 2
+    monkeypatch.setattr(rundir_room, "free_bytes", lambda folder: least + 2 * 8 * ROWS * 2 - 1)
+    refused = mlcli("embed", "t.npy", "-o", "none", *BLOCKS)
+    assert refused.code == 82 and "E-DISK" in refused.err and "for a while" in refused.err
+    assert mlcli("embed", "t.npy", "-o", "whole", "-q").code == 0
+
+
+def test_a_disk_that_is_full_of_coordinates_ends_a_run_with_74(mlcli: Caller, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the system says it of a disk that others fill meanwhile."""
+    def full(descriptor: int, start: int, size: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(scratch, "HELD", 1 << 10)
+    monkeypatch.setattr("os.posix_fallocate", full)
+    for output, remedy in (("none", "-o"), ("-", "TMPDIR")):
+        ended = mlcli("embed", "t.npy", "-o", output, "-q", *BLOCKS)
+        assert ended.code == 74 and "E-SCRATCH" in ended.err and "No space left" in ended.err and remedy in ended.err
+        assert "MiB of coordinates" in ended.err and ended.out == "" and ended.err.count("\n") == 1
+    assert not list(Path().glob("*none*"))
 
 
 def test_the_checkup_counts_gaps_in_all_rows(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, files: Array) -> None:
