@@ -184,10 +184,12 @@ def remembered(config: RunConfig, reader: Reader) -> Table:
             for repeated in notes:
                 tell(repeated)
             return table
+    if last is not None:
+        last.clear()  # so that memory does not hold two tables
     with running("read"), recording() as journal:
         table = reader(config.input, config.compute, config.method.distance.categories, config.streams)
     if last is not None:
-        last[:] = [(asked, table, journal.notes)]
+        last.append((asked, table, journal.notes))
     return table
 
 
