@@ -6,12 +6,14 @@ from typing import Annotated, Any
 
 import typer
 
+from mlcli.base.limits import as_set
 from mlcli.base.units import duration, memory
 from mlcli.cli import behavior
+from mlcli.cli.built import built
 from mlcli.cli.failure import escaped
 from mlcli.cli.flags import FLAGS, layer_of, with_flags
 from mlcli.cli.output import print_json
-from mlcli.config.build import build, from_outside, variants_of
+from mlcli.config.build import from_outside, variants_of
 from mlcli.config.explain import located
 from mlcli.config.layers import Layer, assignment
 from mlcli.errors import UsageError
@@ -31,8 +33,8 @@ At = Annotated[Path | None, typer.Option("--rates", metavar="FILE", show_default
 
 @with_flags(*(name for name in FLAGS if name != "cluster"))
 def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Workers = None,
-         assignments: behavior.Assignments = None,
-         json: behavior.Json = False, debug: behavior.Debug = False, **flags: Any) -> None:
+         assignments: behavior.Assignments = None, quiet: behavior.Quiet = False, json: behavior.Json = False,
+         debug: behavior.Debug = False, **flags: Any) -> None:
     """Show what would run: stages, choices, memory and time.
 
     \b
@@ -43,18 +45,19 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     The data is read and reduced as prepare.reduce says, and Isomap's graph is made, since its shape
     decides the cost. Exit code 82 where the run would not fit in memory or on disk. Seconds are those of a core
     that nothing else uses; of iterations whose number is not known, for a usual number of them. With --cluster,
-    passes are predicted as on so many workers of one thread each, by the model of docs/scale-out.md.
+    passes are predicted as on so many workers of one thread each, by the model of docs/scale-out.md. With --quiet
+    only what does not fit is shown.
     """
     from mlcli.planning import plan as planned
 
     layer = _layer(what, assignments or [], flags)
-    config = build(layer)
+    config = built(layer)
     with located(layer):
         document = planned(config, measure, rates, cluster)
     if json:
         print_json(document)
     else:
-        for line in _told(document):
+        for line in _told(document) if not quiet else [] if document["fits"] else _room(document):
             typer.echo(escaped(line))
     raise typer.Exit(0 if document["fits"] else 82)
 
@@ -98,7 +101,8 @@ def _time(document: dict[str, Any]) -> str:
 
 def _room(document: dict[str, Any]) -> list[str]:
     """What the run needs of memory and disk, with what would fit instead."""
-    limit, source, needed = memory(document["memory_limit"]), document["memory_source"], memory(document["memory"])
+    limit, source = memory(document["memory_limit"]), as_set(document["memory_source"])
+    needed = memory(document["memory"])
     lines = [f"on disk about {memory(document['disk'])} of {memory(document['disk_free'])} free"
              + ("" if document["disk_fits"] else ": does not fit"),
              f"memory about {needed} of {limit} ({source})"]

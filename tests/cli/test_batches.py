@@ -128,6 +128,16 @@ def test_runs_from_several_places_and_failed_ones(swept: Caller) -> None:
     assert (rows[-1]["exit"], rows[-1]["error"]) == ("80", "E-KRYLOV: 2 of 3 converged")
 
 
+def test_a_table_elsewhere_is_replaced_with_force_alone(swept: Caller) -> None:
+    Path("all").mkdir()
+    Path("all/runs.csv").write_text("of someone else\n", encoding="utf-8")
+    refused = swept("collect", "out", "-o", "all")
+    assert refused.code == 73 and "--force" in refused.err and not Path("all/runs.html").exists()
+    assert Path("all/runs.csv").read_text(encoding="utf-8") == "of someone else\n"
+    assert swept("collect", "out", "-o", "all", "--force", "-q").code == 0
+    assert len(table("all/runs.csv")) == 6 and Path("all/runs.html").exists()
+
+
 @pytest.mark.parametrize(("arguments", "code", "name"), [
     (["out", "sweep.yaml"], 2, "E-COLLECT"), (["empty"], 66, "E-NO-RUNS"), (["absent"], 66, "E-NO-RUNS"),
     (["out", "--label-column", "kind"], 78, "E-COMPARE-LABEL"),

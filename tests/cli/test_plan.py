@@ -80,6 +80,10 @@ def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
     called = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB")
     assert called.code == 82
     assert any(line.endswith("(compute.memory_limit): does not fit") for line in called.out.splitlines())
+    short = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB", "-q")
+    assert short.code == 82 and short.out.splitlines() == called.out.splitlines()[-len(short.out.splitlines()):]
+    assert "neighbors:" in called.out and "neighbors:" not in short.out
+    assert mlcli("plan", roll, "-m", "isomap", "-q").out == ""
 
 
 @pytest.mark.parametrize("given", [("-m", "pca"), ("-m", "mds"), ("-m", "isomap", "-k", "9"), ("-m", "lle", "-k", "9")])

@@ -24,6 +24,11 @@ class FileRows:
     width, landmarks, order, quick_rows = WIDTH, LANDMARKS, None, None
 
     @property
+    def given(self) -> tuple[Rows]:
+        """The rows of the file."""
+        return (self.lengths,)
+
+    @property
     def size(self) -> int:
         """The number of points."""
         return len(self.lengths)

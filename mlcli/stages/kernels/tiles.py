@@ -37,6 +37,11 @@ class Tiles:
     lasting = True
 
     @property
+    def given(self) -> tuple[Pairwise, Array, str]:
+        """The function, the points and the precision."""
+        return self.function, self.points, np.dtype(self.kind).name
+
+    @property
     def size(self) -> int:
         """The number of points."""
         return len(self.points)

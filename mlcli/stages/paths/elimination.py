@@ -94,6 +94,11 @@ class EliminationRows:
         return EliminationRows, (self.graph, self.weights, self.keep)
 
     @property
+    def given(self) -> tuple[AnyArray | str, ...]:
+        """The graph, the order of elimination and the precision."""
+        return *self.graph.parts, self.order, self.weights.precision
+
+    @property
     def size(self) -> int:
         """The number of vertices."""
         return self.graph.size

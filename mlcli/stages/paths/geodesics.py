@@ -44,6 +44,11 @@ class DijkstraRows:
     lasting = True
 
     @property
+    def given(self) -> tuple[AnyArray | str, ...]:
+        """The graph."""
+        return *self.graph.parts, "dijkstra"
+
+    @property
     def size(self) -> int:
         """The number of vertices."""
         return self.graph.size
