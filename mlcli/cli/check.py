@@ -13,6 +13,7 @@ from mlcli.cli.progress import mode_of, watching
 from mlcli.config.build import build, from_outside
 from mlcli.config.explain import located
 from mlcli.config.layers import assignment
+from mlcli.engine.unused import note_here
 from mlcli.errors import DataError
 from mlcli.rundir.journal import recording
 
@@ -48,6 +49,7 @@ def check(data: Data, *, strict: Strict = False, assignments: behavior.Assignmen
     with located(layer), watching(mode_of(progress), quiet, tell=not json), recording() as journal:
         from mlcli.checkup.examine import check as examined
 
+        note_here(config.compute.cluster)
         report = examined(config)
     if json:
         print_json({**report.document(), "notes": [*journal.noted("W-"), *journal.noted("N-")]})

@@ -20,7 +20,7 @@ Full = Annotated[bool, typer.Option("--full", help="Look at every row and path, 
 
 
 def verify(run: Run, *, given: Given = None, view: View = None, full: Full = False,
-           json: behavior.Json = False, debug: behavior.Debug = False) -> None:
+           quiet: behavior.Quiet = False, json: behavior.Json = False, debug: behavior.Debug = False) -> None:
     """Check a finished run again: its files and its numbers.
 
     \b
@@ -38,7 +38,7 @@ def verify(run: Run, *, given: Given = None, view: View = None, full: Full = Fal
     document = verified.document(Path(run))
     if json:
         print_json(document)
-    else:
+    elif not quiet:
         tell(lines_of(document))
     if verified.changed:
         raise UnsafeFile("HASH", f"{', '.join(verified.changed)} is not what the run wrote", where=run,

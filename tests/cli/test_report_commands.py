@@ -19,8 +19,8 @@ def labeled(mlcli: Caller) -> Path:
     lines = ["id,kind,size,x,y,z", *(f"p{i},{'ab'[i % 2]},{i}.5,{','.join(map(repr, row))}"
                                      for i, row in enumerate(rows))]
     Path("labeled.csv").write_text("\n".join([*lines, ""]))
-    assert mlcli("embed", "labeled.csv", "--id-column", "id", "--label-column", "kind", "--label-column", "size",
-                 "--format", "parquet", "-o", "labeled").code == 0
+    mlcli.finished("embed", "labeled.csv", "--id-column", "id", "--label-column", "kind", "--label-column", "size",
+                 "--format", "parquet", "-o", "labeled")
     return Path("labeled")
 
 
@@ -48,7 +48,7 @@ def test_tables_of_a_run_go_to_standard_output(mlcli: Caller, labeled: Path) -> 
 
 @pytest.mark.parametrize("format", ["csv", "npy"])
 def test_the_same_for_other_formats(mlcli: Caller, format: str) -> None:
-    assert mlcli("embed", "data.csv", "-m", "isomap", "--format", format, "-o", "out").code == 0
+    mlcli.finished("embed", "data.csv", "-m", "isomap", "--format", format, "-o", "out")
     before = Path("out/report.html").read_text()
     assert mlcli("report", "out", "-q").err == ""
     after = Path("out/report.html").read_text()
@@ -81,7 +81,7 @@ def test_what_is_no_whole_run_is_refused(mlcli: Caller, labeled: Path) -> None:
 
 
 def test_figures_are_drawn_again_for_a_paper_and_belong_to_the_run(mlcli: Caller) -> None:
-    assert mlcli("embed", "data.csv", "-q", "-o", "run").code == 0
+    mlcli.finished("embed", "data.csv", "-q", "-o", "run")
     plain = Path("run/scree.svg").read_bytes()
     called = mlcli("report", "run", "--figures", "pdf,svg", "--size", "3.5,2.5", "--arrows", "2", "--outlines",
                    "ellipses", "--level", "0.8", "--point-labels", "none", "--json")
@@ -139,7 +139,7 @@ def test_figures_that_cannot_be_drawn_here_are_no_dead_end(
     (["--size", "3"], "report.look.size"), (["--palette", "rainbow"], "report.look.palette"),
     (["--arrows", "3"], "E-NO-LOADINGS")])
 def test_drawings_that_cannot_be_are_refused_and_the_run_stays(mlcli: Caller, arguments: list[str], said: str) -> None:
-    assert mlcli("embed", "data.csv", "-m", "mds", "-q", "-o", "run").code == 0
+    mlcli.finished("embed", "data.csv", "-m", "mds", "-q", "-o", "run")
     before = {path.name: path.read_bytes() for path in Path("run").iterdir()}
     called = mlcli("report", "run", *arguments)
     assert called.code == 78 and said in called.err
@@ -200,7 +200,7 @@ def test_a_run_is_at_no_distance_from_itself(mlcli: Caller) -> None:
 def test_runs_of_other_inputs_are_compared_with_a_warning(mlcli: Caller) -> None:
     Path("other.csv").write_text(Path("data.csv").read_text().replace(".", ".1"))
     for name in ("data", "other"):
-        assert mlcli("embed", f"{name}.csv", "-q", "-o", name).code == 0
+        mlcli.finished("embed", f"{name}.csv", "-q", "-o", name)
     assert "W-INPUTS-DIFFER" in mlcli("compare", "data", "other").err
     called = mlcli("compare", "data", "data", "--json")
     assert "W-INPUTS-DIFFER" not in called.err
@@ -211,7 +211,7 @@ def test_runs_of_other_inputs_are_compared_with_a_warning(mlcli: Caller) -> None
 
 def test_the_table_and_the_page(mlcli: Caller) -> None:
     for method in ("pca", "mds", "isomap"):
-        assert mlcli("embed", "data.csv", "-q", "-o", method, "-m", method).code == 0
+        mlcli.finished("embed", "data.csv", "-q", "-o", method, "-m", method)
     called = mlcli("compare", "pca", "mds", "isomap", "-o", "page.html", "-k", "5")
     assert called.code == 0 and called.err.endswith("mlcli: wrote page.html\n")
     assert called.out.splitlines()[-1] == "30 rows in common"
@@ -256,8 +256,8 @@ def test_a_run_may_be_compared_with_itself(mlcli: Caller) -> None:
 def test_rows_are_matched_by_id_and_the_others_left_out(mlcli: Caller) -> None:
     lines = Path("data.csv").read_text().splitlines()
     Path("part.csv").write_text("\n".join([lines[0], *reversed(lines[5:]), "new,1,2,3", ""]))
-    assert mlcli("embed", "data.csv", "-q", "-o", "whole").code == 0
-    assert mlcli("embed", "part.csv", "-q", "-o", "part").code == 0
+    mlcli.finished("embed", "data.csv", "-q", "-o", "whole")
+    mlcli.finished("embed", "part.csv", "-q", "-o", "part")
     called = mlcli("compare", "whole", "part", "--json")
     assert called.code == 0 and json.loads(called.out)["rows"] == 26
     assert json.loads(called.out)["pairs"][0]["procrustes_m2"] < 0.1  # the same points, about the same axes
@@ -265,10 +265,10 @@ def test_rows_are_matched_by_id_and_the_others_left_out(mlcli: Caller) -> None:
 
 
 def test_what_cannot_be_compared_is_refused(mlcli: Caller) -> None:
-    assert mlcli("embed", "data.csv", "-q", "-o", "one").code == 0
+    mlcli.finished("embed", "data.csv", "-q", "-o", "one")
     other = write_points(Path("other.csv"))
     other.write_text("".join(f"q{line}" for line in other.read_text().splitlines(keepends=True)))
-    assert mlcli("embed", "other.csv", "-q", "-o", "two").code == 0
+    mlcli.finished("embed", "other.csv", "-q", "-o", "two")
     called = mlcli("compare", "one", "two")
     assert called.code == 65 and "E-NO-COMMON-ROWS" in called.err
     assert mlcli("compare", "one").code == 2

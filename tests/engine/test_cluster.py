@@ -224,6 +224,22 @@ def test_a_lost_scheduler_ends_the_run_with_75_and_the_same_command_goes_on(roll
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
+def test_a_killed_command_leaves_nothing_after_the_next(roll: Path, here: Path, tmp_path: Path) -> None:
+    (temporary := tmp_path / "tmp").mkdir()
+    environment = neutral(TMPDIR=str(temporary))
+    run = begun(roll, output := tmp_path / "there", "local:1", env=environment)
+    until = time.monotonic() + 300
+    while not list(temporary.glob("*/*.npy")):  # the eliminated graph
+        assert time.monotonic() < until and run.poll() is None
+        time.sleep(0.02)
+    run.kill()
+    run.communicate()
+    ended(begun(roll, output, "local:1", env=environment))
+    assert same(here, output) and not any(temporary.iterdir())
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_other_versions_are_refused(roll: Path, loopback: Loopback, tmp_path: Path) -> None:
     loopback.worker(OTHER)
     said = ended(begun(roll, tmp_path / "there", loopback.cluster), 69)
@@ -278,7 +294,7 @@ def test_the_slurm_script_where_every_node_is_this_one(roll: Path, here: Path, t
     (work := tmp_path / "work").mkdir()
     script = subprocess.run(["bash", ROOT / "configs" / "cluster" / "slurm.sh", roll, "there"], cwd=work, check=False,
                             env=neutral(PATH=path, SLURM_CPUS_PER_TASK="1"), capture_output=True, text=True)
-    assert script.returncode == 0, script.stderr
+    assert script.returncode == 0 and "W-CLUSTER" not in script.stderr, script.stderr
     assert counts(work / "there")["blocks"] > 0 and [path.name for path in work.iterdir()] == ["there"]
     assert (work / "there" / "embedding.csv").read_bytes() == (here / "embedding.csv").read_bytes()
 
