@@ -1,6 +1,7 @@
 """Figures for papers: labels apart, outlines and arrows by their geometry, and a part of the page that stays text."""
 
 import re
+import time
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -21,7 +22,7 @@ from mlcli.report.page import page
 from mlcli.report.palette import INKS, variable
 from mlcli.report.paper import drawings
 from mlcli.report.paper.arrows import Arrows
-from mlcli.report.paper.labels import place
+from mlcli.report.paper.labels import MOVED, place
 from mlcli.report.paper.outlines import ellipse, hull, outline
 from mlcli.report.paper.scatter import Plot, styles
 from mlcli.report.paper.scree import ScreePlot
@@ -107,6 +108,16 @@ def test_labels_lie_apart_from_all_others_and_marks_and_arrows_and_inside(cloud:
         assert not ((box.min < marks) & (marks < box.max)).all(axis=1).any()
         assert panel.x0 - 1 <= box.x0 and box.x1 <= panel.x1 + 1
         assert panel.y0 - 1 <= box.y0 and box.y1 <= panel.y1 + 1
+
+
+def test_labels_that_find_no_room_stand_where_their_points_are_and_the_page_says_so() -> None:
+    rows = MOVED + 1
+    run = contents(rows=rows, report={"point_labels": "ids"})
+    begun = time.process_time()
+    text = page(run)
+    assert time.process_time() - begun < 10  # moving them takes minutes
+    assert f"{rows} labels find no room" in text and all(f"p{row}" in Seen(text).words for row in range(rows))
+    assert "find no room" not in page(contents(rows=20, report={"point_labels": "ids"}))
 
 
 @pytest.mark.parametrize("format", ["svg", "pdf", "png"])
