@@ -27,6 +27,7 @@ from mlcli.data.write import text_names, write_csv, write_table
 from mlcli.engine.cache import Folder
 from mlcli.engine.connect import clustered, used
 from mlcli.engine.resume import Resuming
+from mlcli.engine.unused import note_unused
 from mlcli.errors import DataError, NumericalError
 from mlcli.methods import Model
 from mlcli.readback import contents, embedding_of, show
@@ -72,6 +73,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
                 files = hashed(folder, known)
                 (folder / names.CERTIFICATE).write_text(certificate_text(result, certificate, files), encoding="utf-8")
             require_passed(certificate, output)
+            note_unused(config.compute, cluster)
             if strict:
                 refuse_warnings(journal)
             manifest = manifest_of({**facts(result, journal, certificate), **answers_of(cached), **resumed_by(resume),
@@ -86,9 +88,10 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
-    with (recalling(), recording() as journal, clustered(config.compute),
+    with (recalling(), recording() as journal, clustered(config.compute) as cluster,
           threads_limited(config.compute.thread_count()), in_temporary_files()):
         result, certificate = certified_run(config)
+        note_unused(config.compute, cluster)
         if strict:
             refuse_warnings(journal)
         with running("write"):

@@ -28,7 +28,8 @@ from tests.cli.support import Caller
 from tests.cli.test_going_on import KEEPING, after_steps
 from tests.processes import call, neutral
 
-ROWS, COLUMNS = 3000, 12
+ROWS, COLUMNS = 900, 12
+GROUP = ROWS // 4  # rows of a group of Parquet
 BLOCKS = ("--set", "input.stream=always")
 FILES = ("t.parquet", "t.arrow", "t.npy", "t.csv")
 
@@ -49,9 +50,9 @@ def table(values: Array) -> pa.Table:
 @pytest.fixture(autouse=True)
 def files() -> Array:
     values = numbers()
-    parquet.write_table(table(values), "t.parquet", row_group_size=700)
+    parquet.write_table(table(values), "t.parquet", row_group_size=GROUP)
     with ipc.new_file("t.arrow", table(values).schema) as file:
-        file.write_table(table(values), max_chunksize=450)
+        file.write_table(table(values), max_chunksize=150)
     np.save("t.npy", values)
     arrow_csv.write_csv(table(values), "t.csv")
     return values
@@ -120,29 +121,29 @@ def test_preparation_follows_from_sums_or_from_another_pass(mlcli: Caller, optio
 
 def test_a_transform_names_the_row_for_which_it_is_undefined(mlcli: Caller, files: Array) -> None:
     files[:] = np.abs(files) + 1
-    files[2345, 4] = -5
+    files[745, 4] = -5
     np.save("t.npy", files)
     told = [mlcli("embed", "t.npy", "-o", "none", "--set", "prepare.transform=[log1p]", *more) for more in ((), BLOCKS)]
     assert told[0].code == told[1].code == 65
-    assert told[0].err == told[1].err and "2346" in told[1].err
+    assert told[0].err == told[1].err and "746" in told[1].err
 
 
 def test_new_rows_are_placed_in_blocks(mlcli: Caller, files: Array) -> None:
     holes = files.copy()
-    holes[2100, 3] = np.nan
-    parquet.write_table(table(holes).select([1, 0, *range(13, 1, -1)]), "new.parquet", row_group_size=700)
+    holes[620, 3] = np.nan
+    parquet.write_table(table(holes).select([1, 0, *range(13, 1, -1)]), "new.parquet", row_group_size=GROUP)
     made(mlcli, "t.parquet", "run", "--scale", "standard", "--set", "prepare.missing=drop", *BLOCKS)
     for output, more in (("blocks.csv", BLOCKS), ("whole.csv", ())):
         called = mlcli("project", "run", "new.parquet", *named("t.parquet"), "-o", output, *more)
         assert called.code == 0, called.err
-        assert "1 row" in called.err and "'r2100'" in called.err
+        assert "1 row" in called.err and "'r620'" in called.err
     blocks, whole = (list(csv.reader(Path(name).read_text().splitlines())) for name in ("blocks.csv", "whole.csv"))
     assert [row[:2] for row in blocks] == [row[:2] for row in whole] and len(blocks) == ROWS
     gaps = np.array([row[2:] for row in blocks[1:]], float) - np.array([row[2:] for row in whole[1:]], float)
     assert np.abs(gaps).max() <= 1e-10
     Path("new").mkdir()
-    parquet.write_table(table(holes).slice(0, 1000), "new/0.parquet")
-    parquet.write_table(table(holes).slice(1000), "new/1.parquet")
+    parquet.write_table(table(holes).slice(0, 300), "new/0.parquet")
+    parquet.write_table(table(holes).slice(300), "new/1.parquet")
     for output, more in (("parts.csv", ()), ("parts-blocks.csv", BLOCKS)):
         assert mlcli("project", "run", "new", *named("t.parquet"), "-o", output, *more).code == 0
         parts = list(csv.reader(Path(output).read_text().splitlines()))
@@ -159,17 +160,17 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
                                                  name: str) -> None:
     made(mlcli, "t.parquet", "run", "--set", "prepare.missing=drop", *BLOCKS)
     holes = files.copy()
-    holes[np.r_[3, 700:1400, 2999], 3] = np.nan  # a whole row group among them
-    parquet.write_table(table(holes), "new.in.parquet", row_group_size=700)
-    monkeypatch.setattr("mlcli.data.write_parts.GROUP", 500)
-    monkeypatch.setattr("mlcli.data.write.GROUP", 500)
+    holes[np.r_[3, GROUP : 2 * GROUP, ROWS - 1], 3] = np.nan  # a whole row group among them
+    parquet.write_table(table(holes), "new.in.parquet", row_group_size=GROUP)
+    monkeypatch.setattr("mlcli.data.write_parts.GROUP", 150)
+    monkeypatch.setattr("mlcli.data.write.GROUP", 150)
     for output, more in (("blocks", BLOCKS), ("whole", ())):
         Path(output).mkdir()
         called = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", f"{output}/{name}", *more)
         assert called.code == 0 and "W-DROPPED" in called.err, called.err
     read = {"csv": csv_of, "parquet": parquet_of, "npy": np.load}[name.partition(".")[2]]
     blocks, whole = read(f"blocks/{name}"), read(f"whole/{name}")
-    assert blocks.shape == whole.shape and len(whole) == ROWS - 702
+    assert blocks.shape == whole.shape and len(whole) == ROWS - GROUP - 2
     assert (blocks[:, :-2] == whole[:, :-2]).all()
     if name == "new.csv":
         called = mlcli("project", "run", "new.in.parquet", *named("t.parquet"), *BLOCKS, "--picture", "new.svg")
@@ -180,7 +181,7 @@ def test_new_rows_are_written_as_they_are_placed(mlcli: Caller, files: Array, mo
         assert [parquet.ParquetFile(f"{output}/{name}").metadata.num_row_groups for output in ("blocks", "whole")] == [
             5, 5]
     holes[:] = np.nan
-    parquet.write_table(table(holes), "new.in.parquet", row_group_size=700)
+    parquet.write_table(table(holes), "new.in.parquet", row_group_size=GROUP)
     told = [mlcli("project", "run", "new.in.parquet", *named("t.parquet"), "-o", "none.csv", *more)
             for more in ((), BLOCKS)]
     assert told[0].code == told[1].code == 65 and not Path("none.csv").exists()
@@ -228,8 +229,8 @@ def test_new_rows_that_memory_holds_are_opened_once(mlcli: Caller, monkeypatch: 
 @pytest.mark.parametrize("policy", ["drop", "mean"])
 def test_gaps_are_dropped_or_filled_as_in_memory(mlcli: Caller, files: Array, policy: str) -> None:
     holes = files.copy()
-    holes[5, 3], holes[2999, 7], holes[1500, 1] = np.nan, np.inf, np.nan
-    parquet.write_table(table(holes), "t.parquet", row_group_size=700)
+    holes[5, 3], holes[899, 7], holes[450, 1] = np.nan, np.inf, np.nan
+    parquet.write_table(table(holes), "t.parquet", row_group_size=GROUP)
     for output, more in (("blocks", BLOCKS), ("whole", ())):
         made(mlcli, "t.parquet", output, "--set", f"prepare.missing={policy}", *more)
     same("blocks", "whole")
@@ -264,7 +265,7 @@ def test_models_of_the_covariance_need_the_products_only(mlcli: Caller, method: 
 @pytest.mark.parametrize("axes", ["2", "0.9"])
 def test_many_columns_are_solved_by_passes(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, axes: str) -> None:
     generator = np.random.default_rng(2)
-    np.save("t.npy", generator.standard_normal((600, 80)) * np.linspace(3, 1, 80) ** 2 + 50)
+    np.save("t.npy", generator.standard_normal((300, 80)) * np.linspace(3, 1, 80) ** 2 + 50)
     made(mlcli, "t.npy", "whole", "--components", axes)
     monkeypatch.setattr(gathering, "WIDE", 10)
     told = made(mlcli, "t.npy", "passes", *BLOCKS, "--components", axes)
@@ -303,7 +304,7 @@ def test_all_rows_as_landmarks_give_exact_kernel_pca(mlcli: Caller, files: Array
 @pytest.mark.parametrize("components", ["1", "2"])
 def test_discriminants_follow_from_means_and_a_triangle(mlcli: Caller, files: Array, components: str) -> None:
     moved = np.column_stack([files + 0.05 * (np.arange(ROWS)[:, None] % 3) * np.arange(COLUMNS), np.full(ROWS, 0.1)])
-    parquet.write_table(table(moved), "t.parquet", row_group_size=700)
+    parquet.write_table(table(moved), "t.parquet", row_group_size=GROUP)
     for output, more in (("blocks", BLOCKS), ("whole", ())):
         made(mlcli, "t.parquet", output, "-m", "lda", "--components", components, *more)
     same("blocks", "whole")
@@ -467,7 +468,7 @@ def test_a_disk_that_is_full_of_coordinates_ends_a_run_with_74(mlcli: Caller, mo
 
 def test_the_checkup_counts_gaps_in_all_rows(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, files: Array) -> None:
     monkeypatch.setattr("mlcli.data.streamed.SAMPLED", 200)
-    files[[5, 1500, 2998], 3] = np.nan
+    files[[5, 450, 898], 3] = np.nan
     files[7, 1] = -np.inf
     np.save("t.npy", files)
     called = mlcli("check", "t.npy", "--json", *BLOCKS)
@@ -545,7 +546,7 @@ def spread(folder: str) -> tuple[list[str], Array]:
 def test_networks_are_trained_from_blocks(mlcli: Caller, monkeypatch: pytest.MonkeyPatch, files: Array, method: str,
                                           figure: str) -> None:
     pytest.importorskip("optax")
-    values = np.tanh(files[:1200] - files.mean(axis=0))
+    values = np.tanh(files - files.mean(axis=0))
     parquet.write_table(table(values), "t.parquet", row_group_size=200)
     np.save("t.npy", values)
     training = ("-m", method, "--set", "method.layers=[8]", "--set", "method.learning.epochs=6",
@@ -574,8 +575,8 @@ def test_numbers_that_are_no_probabilities_are_named_by_their_row(mlcli: Caller)
 def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Array) -> None:
     Path("parts").mkdir()
     whole = table(files)
-    for number, first in enumerate(range(0, ROWS, 800)):
-        parquet.write_table(whole.slice(first, 800), f"parts/part-{number:03}.parquet", row_group_size=300)
+    for number, first in enumerate(range(0, ROWS, 200)):
+        parquet.write_table(whole.slice(first, 200), f"parts/part-{number:03}.parquet", row_group_size=80)
     Path("parts/_SUCCESS").touch()
     made(mlcli, "t.parquet", "one")
     made(mlcli, "parts", "memory")
@@ -583,7 +584,7 @@ def test_the_parquet_files_of_a_directory_are_one_table(mlcli: Caller, files: Ar
     assert Path("memory/embedding.csv").read_bytes() == Path("one/embedding.csv").read_bytes()
     same("blocks", "one")
     assert "unchanged" in mlcli("verify", "blocks").out
-    parquet.write_table(whole.slice(0, 700), "parts/part-000.parquet")
+    parquet.write_table(whole.slice(0, 190), "parts/part-000.parquet")
     assert "changed" in mlcli("verify", "blocks").out
     parquet.write_table(whole.drop_columns(["x3"]), "parts/part-004.parquet")
     called = mlcli("embed", "parts", "-o", "none", "--id-column", "name")
@@ -602,7 +603,7 @@ def interrupted(arguments: list[str]) -> dict[str, object]:
 
 
 def test_the_first_pass_goes_on_from_some_blocks_after_a_kill(files: Array) -> None:
-    parquet.write_table(table(files), "t.parquet", row_group_size=100)
+    parquet.write_table(table(files), "t.parquet", row_group_size=30)
     quick = ["-q", "--threads", "1", "--set", "report.quality=null", "--set", "report.dimension=false", *BLOCKS]
     assert call("embed", "t.parquet", "-o", "undisturbed", *named("t.parquet"), *quick).returncode == 0
     told = interrupted(["embed", "t.parquet", "-o", "out", *named("t.parquet"), *quick])
