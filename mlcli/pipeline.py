@@ -49,7 +49,7 @@ from mlcli.rundir.kept import write_kept
 from mlcli.rundir.manifest import hashed, manifest_of, write_manifest
 from mlcli.rundir.plain import json_text
 from mlcli.rundir.resumed import owning, resumed_by, resuming
-from mlcli.rundir.room import LARGER, require_disk, temporary
+from mlcli.rundir.room import LARGER, in_temporary_files, require_disk
 
 
 def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: Folder | None = None) -> dict[str, Any]:
@@ -89,8 +89,7 @@ def run(config: RunConfig, *, force: bool = False, strict: bool = False, cache: 
 def stream(config: RunConfig, out: BinaryIO, *, strict: bool = False) -> dict[str, Any]:
     """Runs a configuration and writes the embedding as CSV to an open file; `strict` makes warnings errors."""
     with (recalling(), recording() as journal, clustered(config.compute) as cluster,
-          threads_limited(config.compute.thread_count()),
-          scratch_in(temporary(), temporary(), "set TMPDIR to a larger disk, or keep fewer axes")):
+          threads_limited(config.compute.thread_count()), in_temporary_files()):
         result, certificate = certified_run(config)
         note_unused(config.compute, cluster)
         if strict:
@@ -126,12 +125,12 @@ def fitted(config: RunConfig, start: Start, resume: Resuming | None) -> Run:
     prepared, data = start.prepared, start.prepared.table.data()
     config.report.require_image(start.features)
     config.report.require_memory_rows(held=rows_of(prepared.table.values) is None)
-    config.report.require_point_labels(prepared.table.rows, prepared.table.labels)
+    drawing = drawing_of(config, start)
     with prepared.table.rows_named():
         method = config.method.resolve(data)
         if config.output is not None:
             require_disk(config, method, prepared.table)
-        with (followed_by(drawing_of(config, start)),
+        with (followed_by(drawing),
               nullcontext() if resume is None else resume.fitting(lambda: (method, data, config.compute))):
             model = method.fit(data, config.compute)
     config.report.require_arrows(model.embedding.shape[1], loaded=model.loadings is not None)
