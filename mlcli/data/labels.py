@@ -3,15 +3,19 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from pathlib import PurePath
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
+from mlcli.base.missing import is_missing
 from mlcli.base.stage import note
 from mlcli.data.formats import TEXTS, format_of
+from mlcli.data.images import SUFFIXES
 from mlcli.data.input import AllTexts, Input
 from mlcli.data.label_file import LabelFile
 from mlcli.data.layout import features_layout
 from mlcli.data.npy import broken, read_header, read_values, require_size
+from mlcli.data.numbers import are_numbers
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.sheets import read_sheet
 from mlcli.data.source import Opened, opened
@@ -113,6 +117,8 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels) -> dict[str, tup
                         hint="a column beside the ids is needed")
     if key is not None:
         return _by_id(ids, columns, key, wanted, path)
+    if not isinstance(ids, RowNumbers) and not _counts(ids) and (own := _own_ids(columns)) is not None:
+        raise _none_in_common(ids, columns[own], own, path)
     if labels.rows != len(ids):
         raise DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, and "
                         "no ids in both to join them by", where=path,
@@ -123,31 +129,76 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels) -> dict[str, tup
 
 
 def _key(ids: Sequence[str], id_name: str, columns: Texts) -> str | None:
-    """The column that holds the rows' ids: under their name, else the first that has most of them, and each once."""
+    """The column that holds the rows' ids: under their name, else the first that has most of them, and each once.
+
+    Of that name, or of the file's own ids, one that the rows have too is enough.
+    """
     if isinstance(ids, RowNumbers):
         return None
-    if id_name in columns:
-        return id_name
-    known = set(ids)
-    shares = {name: len(known.intersection(texts)) for name, texts in columns.items() if len(set(texts)) == len(texts)}
-    best = max(shares, key=lambda name: shares[name], default=None)
-    return best if best is not None and 2 * shares[best] > len(known) else None
+    known, files = set(ids), {_file(name) for name in ids}
+    shares = {name: len(known.intersection(texts)) or len(files.intersection(map(_file, texts)))
+              for name, texts in columns.items() if name == id_name or len(set(texts)) == len(texts)}
+    best, own = max(shares, key=lambda name: shares[name], default=""), _own_ids(columns)
+    for name, needed in ((id_name, 1), (best, len(known) // 2 + 1), (own, 1)):
+        if name is not None and shares.get(name, 0) >= needed:
+            return name
+    return id_name if id_name in columns and not _counts(columns[id_name]) else None
+
+
+def _own_ids(columns: Texts) -> str | None:
+    """The column that names the rows of a file of labels, if there are others beside it.
+
+    That is the first column of texts, if no two are the same; or a first one that counts the rows in another order.
+    """
+    first = next(iter(columns))
+    texts = next((name for name, cells in columns.items() if not are_numbers(cells, ".")), None)
+    if len(columns) == 1:
+        return None
+    if texts is not None and len(set(columns[texts])) == len(columns[texts]) and not any(
+            map(is_missing, columns[texts])):
+        return texts
+    return first if _shuffled(columns[first]) else None
+
+
+def _counts(texts: Sequence[str]) -> bool:
+    """Whether texts count the rows, from 0 or 1."""
+    return any(tuple(texts) == tuple(map(str, range(first, first + len(texts)))) for first in (0, 1))
+
+
+def _shuffled(texts: Sequence[str]) -> bool:
+    """Whether texts are the numbers of the rows in another order."""
+    return not _counts(texts) and all(text.isdecimal() for text in texts) and _counts(sorted(texts, key=int))
+
+
+def _file(name: str) -> str:
+    """The name of an image's file without its folder and its ending; any other name as it is."""
+    return PurePath(name).stem if name.lower().endswith(SUFFIXES) else name
+
+
+def _none_in_common(ids: Sequence[str], others: Sequence[str], key: str, path: str) -> DataError:
+    """The error for rows and labels that have no id in common."""
+    return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} stands in column {shown(key)}: the rows are "
+                     f"called {listed(ids, 2)}, the labels {listed(others, 2)}", where=path,
+                     hint="write them alike in both files, or name the column of the rows' ids: --id-column, and --set "
+                     f"input.labels.id_column=NAME; without column {shown(key)} labels are joined row by row")
 
 
 def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],
            path: str) -> dict[str, tuple[str, ...]]:
-    """The labels of each id."""
-    places = {name: row for row, name in enumerate(columns[key])}
-    again = duplicates(columns[key]) if len(places) < len(columns[key]) else []
-    if twice := [name for name in again if name in set(ids)]:
+    """The labels of each id; where none is in the file, names of images are compared without folders and endings."""
+    names, keys = list(ids), list(columns[key])
+    if set(names).isdisjoint(keys):
+        names, keys = [_file(name) for name in names], [_file(name) for name in keys]
+        if set(names).isdisjoint(keys):
+            raise _none_in_common(ids, columns[key], key, path)
+        note("N-LABELS-OF-FILES", f"labels of {path} were joined by the names of files, without folders and endings")
+    places = {name: row for row, name in enumerate(keys)}
+    again = duplicates(keys) if len(places) < len(keys) else []
+    if twice := [name for name in again if name in set(names)]:
         raise DataError("DUPLICATE-IDS", f"ids occur more than once: {listed(twice)}", where=path,
                         hint="every row can have one row of labels")
-    rows = [places.get(name, -1) for name in ids]
+    rows = [places.get(name, -1) for name in names]
     alone = [name for name, row in zip(ids, rows, strict=True) if row < 0]
-    if len(alone) == len(rows):
-        raise DataError("LABELS-DIFFER", f"none of {counted(len(rows), 'id')} stands in column {shown(key)}: "
-                        f"{listed(alone)}", where=path,
-                        hint="name the column of ids: --set input.labels.id_column=NAME")
     if alone:
         note("W-UNLABELED", f"{counted(len(alone), 'row')} without labels in {path}: {listed(alone)}", rows=len(alone))
     return {name: tuple("" if row < 0 else columns[name][row] for row in rows) for name in wanted}
