@@ -49,7 +49,7 @@ def labeled(table: Table, input: Input, compute: Compute) -> Table:
     if input.labels.path is None:
         return table
     labels = read_labels(input.labels, input, compute)
-    joined = labels_of(table.ids, table.id_name, labels)
+    joined = labels_of(table.ids, table.id_name, labels, table.columns)
     again = [name for name in joined if name in table.labels]
     if again:
         raise ConfigError("DUPLICATE-LABELS", f"labels of both files have the name {listed(again)}",
@@ -98,7 +98,8 @@ def _of_array(there: Opened) -> Texts:
     return {LABEL: tuple(f"{value:.17g}" if isinstance(value, float) else str(value) for value in values)}
 
 
-def labels_of(ids: Sequence[str], id_name: str, labels: Labels) -> dict[str, tuple[str, ...]]:
+def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
+              columns_of_table: Sequence[str] = ()) -> dict[str, tuple[str, ...]]:
     """The labels of rows: by their ids where the file holds these, else row by row where the counts agree.
 
     Rows that the file does not name have an empty label. Raises ConfigError for a column that is not there, and
@@ -118,7 +119,8 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels) -> dict[str, tup
     if key is not None:
         return _by_id(ids, columns, key, wanted, path)
     if not isinstance(ids, RowNumbers) and not _counts(ids) and (own := _own_ids(columns)) is not None:
-        raise _none_in_common(ids, columns[own], own, path)
+        turned = not set(columns_of_table).isdisjoint(columns[own])
+        raise _none_in_common(ids, columns[own], own, path, turned=turned)
     if labels.rows != len(ids):
         raise DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, and "
                         "no ids in both to join them by", where=path,
@@ -175,11 +177,12 @@ def _file(name: str) -> str:
     return PurePath(name).stem if name.lower().endswith(SUFFIXES) else name
 
 
-def _none_in_common(ids: Sequence[str], others: Sequence[str], key: str, path: str) -> DataError:
-    """The error for rows and labels that have no id in common."""
+def _none_in_common(ids: Sequence[str], others: Sequence[str], key: str, path: str, *, turned: bool) -> DataError:
+    """The error for rows and labels that have no id in common; `turned`: the labels are those of the columns."""
     return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} stands in column {shown(key)}: the rows are "
                      f"called {listed(ids, 2)}, the labels {listed(others, 2)}", where=path,
-                     hint="write them alike in both files, or name the column of the rows' ids: --id-column, and --set "
+                     hint="the labels are those of columns: give --transpose to make these the rows" if turned else
+                     "write them alike in both files, or name the column of the rows' ids: --id-column, and --set "
                      f"input.labels.id_column=NAME; without column {shown(key)} labels are joined row by row")
 
 
@@ -190,7 +193,7 @@ def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],
     if set(names).isdisjoint(keys):
         names, keys = [_file(name) for name in names], [_file(name) for name in keys]
         if set(names).isdisjoint(keys):
-            raise _none_in_common(ids, columns[key], key, path)
+            raise _none_in_common(ids, columns[key], key, path, turned=False)
         note("N-LABELS-OF-FILES", f"labels of {path} were joined by the names of files, without folders and endings")
     places = {name: row for row, name in enumerate(keys)}
     again = duplicates(keys) if len(places) < len(keys) else []

@@ -11,6 +11,7 @@ from mlcli.base.rows import rows_of
 from mlcli.base.stage import note, stage, unheard
 from mlcli.base.types import Array
 from mlcli.data.categories import Categories, as_texts, categories_of, coded
+from mlcli.data.cell_names import beside, matrix_in
 from mlcli.data.chosen_rows import chosen_rows, of_sparse
 from mlcli.data.finders import found_in
 from mlcli.data.formats import format_of
@@ -23,7 +24,7 @@ from mlcli.data.labels import labeled
 from mlcli.data.layout import crossed_layout, features_layout, square_layout
 from mlcli.data.match import matched_columns, matched_points
 from mlcli.data.new_rows import new_in_blocks
-from mlcli.data.parts import found_parts, parts_of, sheet_of_parts
+from mlcli.data.parts import found_parts, id_of, parts_of, sheet_of_parts, source_of_files
 from mlcli.data.resemblance import refuse_resemblance
 from mlcli.data.sheet import Sheet, require_unique_ids, turned
 from mlcli.data.sheets import LayoutOf, read_sheet
@@ -82,9 +83,9 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
         return labeled(features_table(sheet, input, source), input, compute)
     if files := parts_of(input.path):
         return _of_parts(files, input, compute, streams and not categories)
-    with opened(input.path, compute) as file:
+    with opened(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
-        source = Source(input.path, file.digest, file.size, format)
+        source = _source(input, file, format)
         if input.kind == "graph":
             return labeled(graph_table(file, input, source, compute), input, compute)
         blocks = found_in(file, input, format, compute) if input.stream == "always" or (
@@ -96,6 +97,13 @@ def whole_table(input: Input, compute: Compute, categories: bool = False, stream
         sheet = (_with_categories if categories else read_sheet)(file, input, format, compute, layout)
         table = square_table(sheet, input, source) if input.square else features_table(sheet, input, source)
         return labeled(table, input, compute)
+
+
+def _source(input: Input, file: Opened, format: str) -> Source:
+    """Where a table comes from, with the files of names that belong to it."""
+    if input.kind != "features" or not (others := beside(file.path)):
+        return Source(input.path, file.digest, file.size, format)
+    return source_of_files(input.path, [id_of(path) for path in (file.path, *map(str, others))], format)
 
 
 def _of_parts(files: list[str], input: Input, compute: Compute, streams: bool) -> Table:
@@ -144,12 +152,12 @@ def read_new(input: Input, columns: Sequence[str], ids: Sequence[str], compute: 
                               input, source), input, compute)
     if not input.square and (files := parts_of(input.path)):
         return _new_of_parts(files, input, tuple(columns), compute, streams)
-    with opened(input.path, compute) as file:
+    with opened(matrix_in(input.path), compute) as file:
         format = format_of(file, input)
         if format == "phylip":
             raise ConfigError("FORMAT", "PHYLIP holds no dissimilarities to the points of a run", where="input.format",
                               hint="give a matrix: a row for every new point, a column for every point of the run")
-        source = Source(input.path, file.digest, file.size, format)
+        source = _source(input, file, format)
         if streams:
             blocks = found_in(file, input, format, compute, tuple(columns))
             if (table := new_in_blocks(blocks, source, input, tuple(columns), compute)) is not None:
