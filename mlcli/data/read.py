@@ -33,9 +33,11 @@ from mlcli.data.square import checked, square_matrix
 from mlcli.data.streamed import streamed_table, unread_table
 from mlcli.data.table import Source, Table
 from mlcli.data.views import of_second_view
+from mlcli.data.wording import COMPARED, counted, listed, place, shown
 from mlcli.errors import ConfigError, DataError
 
 ARRAYS = ("npy", "npz")  # formats without names of columns
+ALL = 30  # columns of text that a message names
 
 
 @stage("read")
@@ -209,8 +211,8 @@ def _with_ids_if_there(file: Opened, input: Input, format: str, id_name: str, co
 
 def features_table(sheet: Sheet, input: Input, source: Source) -> Table:
     """The table of points with coordinates."""
-    if sheet.ids is None and not input.columns:
-        warn_of_ids(sheet)
+    if sheet.ids is None and not input.columns and counts_rows(sheet):
+        tell_of_ids(sheet, input)
     sheet = _points_as_rows(sheet, input)
     return _table(sheet, sheet.values, sheet.columns, input, source)
 
@@ -238,11 +240,20 @@ def _table(sheet: Sheet, values: Array, columns: tuple[str, ...], input: Input, 
                  categories=sheet.categories, image=sheet.image)
 
 
-def warn_of_ids(sheet: Sheet) -> None:
-    """Notes a first column that counts the rows, as ids do."""
+def counts_rows(sheet: Sheet) -> bool:
+    """Whether the first column counts the rows, as ids do."""
     first = sheet.values[:, 0]
     with np.errstate(over="ignore", invalid="ignore"):
-        counts = first[0] == np.floor(first[0]) and bool(np.all(np.diff(first) == 1))
-    if counts and len(first) > 2 and sheet.values.shape[1] > 1:
-        note("W-ID-LIKE", f"the first column, {sheet.columns[0]!r}, counts the rows and is used as a feature; "
-             f"if it names them, give --id-column {sheet.columns[0]}", column=sheet.columns[0])
+        return len(first) > 2 and bool(first[0] == np.floor(first[0]) and np.all(np.diff(first) == 1))
+
+
+def tell_of_ids(sheet: Sheet, input: Input) -> None:
+    """Notes a first column that counts the rows; raises DataError where all other columns are text."""
+    name = sheet.columns[0]
+    if sheet.values.shape[1] > 1:
+        note("W-ID-LIKE", f"the first column, {name!r}, counts the rows and is used as a feature; "
+             f"if it names them, give --id-column {name}", column=name)
+    elif sheet.words:
+        raise DataError("ALL-TEXT", f"the only column of numbers, {shown(name)}, counts the rows, and "
+                        f"{counted(len(sheet.words), 'column')} are text: {listed(sheet.words, ALL)}",
+                        where=place(input.path), hint=f"code ordered answers as numbers (never = 1, ...); {COMPARED}")
