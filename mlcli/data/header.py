@@ -57,13 +57,16 @@ def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:
 
 def _lacks_a_name(text: Text, cells: tuple[str, ...], end: int, lines: int) -> bool:
     """Whether the first records have one cell more than the header of names, and none is empty at its end."""
-    numbers = any(is_number(cell, text.input.decimal) for cell in cells)
-    if text.input.header is False or (numbers and not text.input.square):
+    numbers = any(is_number(cell, text.input.decimal) for cell in cells) and not text.input.square
+    if text.input.header is False:
         return False
     with suppress(DataError):
         below = [record for _, record in itertools.islice(text.records(text.lines(end), lines), LOOKED_AT)]
-        firsts = {record[0] for record in below}
-        return len(firsts) == len(below) > 0 and all(len(record) == len(cells) + 1 and record[-1] for record in below)
+        firsts = tuple(record[0] for record in below)
+        if numbers and firsts != cells[:LOOKED_AT]:  # of a matrix of pairs numbers are names: the same on both sides
+            return False
+        return len(set(firsts)) == len(below) > 0 and all(
+            len(record) == len(cells) + 1 and record[-1] for record in below)
     return False
 
 
