@@ -4,21 +4,17 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-import numpy as np
-
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.stage import note
 from mlcli.data.entries import Entries
 from mlcli.data.input import Input
 from mlcli.data.remote import is_remote
-from mlcli.data.selection import choose
-from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened, opened
-from mlcli.data.sparse_table import Sparse, of_columns
+from mlcli.data.sparse_table import Sparse, named_sparse
 from mlcli.data.streams import text_stream
 from mlcli.data.wording import place
-from mlcli.errors import ConfigError, DataError
+from mlcli.errors import DataError
 
 MATRIX = "matrix"  # what the name of its file holds; the others have another word there
 MATRICES = (".mtx", ".mtx.gz")
@@ -76,7 +72,6 @@ def named(entries: Entries, file: Opened, input: Input, compute: Compute) -> Spa
              f"{sides[1]:,} cells, and the matrix has {entries.shape[0]:,} rows and {entries.shape[1]:,} columns: "
              "they are not used")
         return None
-    _require_plain(input)
     rows, columns = genes.unique, cells.columns[0]
     words = ("genes", "cells")
     if sides != entries.shape:
@@ -85,18 +80,7 @@ def named(entries: Entries, file: Opened, input: Input, compute: Compute) -> Spa
     turn = "" if points == "cells" else f"; {'leave out' if input.transpose else 'give'} --transpose to make them cells"
     note("N-NAMES-BESIDE", f"rows and columns, {words[0]} and {words[1]}, have their names from {genes.path.name} and "
          f"{cells.path.name}; the points are {points}{turn}")
-    choice = choose(columns, input)
-    require_content(len(rows), len(choice.values), input.path)
-    names = Sheet(np.empty((len(rows), 0)), choice.columns, True, rows)
-    return Sparse(of_columns(entries.by_rows(), choice.values, input.path), names)
-
-
-def _require_plain(input: Input) -> None:
-    """Refuses ids and labels as columns of the matrix."""
-    for name in ("id_column", "label_columns"):
-        if getattr(input, name):
-            raise ConfigError("FORMAT", "the matrix holds no columns of ids or labels, which lie in files beside it",
-                              where=f"input.{name}", hint="leave it out; labels come from a file (--labels)")
+    return named_sparse(entries, rows, columns, input)
 
 
 def _read(path: Path, input: Input, compute: Compute) -> Names:

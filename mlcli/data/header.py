@@ -30,7 +30,7 @@ class Head:
 def read_head(text: Text) -> Head:
     """Finds the first record; raises DataError where there is none."""
     lines = text.lines()
-    top = list(itertools.takewhile(lambda line: line.startswith("#"), text.lines())) if text.input.square else []
+    top = _comments(text)
     top_bytes = sum(len(line.encode()) for line in itertools.islice(lines, len(top)))
     taken: list[str] = []
     first = next(text.records(_recorded(lines, taken), len(top)), None)
@@ -46,6 +46,27 @@ def read_head(text: Text) -> Head:
     head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
     _require_separated(text, head)
     return head
+
+
+def _comments(text: Text) -> list[str]:
+    """The lines at the top that begin with #; the last one of a table is its header if it is as wide as the records.
+
+    Such a header, as `#OTU ID`, may lack the name of the first column.
+    """
+    top = list(itertools.takewhile(lambda line: line.startswith("#"), text.lines()))
+    if text.input.square or not top:
+        return top
+    try:
+        widths = [len(record) for _, record in itertools.islice(text.records(iter([
+            top[-1], *itertools.islice(text.lines(), len(top), len(top) + LOOKED_AT)]), len(top) - 1), 2)]
+    except DataError:
+        return []
+    if len(widths) == 1 or widths[0] in (widths[1], widths[1] - 1):
+        top = top[:-1]
+    if top:
+        note("N-COMMENTS", f"{place(text.path)} begins with {counted(len(top), 'line')} of comments (#), left out",
+             lines=len(top))
+    return top
 
 
 def _recorded(lines: Iterator[str], taken: list[str]) -> Iterator[str]:

@@ -28,6 +28,6 @@ READERS: dict[str, Callable[[Opened, Input, Compute], Sheet]] = {
 
 def read_sheet(file: Opened, input: Input, format: str, compute: Compute, layout: LayoutOf) -> Sheet:
     """What the file of a format holds."""
-    if format in READERS:
-        return with_row_names(READERS[format](file, input, compute))
-    return with_row_names(read_delimited(file, input, separator_of(input, format), compute, layout))
+    sheet = (READERS[format](file, input, compute) if format in READERS else
+             read_delimited(file, input, separator_of(input, format), compute, layout))
+    return with_row_names(sheet, turned=input.transpose)

@@ -75,6 +75,8 @@ SIGNATURES = (
     *(Signature(start, "a pickle of Python", remedy=PICKLE) for start in (b"\x80\2", b"\x80\3", b"\x80\4", b"\x80\5")),
     *(Signature(start, "a page of HTML", remedy="download the data themselves, not the page that shows them")
       for start in (b"<!DOCTYPE html", b"<!doctype html", b"<html", b"<HTML")),
+    Signature(b"{", "BIOM of the first version", inside=b'Biological Observation Matrix',
+              remedy="write it as HDF5: biom convert -i FILE -o data.biom --to-hdf5"),
     *(Signature(start, "JSON", remedy=f"{PANDAS}read_json(FILE)") for start in (b'{"', b"[{", b"[[", b"{\n", b"[\n")),
 )
 
