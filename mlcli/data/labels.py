@@ -1,25 +1,32 @@
 """Labels in a second file: read as texts, and joined to rows by id, or row by row."""
 
 import math
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePath
+from typing import Any, BinaryIO, cast
+
+import numpy as np
 
 from mlcli.base.compute import Compute
 from mlcli.base.frozen import frozen
 from mlcli.base.missing import is_missing
 from mlcli.base.stage import note
+from mlcli.base.types import AnyArray
 from mlcli.data.formats import TEXTS, format_of
+from mlcli.data.idx import array_of
 from mlcli.data.images import SUFFIXES
 from mlcli.data.input import AllTexts, Input
 from mlcli.data.label_file import LabelFile
 from mlcli.data.layout import features_layout
 from mlcli.data.npy import broken, read_header, read_values, require_size
+from mlcli.data.npz import archive_faults, chosen
 from mlcli.data.numbers import are_numbers
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.sheets import read_sheet
 from mlcli.data.source import Opened, opened
-from mlcli.data.streams import text_stream
+from mlcli.data.streams import require_modest, text_stream
 from mlcli.data.table import Source, Table
 from mlcli.data.wording import counted, duplicates, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
@@ -60,14 +67,41 @@ def labeled(table: Table, input: Input, compute: Compute) -> Table:
 def read_labels(file: LabelFile, input: Input | None = None, compute: Compute | None = None) -> Labels:
     """The columns of a file of labels, in the conventions of text that the table's input has where they fit."""
     given, compute = input or Input(path=str(file.path)), compute or Compute()
-    own = AllTexts(path=str(file.path), format=file.format, encoding=given.encoding,
+    own = AllTexts(path=str(file.path), format=file.format, key=file.key, encoding=given.encoding,
                    decompress_ratio=given.decompress_ratio, decompress_limit=given.decompress_limit)
     with opened(own.path, compute) as there:
         format = format_of(there, own)
         if format in TEXTS and given.format == file.format and _separates(given.separator, there, own):
             own = own.replace(separator=given.separator, decimal=given.decimal)
-        columns = _of_array(there) if format == "npy" else _of_table(there, own, format, compute)
+        columns = ARRAYS[format](there, own, compute) if format in ARRAYS else _of_table(there, own, format, compute)
         return Labels(columns, file, Source(own.path, there.digest, there.size, format))
+
+
+def _of_npy(there: Opened, own: Input, compute: Compute) -> Texts:
+    with there.stream() as stream:
+        return _of_array(stream, there.size, there.path)
+
+
+def _of_npz(there: Opened, own: Input, compute: Compute) -> Texts:
+    """An array of an archive; raises ConfigError and DataError in the options of labels."""
+    try:
+        with archive_faults(there.path), there.stream() as stream, zipfile.ZipFile(stream) as archive:
+            entry = chosen(archive.infolist(), own)
+            require_modest(entry.file_size, entry.compress_size, "the array", own)
+            with archive.open(entry) as array:
+                return _of_array(cast(BinaryIO, array), entry.file_size, there.path)
+    except (ConfigError, DataError) as error:
+        hint = "choose the labels: --set input.labels.key=NAME" if error.code == "E-NPZ-KEY" else error.hint
+        raise error.changed(where=error.where.replace("input.key", "input.labels.key"), hint=hint) from error
+
+
+def _of_idx(there: Opened, own: Input, compute: Compute) -> Texts:
+    values = array_of(there, own, compute)
+    _require_labels(values.shape, values.dtype, there.path)
+    return _as_texts(values)
+
+
+ARRAYS = {"npy": _of_npy, "npz": _of_npz, "idx": _of_idx}  # formats that name no columns
 
 
 def _separates(separator: str, there: Opened, own: Input) -> bool:
@@ -82,20 +116,26 @@ def _of_table(there: Opened, own: Input, format: str, compute: Compute) -> Texts
     return sheet.labels if sheet.named or len(sheet.labels) > 1 else {LABEL: next(iter(sheet.labels.values()))}
 
 
-def _of_array(there: Opened) -> Texts:
-    """An array of one label for each row."""
-    with there.stream() as stream:
-        header = read_header(stream, there.path)
-        rows = header.shape[0] if header.shape else 0
-        if header.dtype.kind not in KINDS or header.dtype.subdtype is not None or math.prod(header.shape[1:]) != 1:
-            raise DataError("LABEL-ARRAY", f"the array holds no labels: its shape is {header.shape} and its type is "
-                            f"{header.dtype}", where=place(there.path),
-                            hint="a number or a text for each row is needed")
-        require_size(header, there.size, there.path)
-        if not rows:
-            raise broken("it holds no rows", there.path)
-        values = read_values(stream, header, there.path).ravel().tolist()
-    return {LABEL: tuple(f"{value:.17g}" if isinstance(value, float) else str(value) for value in values)}
+def _of_array(stream: BinaryIO, size: int, path: str) -> Texts:
+    """An array of NPY with one label for each row."""
+    header = read_header(stream, path)
+    _require_labels(header.shape, header.dtype, path)
+    require_size(header, size, path)
+    return _as_texts(read_values(stream, header, path))
+
+
+def _require_labels(shape: tuple[int, ...], dtype: np.dtype[Any], path: str) -> None:
+    """Refuses arrays that do not hold a number or a text for each row."""
+    if dtype.kind not in KINDS or dtype.subdtype is not None or math.prod(shape[1:]) != 1:
+        raise DataError("LABEL-ARRAY", f"the array holds no labels: its shape is {shape} and its type is {dtype}",
+                        where=place(path), hint="a number or a text for each row is needed")
+    if not shape or not shape[0]:
+        raise broken("it holds no rows", path)
+
+
+def _as_texts(values: AnyArray) -> Texts:
+    return {LABEL: tuple(f"{value:.17g}" if isinstance(value, float) else str(value)
+                         for value in values.ravel().tolist())}
 
 
 def labels_of(ids: Sequence[str], id_name: str, labels: Labels,

@@ -54,6 +54,10 @@ def chosen(entries: list[zipfile.ZipInfo], input: Input) -> zipfile.ZipInfo:
     if not names:
         raise DataError("EMPTY", "the archive holds no array", where=place(input.path),
                         hint="save one with numpy.savez")
+    if not any(entry.filename.endswith(".npy") for entry in entries):
+        raise DataError("NOT-READ", f"the content is a zip archive of {counted(len(names), 'file')}: "
+                        f"{listed(names, 2)}", where=place(input.path),
+                        hint="unpack it (unzip FILE), and give the file inside, or the folder of its images")
     if input.key is None and len(names) > 1:
         raise DataError("NPZ-KEY", f"the archive holds {counted(len(names), 'array')}: {listed(names, 10)}",
                         where=place(input.path), hint=f"choose one with --key, for example --key {names[0]}")

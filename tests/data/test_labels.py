@@ -128,3 +128,18 @@ def test_a_file_of_labels_may_have_a_separator_of_its_own(tmp_path: Path, labels
     table = read(Input(path=written(tmp_path, "site;u\na;1,5\nb;2\n"), separator=";", decimal=",",
                        labels={"path": str(path)}))
     assert table.labels == {"kind": ("x", "y")}
+
+
+def test_labels_of_an_archive_are_named(tmp_path: Path) -> None:
+    stream = io.BytesIO()
+    np.savez(stream, x=np.eye(3), y=np.array(["u", "v", "u"]))
+    assert joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="y").labels == {"label": ("u", "v", "u")}
+    with pytest.raises(DataError) as several:
+        joined(tmp_path, PLAIN, stream.getvalue(), "y.npz")
+    assert several.value.hint.endswith("--set input.labels.key=NAME")
+    with pytest.raises(ConfigError) as unknown:
+        joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="z")
+    assert unknown.value.where == "input.labels.key"
+    with pytest.raises(DataError) as wide:
+        joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="x")
+    assert wide.value.code == "E-LABEL-ARRAY"
