@@ -22,7 +22,7 @@ from mlcli.data.wording import counted, listed, nearest, place, shown
 from mlcli.errors import ConfigError, DataError
 
 LISTED = 20  # matrices named in a message
-SAMPLES = "sample/matrix"  # what is read of BIOM: its rows are samples
+SAMPLES, OBSERVATIONS = "sample/matrix", "observation/matrix"  # of BIOM, which holds its counts twice
 
 
 def read_hdf5(opened: Opened, input: Input, compute: Compute) -> Sheet:
@@ -94,8 +94,8 @@ def _sparse(file: Hdf5, key: str, member: Any) -> Sparse:
     """A sparse matrix with its names."""
     if "barcodes" in member:
         return _of_cells(file, key, member)
-    if is_biom(file) and key == SAMPLES:
-        return _of_samples(file, member)
+    if is_biom(file) and key in (SAMPLES, OBSERVATIONS):
+        return _of_biom(file, key, member)
     entries = _entries(file, member)
     if not is_anndata(file):
         return plain_sparse(entries, file.input)
@@ -124,11 +124,12 @@ def _of_cells(file: Hdf5, key: str, member: Any) -> Sparse:
     return named_sparse(entries, names_at("barcodes", entries.shape[0]), genes, file.input)
 
 
-def _of_samples(file: Hdf5, member: Any) -> Sparse:
-    """Counts as BIOM stores them: the rows are samples, and the columns what was observed in them."""
-    samples, observations = (file.texts(file.member(f"{side}/ids")) for side in ("sample", "observation"))
-    entries = entries_of(_Group(file, member), "csr", np.array([len(samples), len(observations)]))
-    return named_sparse(entries, samples, observations, file.input)
+def _of_biom(file: Hdf5, key: str, member: Any) -> Sparse:
+    """Counts as BIOM stores them, by samples or by what was observed in these: the rows are those of the key."""
+    sides = ("sample", "observation") if key == SAMPLES else ("observation", "sample")
+    rows, columns = (file.texts(file.member(f"{side}/ids")) for side in sides)
+    entries = entries_of(_Group(file, member), "csr", np.array([len(rows), len(columns)]))
+    return named_sparse(entries, rows, columns, file.input)
 
 
 def is_biom(file: Hdf5) -> bool:

@@ -192,8 +192,9 @@ def test_biom_has_a_row_for_each_sample(tmp_path: Path) -> None:
     path = written(tmp_path / "x.biom", biom)
     table = read(Input(path=str(path)))
     assert (table.values.tolist(), table.ids, table.columns) == (X.tolist(), IDS, GENES)
-    turned = read(Input(path=str(path), transpose=True))
-    assert (turned.values.tolist(), turned.ids) == (X.T.tolist(), GENES)
+    for options in ({"transpose": True}, {"key": "observation/matrix"}):
+        turned = read(Input.model_validate({"path": str(path), **options}))
+        assert (turned.values.tolist(), turned.ids) == (X.T.tolist(), GENES)
 
     def shorter(file: Any) -> None:
         biom(file)
