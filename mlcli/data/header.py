@@ -40,8 +40,8 @@ def read_head(text: Text) -> Head:
     end = top_bytes + sum(len(line.encode()) for line in taken)
     cells = tuple(first[1])
     if _lacks_a_name(text, cells, end, len(top) + len(taken)):
-        note("N-ROW-NAMES-ADDED", "the header has a name less than the rows have cells: the first column names the "
-             "rows, as R writes them")
+        note("N-ROW-NAMES-ADDED", f"the header of {place(text.path)} has a name less than the rows have cells: the "
+             "first column names the rows, as R writes them")
         cells = ("", *cells)
     head = Head(cells=cells, top=top_bytes, top_lines=len(top), end=end, end_lines=len(top) + len(taken))
     _require_separated(text, head)
