@@ -16,6 +16,7 @@ from mlcli.data.arrow_text import arrow_text
 from mlcli.data.cells import warn_of_underflow
 from mlcli.data.csv_options import csv_options, doubtful
 from mlcli.data.diagnose import rescan
+from mlcli.data.dialect import as_written
 from mlcli.data.digest import changed
 from mlcli.data.header import Head, read_head
 from mlcli.data.input import AllTexts, Input
@@ -24,7 +25,7 @@ from mlcli.data.printed import is_printed, read_printed
 from mlcli.data.ragged import read_ragged
 from mlcli.data.sheet import Sheet, require_content
 from mlcli.data.source import Opened
-from mlcli.data.text import Text, as_r_writes, surveyed
+from mlcli.data.text import Text, surveyed
 from mlcli.data.wording import place, shown
 from mlcli.errors import DataError
 
@@ -34,9 +35,10 @@ SMALL_BLOCK, LARGE_BLOCK = 1 << 20, 32 << 20  # bytes
 def read_delimited(opened: Opened, input: Input, separator: str, compute: Compute,
                    layout_of: Callable[[Text, Head], Layout]) -> Sheet:
     """The numbers and names of a delimited text."""
-    text = as_r_writes(surveyed(opened, input, separator))
+    text = surveyed(opened, input, separator)
     if (matrix := _of_pairs(text, compute)) is not None:
         return matrix
+    text = as_written(text)
     layout = layout_of(text, read_head(text))
     require_numbers(layout, text.path)
     columns = len(layout.choice.values)
@@ -46,7 +48,7 @@ def read_delimited(opened: Opened, input: Input, separator: str, compute: Comput
     require_content(filled.rows, layout.choice.width, text.path)
     if filled.doubtful or text.survey.quotes % 2 or _endless(text, filled):
         warn_of_underflow(rescan(text, layout))
-    return _sheet(layout, filled)
+    return _sheet(layout, filled, text.input.point)
 
 
 def _of_pairs(text: Text, compute: Compute) -> Sheet | None:
@@ -98,7 +100,7 @@ def _batches(text: Text, layout: Layout, compute: Compute) -> Iterator[Any]:
     choice, longest = layout.choice, text.survey.longest
     block = max(SMALL_BLOCK, min(LARGE_BLOCK, 64 * longest), 2 * longest + 2)
     texts = tuple(sorted({column for column in (choice.id, *choice.texts) if column is not None}))
-    options = csv_options(layout, text.separator, text.input.decimal, numbers=choice.values, texts=texts, block=block,
+    options = csv_options(layout, text.separator, text.input.point, numbers=choice.values, texts=texts, block=block,
                           threads=compute.thread_count() > 1)
     with csv.open_csv(arrow_text(text, layout.skip, compute), *options) as reader:
         yield from reader
@@ -137,10 +139,10 @@ def _endless(text: Text, filled: Rows) -> bool:
     return any(len(cell) > field_size_limit() for cells in (filled.ids, *filled.labels.values()) for cell in cells)
 
 
-def _sheet(layout: Layout, filled: Rows) -> Sheet:
+def _sheet(layout: Layout, filled: Rows, point: str) -> Sheet:
     """What was read, as a value."""
     labels = {name: tuple(texts) for name, texts in filled.labels.items()}
     return Sheet(filled.values[: filled.rows], layout.choice.columns, layout.named,
                  None if layout.choice.id is None else tuple(filled.ids),
                  layout.choice.id_name if layout.named else "", labels,
-                 words=layout.choice.word_names)
+                 words=layout.choice.word_names, point=point)

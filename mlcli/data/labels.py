@@ -21,7 +21,7 @@ from mlcli.data.input import AllTexts, Input
 from mlcli.data.label_file import LabelFile
 from mlcli.data.layout import features_layout
 from mlcli.data.npy import broken, read_header, read_values, require_size
-from mlcli.data.npz import archive_faults, chosen
+from mlcli.data.npz import archive_faults, chosen, names_in, shape_of
 from mlcli.data.numbers import are_numbers
 from mlcli.data.row_numbers import RowNumbers
 from mlcli.data.sheets import read_sheet
@@ -83,16 +83,30 @@ def _of_npy(there: Opened, own: Input, compute: Compute) -> Texts:
 
 
 def _of_npz(there: Opened, own: Input, compute: Compute) -> Texts:
-    """An array of an archive; raises ConfigError and DataError in the options of labels."""
+    """The array of an archive that `own.key` names, or the only one with a label for each row."""
+    with archive_faults(there.path), there.stream() as stream, zipfile.ZipFile(stream) as archive:
+        entry = _chosen(archive, own)
+        require_modest(entry.file_size, entry.compress_size, "the array", own)
+        with archive.open(entry) as array:
+            return _of_array(cast(BinaryIO, array), entry.file_size, there.path)
+
+
+def _chosen(archive: zipfile.ZipFile, own: Input) -> zipfile.ZipInfo:
+    """An entry of an archive; raises ConfigError and DataError in the options of labels."""
+    names = names_in(archive.infolist())
+    if own.key is None and len(names) > 1:
+        fitting = [name for name, entry in zip(names, archive.infolist(), strict=True)
+                   if (shape := shape_of(archive, entry, own)) and math.prod(shape[1:]) == 1]
+        if len(fitting) != 1:
+            raise DataError("NPZ-KEY", f"{counted(len(fitting), 'array')} of {listed(names, 10)} may be labels",
+                            where=place(own.path), hint="name it: --set input.labels.key=NAME")
+        note("N-ARRAY", f"labels are array {shown(fitting[0])}, the only one of {listed(names)} with one for each row; "
+             "input.labels.key says otherwise")
+        own = own.replace(key=fitting[0])
     try:
-        with archive_faults(there.path), there.stream() as stream, zipfile.ZipFile(stream) as archive:
-            entry = chosen(archive.infolist(), own)
-            require_modest(entry.file_size, entry.compress_size, "the array", own)
-            with archive.open(entry) as array:
-                return _of_array(cast(BinaryIO, array), entry.file_size, there.path)
-    except (ConfigError, DataError) as error:
-        hint = "choose the labels: --set input.labels.key=NAME" if error.code == "E-NPZ-KEY" else error.hint
-        raise error.changed(where=error.where.replace("input.key", "input.labels.key"), hint=hint) from error
+        return chosen(archive, own)
+    except ConfigError as error:
+        raise error.changed(where="input.labels.key") from error
 
 
 def _of_idx(there: Opened, own: Input, compute: Compute) -> Texts:
@@ -158,9 +172,9 @@ def labels_of(ids: Sequence[str], id_name: str, labels: Labels,
                         hint="a column beside the ids is needed")
     if key is not None:
         return _by_id(ids, columns, key, wanted, path)
-    if not isinstance(ids, RowNumbers) and not _counts(ids) and (own := _own_ids(columns)) is not None:
-        turned = not set(columns_of_table).isdisjoint(columns[own])
-        raise _none_in_common(ids, columns[own], own, path, turned=turned)
+    own = None if file.columns or isinstance(ids, RowNumbers) or _counts(ids) else _own_ids(columns)
+    if own is not None:
+        raise _none_in_common(ids, columns, own, path, columns_of_table)
     if labels.rows != len(ids):
         raise DataError("LABELS-DIFFER", f"{counted(labels.rows, 'row')} of labels for {counted(len(ids), 'row')}, and "
                         "no ids in both to join them by", where=path,
@@ -217,13 +231,16 @@ def _file(name: str) -> str:
     return PurePath(name).stem if name.lower().endswith(SUFFIXES) else name
 
 
-def _none_in_common(ids: Sequence[str], others: Sequence[str], key: str, path: str, *, turned: bool) -> DataError:
-    """The error for rows and labels that have no id in common; `turned`: the labels are those of the columns."""
+def _none_in_common(ids: Sequence[str], columns: Texts, key: str, path: str,
+                    columns_of_table: Sequence[str] = ()) -> DataError:
+    """The error for rows and labels that have no id in common; the labels may be those of the table's columns."""
+    others = ",".join(name for name in columns if name != key)
     return DataError("LABELS-DIFFER", f"none of {counted(len(ids), 'id')} stands in column {shown(key)}: the rows are "
-                     f"called {listed(ids, 2)}, the labels {listed(others, 2)}", where=path,
-                     hint="the labels are those of columns: give --transpose to make these the rows" if turned else
-                     "write them alike in both files, or name the column of the rows' ids: --id-column, and --set "
-                     f"input.labels.id_column=NAME; without column {shown(key)} labels are joined row by row")
+                     f"called {listed(ids, 2)}, the labels {listed(columns[key], 2)}", where=path,
+                     hint="write them alike in both files, or name the columns of ids: --id-column, and --set "
+                     f"input.labels.id_column=NAME; --set input.labels.columns=[{others}] joins row by row"
+                     if set(columns_of_table).isdisjoint(columns[key]) else
+                     "the labels are those of columns: give --transpose to make these the rows")
 
 
 def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],
@@ -233,7 +250,7 @@ def _by_id(ids: Sequence[str], columns: Texts, key: str, wanted: Sequence[str],
     if set(names).isdisjoint(keys):
         names, keys = [_file(name) for name in names], [_file(name) for name in keys]
         if set(names).isdisjoint(keys):
-            raise _none_in_common(ids, columns[key], key, path, turned=False)
+            raise _none_in_common(ids, columns, key, path)
         note("N-LABELS-OF-FILES", f"labels of {path} were joined by the names of files, without folders and endings")
     places = {name: row for row, name in enumerate(keys)}
     again = duplicates(keys) if len(places) < len(keys) else []

@@ -18,6 +18,7 @@ from mlcli.errors import DataError
 
 FEWEST, LOOKED_AT = 3, 5  # rows
 DASHES = ("-", "\u2013", "\u2014")  # which printed tables have on their diagonal
+OTHERS = (";", "\t", "|", " ")  # separators where commas make no cells
 BLANKS = re.compile(r"[ \t]+")
 
 Records = list[list[str]]
@@ -33,8 +34,8 @@ def read_ragged(text: Text, compute: Compute) -> Sheet | None:
         return None
     first = _first(text)
     if input.separator == "auto" and text.separator == "," and all(len(record) == 1 for record in first):
-        text = replace(text, separator=" ")
-        first = _first(text)
+        others = (replace(text, separator=mark) for mark in OTHERS)
+        text, first = next(((other, rows) for other in others if _rises(rows := _first(other))), (text, first))
     if not _rises(first):
         return None
     compute.require(100.0 * text.survey.size + 8.0 * text.survey.lines**2, "one triangle of a matrix")
@@ -78,7 +79,7 @@ def _sheet(text: Text, records: Records) -> Sheet | None:
     header, rows = (records[0], records[1:]) if _is_headed(records) else ([], records)
     firsts = [row[0] for row in rows]
     called = len(rows[-1]) > len(rows) or header[:1] == [""] or firsts == header or not all(
-        is_number(cell, text.input.decimal) for cell in firsts)
+        is_number(cell, text.input.point) for cell in firsts)
     body = [row[called:] for row in rows]
     last = len(body[-1])
     names = _names(header, firsts) if called else header or [str(row) for row, _ in enumerate(rows, 1)]
@@ -102,7 +103,7 @@ def _names(header: list[str], ids: list[str]) -> list[str] | None:
 def _number(cell: str, text: Text) -> float:
     if cell in MISSING or cell in DASHES:
         return np.nan
-    if fault(cell, text.input.decimal) in ("text", "overflow"):
+    if fault(cell, text.input.point) in ("text", "overflow"):
         raise DataError("NOT-A-NUMBER", f"{shown_cell(cell)} in a triangle of {counted(text.survey.lines, 'line')} is "
                         "not a number", where=place(text.path), hint="correct it; missing values are NA")
-    return number(cell, text.input.decimal)
+    return number(cell, text.input.point)

@@ -308,10 +308,11 @@ def test_a_text_in_memory_is_held_against_the_limit(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("top", "columns", "lines"), [
     ("# made from a BIOM file\n#OTU ID\tS1\tS2\n", ("#OTU ID",), 1), ("#OTU ID\tS1\tS2\n", ("#OTU ID",), 0),
     ("# one\n#\nid\tS1\tS2\n", ("id",), 2), ("#S1\tS2\n", (), 0)])
-def test_lines_of_comments_at_the_top_are_left_out(tmp_path: Path, top: str, columns: tuple[str, ...],
-                                                   lines: int) -> None:
+@pytest.mark.parametrize("name", ["otu.tsv", "otu.txt"])
+def test_lines_of_comments_at_the_top_are_left_out(tmp_path: Path, top: str, columns: tuple[str, ...], lines: int,
+                                                   name: str) -> None:
     with noted() as notes:
-        table = table_of(tmp_path, f"{top}a\t1\t2\nb\t3\t5\n", "otu.tsv")
+        table = table_of(tmp_path, f"{top}a\t1\t2\nb\t3\t5\n", name)
     assert table.id_name == (*columns, "id")[0] and tuple(table.ids) == ("a", "b")
     assert table.columns[-1] == "S2" and table.values.tolist() == [[1, 2], [3, 5]]
     assert ("N-COMMENTS" in notes.codes) == (lines > 0)

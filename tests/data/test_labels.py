@@ -92,6 +92,12 @@ def test_rows_without_labels_are_told_and_labels_without_rows_are_not_used(tmp_p
     assert "1 row without labels" in notes.message("W-UNLABELED") and "'v'" in notes.message("W-UNLABELED")
 
 
+def test_files_that_name_rows_otherwise_are_joined_row_by_row_where_that_is_said(tmp_path: Path) -> None:
+    others = "name,kind\np,moor\nq,mill\nr,moor\n"
+    assert dict(joined(tmp_path, NAMED, others, columns=["kind"]).labels) == {"kind": ("moor", "mill", "moor")}
+    assert list(joined(tmp_path, PLAIN, others).labels) == ["name", "kind"]  # a table without ids
+
+
 def test_they_stand_before_the_labels_of_the_table(tmp_path: Path) -> None:
     table = joined(tmp_path, "site,a,soil\nu,1,peat\nv,3,peat\nw,5,sand\n", META)
     assert list(table.labels) == ["kind", "soil"]
@@ -100,6 +106,7 @@ def test_they_stand_before_the_labels_of_the_table(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("table", "labels", "options", "code"), [
     (PLAIN, "group\nx\ny\n", {}, "LABELS-DIFFER"),
     (NAMED, META, {"id_column": "kind"}, "LABELS-DIFFER"),
+    (NAMED, "name,kind\np,moor\nq,mill\nr,moor\n", {}, "LABELS-DIFFER"),
     (NAMED, META, {"id_column": "nowhere"}, "UNKNOWN-COLUMN"),
     (NAMED, META, {"columns": ["nowhere"]}, "UNKNOWN-COLUMN"),
     (NAMED, "site\nu\nv\nw\n", {}, "NO-LABELS"),
@@ -134,9 +141,14 @@ def test_labels_of_an_archive_are_named(tmp_path: Path) -> None:
     stream = io.BytesIO()
     np.savez(stream, x=np.eye(3), y=np.array(["u", "v", "u"]))
     assert joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="y").labels == {"label": ("u", "v", "u")}
-    with pytest.raises(DataError) as several:
-        joined(tmp_path, PLAIN, stream.getvalue(), "y.npz")
-    assert several.value.hint.endswith("--set input.labels.key=NAME")
+    with noted() as notes:
+        assert joined(tmp_path, PLAIN, stream.getvalue(), "y.npz").labels == {"label": ("u", "v", "u")}
+    assert "'y'" in notes.message("N-ARRAY")  # the only one with one for each row
+    several = io.BytesIO()
+    np.savez(several, y=np.zeros(3), z=np.ones(3))
+    with pytest.raises(DataError) as several_labels:
+        joined(tmp_path, PLAIN, several.getvalue(), "z.npz")
+    assert several_labels.value.hint.endswith("--set input.labels.key=NAME")
     with pytest.raises(ConfigError) as unknown:
         joined(tmp_path, PLAIN, stream.getvalue(), "y.npz", key="z")
     assert unknown.value.where == "input.labels.key"
