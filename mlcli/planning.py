@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from mlcli.ahead import Reduced, Start, begin
+from mlcli.ahead import Reduced, Start
 from mlcli.assessed import drawing_of
 from mlcli.base.anchors import GROUP, automatic
 from mlcli.base.blocks import row_blocks
@@ -18,6 +18,7 @@ from mlcli.base.rows import rows_of
 from mlcli.base.steps import Passes, Step
 from mlcli.base.threads import threads_limited
 from mlcli.base.units import memory as bytes_in_words
+from mlcli.begun import begun
 from mlcli.config.report_options import Stability
 from mlcli.config.run_config import RunConfig
 from mlcli.data.table import Table
@@ -29,7 +30,7 @@ from mlcli.methods.memory import checks_memory, peak, remedy
 from mlcli.native import available
 from mlcli.report.dimension.choose import is_asked
 from mlcli.rundir.kept import free_bytes, kept_step
-from mlcli.rundir.room import fits_on_disk, numbers_written, output_bytes
+from mlcli.rundir.room import disk_of, fits_on_disk, numbers_written, output_bytes
 from mlcli.stages.algebra.costs import dijkstra_cost, neighbors_cost, pass_cost, product_rate
 from mlcli.stages.algebra.gathering import WIDE
 
@@ -62,7 +63,7 @@ def plan(config: RunConfig, measure: float | None, rates: Path | None = None,
 
 def predicted(config: RunConfig, measure: float | None, workers: int | None = None) -> dict[str, Any]:
     """The same, by the rates at hand."""
-    start = begin(config)
+    start = begun(config)
     with followed_by(drawing_of(config, start)):
         return of_rows(config, start, measure, workers)
 
@@ -88,7 +89,7 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
     steps = [*before(config, start, ahead), *fit, *after(config, method, start, fit)]
     steps = with_loading(steps if workers is None else [on_workers(step, workers) for step in steps])
     disk = output_bytes(config, method, table)
-    free = free_bytes(Path(config.output or ""))
+    free = free_bytes(disk_of(config))
     measured = [step.seconds if step.measured is None else step.measured for step in steps]
     on_disk = fits_on_disk(config, method, table)
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand

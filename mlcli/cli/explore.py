@@ -149,10 +149,10 @@ def examine(layer: Layer, components: int | None, budget: float, cache: Folder, 
 def explored(layer: Layer, examined: "Examined", folder: Path, manner: Manner, batch: Batch,
              time_of: tuple[float, float], form: Form, again: Any) -> tuple["Exploration", int]:
     """Carries out the trials that fit into the budget, and concludes; with the worst exit code."""
-    from mlcli.ahead import reading_once
     from mlcli.exploring.conclude import Clock, conclude
     from mlcli.exploring.made import Made, read_back
     from mlcli.exploring.settings import LeftOut, fitting
+    from mlcli.once import reading_once
     from mlcli.stages.graph.neighborhoods import searching_for
 
     clock = Clock(*time_of)

@@ -16,8 +16,10 @@ from mlcli.base.compute import Compute
 from mlcli.base.footprint import (
     ARROW,
     DASK,
+    KEPT,
     MIB,
     NOTHING,
+    TEXT,
     WORKER,
     accompanied_by,
     followed_by,
@@ -36,9 +38,11 @@ SAMPLED = 12 * MIB  # what measures of a sample hold besides the distances from 
 COPIES, ROOM = 3.0, 2**20  # arrays of the rows that rules look at, and numbers of these where there are many rows
 WRITING = 4.8  # arrays of the size of a model while it is written and checked
 LATENT = 2.2  # arrays of the size of the data while scores are checked
-TEXT, KEPT = 5.0, 3.0  # arrays of the size of a table while Arrow reads it from text, and what Arrow keeps of them
 SAFE, LESS, TRIES, FEWEST = 0.97, 0.85, 20, 10  # how a number of rows that fit is found
 CHEAP = 2e9  # multiplications of a search for neighbors that a refusal may take
+READ_IN_BLOCKS = {  # of what methods take so
+    "features": "a Parquet, Arrow, NPY or plain CSV file is read in blocks (input.stream)",
+    "dissimilarities": "an NPY file of the matrix is read in blocks (input.stream)"}
 ROW = 160  # bytes of a row's name and its cells in the table that is written
 
 
@@ -63,6 +67,9 @@ class Planned(Protocol):
 
     def stored(self, data: Any) -> float:
         """The bytes of training rows that its model holds."""
+
+    def streams(self, kind: str) -> bool:
+        """Whether it takes such an input where that is read in blocks of rows."""
 
     def steps(self, data: Any, compute: Compute, share: float | None) -> list[Step]:
         """The stages of a fit."""
@@ -132,7 +139,9 @@ def remedy(steps: Sequence[Step], data: Given, method: Planned, compute: Compute
     most, rows = max(steps, key=lambda step: step.memory), fitting_rows(steps, data, method, compute)
     least = resident(compute.thread_count()) + float(data.bytes) + checks_memory(method, data)
     instead = most.remedy if least < compute.memory_bytes() else ""
-    return "; ".join(filter(None, (f"about {rows:,} rows fit" if rows else "", instead))) or "give more memory"
+    whole = rows_of(data.values) is None and method.streams(data.kind)  # though it would be read in blocks if it could
+    ways = f"about {rows:,} rows fit" if rows else "", instead, READ_IN_BLOCKS[data.kind] if whole else ""
+    return "; ".join(filter(None, ways)) or "give more memory"
 
 
 def fewer_workers(steps: Sequence[Step], data: Given, method: Planned, compute: Compute) -> str:

@@ -63,8 +63,10 @@ def saved(store: fs.FileSystem, name: str) -> str:
     return f"s3://bucket/{name}"
 
 
-@pytest.mark.parametrize("stream", ["never", "always"])
-@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.csv", "t.npy"])
+@pytest.mark.parametrize(("name", "stream"), [
+    ("t.parquet", "always"), ("t.csv", "never"), ("t.npy", "always"), ("t.arrow", "never"), *(
+        pytest.param(*some, marks=pytest.mark.slow) for some in (
+            ("t.parquet", "never"), ("t.csv", "always"), ("t.npy", "never"), ("t.arrow", "always")))])
 def test_a_file_on_a_store_holds_what_a_local_one_holds(store: fs.FileSystem, name: str, stream: str) -> None:
     with noted():
         table = read(Input(path=saved(store, name), stream=stream), streams=True)
