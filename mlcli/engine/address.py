@@ -21,7 +21,7 @@ class Address:
 
     @property
     def open(self) -> bool:
-        """Whether the way there leaves this machine neither encrypted nor authenticated, as far as can be seen."""
+        """Whether the way there leaves this machine neither encrypted nor authenticated."""
         return self.remote.startswith("tcp:") and not LOOPBACK.fullmatch(self.remote)
 
 

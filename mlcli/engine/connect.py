@@ -69,7 +69,7 @@ def clustered(compute: Compute) -> Iterator["Cluster | None"]:
         with _reached(compute.cluster):
             _examine(client, compute.cluster)
         folder = stack.enter_context(_shared(address, compute))
-        if address.open:
+        if Address(remote=client.scheduler.address).open:
             note("W-CLUSTER-OPEN", f"the way to {compute.cluster} is neither encrypted nor authenticated: whoever can "
                  "reach the scheduler can run programs on its machines; use tls://")
         cluster = stack.enter_context(Cluster(client, folder))
