@@ -75,6 +75,7 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
             fit, normalized, method, config.compute)
     if workers is not None:
         fit = [on_workers(step, workers) for step in fit]
+    moved = [] if workers is None else [step.stage for step in fit if step.passes is not None]
     ahead = [] if first is None else fitting(first.method, first.given.table.data(), config.compute, None)
     rows, columns = data.values.shape
     memory, limit = peak(fit, data, method, config.compute), config.compute.allowed_memory()
@@ -88,7 +89,7 @@ def of_rows(config: RunConfig, start: Start, measure: float | None, workers: int
     on_disk = fits_on_disk(config, method, table)
     rows = 0 if data.kind == "covariance" else rows  # its points are not at hand
     return {"method": config.method.name, "kind": data.kind, "rows": rows, "columns": columns,
-            "steps": [shown(step) for step in steps], "start": rates_at_hand().start,
+            "steps": [shown(step) for step in steps], "on_workers": moved, "start": rates_at_hand().start,
             "seconds": sum(step.seconds for step in steps),
             "seconds_at_most": at_most(steps),
             "seconds_measured": None if measure is None else sum(measured),

@@ -45,7 +45,8 @@ def plan(what: What, *, measure: Measure = None, rates: At = None, cluster: Work
     The data is read and reduced as prepare.reduce says, and Isomap's graph is made, since its shape
     decides the cost. Exit code 82 where the run would not fit in memory or on disk. Seconds are those of a core
     that nothing else uses; of iterations whose number is not known, for a usual number of them. With --cluster,
-    passes are predicted as on so many workers of one thread each, by the model of docs/scale-out.md.
+    passes over kernels that are not stored are predicted as on so many workers of one thread each, by the model of
+    docs/scale-out.md.
     """
     from mlcli.planning import plan as planned
 
@@ -82,13 +83,17 @@ def _told(document: dict[str, Any]) -> list[str]:
         size = f"the covariance of {document['columns']} columns"
     if document["kind"] == "graph":
         size = f"a graph of {document['rows']} points"
-    workers = "" if document["workers"] is None else f", a cluster of {document['workers']} workers"
+    count = document["workers"]
+    workers = "" if count is None else f", a cluster of {count} worker{'s' * (count > 1)}"
     lines = [f"{document['method']}: {size}, {document['threads']} threads{workers}"]
     for step in document["steps"]:
         measured = "" if step["measured"] is None else f", measured {duration(step['measured'])}"
         size = memory(step["memory"])
         each = "" if step["each"] is None else f" ({duration(step['each'])} per iteration)"
         lines.append(f"  {step['stage']}: {duration(step['seconds'])}{each}{measured}, {size}: {step['how']}")
+    if count is not None:
+        lines.append(f"predicted on the workers: {', '.join(document['on_workers']) or 'nothing'}. Searches for "
+                     "neighbors, quality and passes over files, where they go there, are predicted as here")
     return [*lines, _time(document), *_room(document)]
 
 

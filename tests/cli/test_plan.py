@@ -76,6 +76,12 @@ def test_on_a_cluster_only_passes_change(mlcli: Caller, roll: str) -> None:
     assert 0 < many["eigensolve"]["seconds"] < one["eigensolve"]["seconds"]
 
 
+@pytest.mark.parametrize(("method", "moved"), [("isomap", "eigensolve"), ("pca", "nothing")])
+def test_what_is_predicted_on_workers_is_said(method: str, moved: str, mlcli: Caller, roll: str) -> None:
+    assert f"predicted on the workers: {moved}. Searches" in mlcli("plan", roll, "-m", method, "--cluster", "8").out
+    assert "predicted on the workers" not in mlcli("plan", roll, "-m", method).out
+
+
 def test_what_does_not_fit_is_82(mlcli: Caller, roll: str) -> None:
     called = mlcli("plan", roll, "-m", "isomap", "--set", "compute.memory_limit=64MB")
     assert called.code == 82
